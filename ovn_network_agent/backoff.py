@@ -17,8 +17,7 @@ LAST = 60.0
 def spread(longest: float) -> float:
     """A random pause, for work that all agents would repeat at once.
 
-    :param longest: seconds, or any other unit
-    :returns: between half of that and all of that
+    :param longest: seconds; the pause has at least half of them
     """
     return random.SystemRandom().uniform(longest / 2, longest)
 
@@ -39,15 +38,11 @@ class Retries:
         self._delay: dict[Hashable, float] = {}
         self._due: dict[Hashable, float] = {}
 
-    def note(self, troubled: Set[Hashable],
-             everything: Set[Hashable]) -> None:
+    def note(self, troubled: Set[Hashable], everything: Set[Hashable]) -> None:
         """Note the result of a pass.
 
         A name that already waits keeps its time: passes for other reasons
         neither hurry nor postpone the next attempt.
-
-        :param troubled: names that failed
-        :param everything: all names
         """
         for name in everything - troubled:
             self._delay.pop(name, None)
@@ -60,7 +55,7 @@ class Retries:
     def due_in(self, name: Hashable = None) -> float | None:
         """Seconds until a name is due (0 when past), None without a wait.
 
-        :param name: a name, None for the earliest of all names
+        Without a name, the earliest of all names counts.
         """
         due = (min(self._due.values(), default=None) if name is None else
                self._due.get(name))

@@ -90,10 +90,7 @@ def vrf_end(network: str) -> str:
 
 
 def bridge_end(name: str) -> str:
-    """Name of the end on the provider bridge.
-
-    :param name: of the end in the VRF
-    """
+    """Name of the end on the provider bridge of an end in the VRF."""
     return f'ovs{name.removeprefix("vrf")}'
 
 
@@ -103,19 +100,13 @@ def is_vrf_end(name: str) -> bool:
 
 
 def vrf_end_of(name: str) -> str:
-    """The name of the other end of the one on the bridge, '' for none.
-
-    :param name: of the end on the provider bridge
-    """
+    """The name of the other end of the one on the bridge, '' for none."""
     end = f'vrf{name.removeprefix("ovs")}'
     return end if name == bridge_end(end) and is_vrf_end(end) else ''
 
 
 def table(base: int, vni: int) -> int:
-    """Routing table of a VNI.
-
-    :param base: the option table_base
-    """
+    """Routing table of a VNI, by the option table_base."""
     return base + vni
 
 
@@ -153,10 +144,7 @@ def anycast_mac(vni: int, tag: int) -> str:
 
 
 def own_mac(chassis: str) -> str:
-    """MAC of the VRF's ends of a node, which differ by node.
-
-    :param chassis: its name
-    """
+    """MAC of the VRF's ends of a node, which differ by chassis name."""
     return _mac(_OWN_MAC | zlib.crc32(chassis.encode()))
 
 
@@ -165,8 +153,6 @@ def router_mac(chassis: str) -> str:
 
     With several, FRR confuses them where routes are leaked between VNIs (FRR
     issue 18190).
-
-    :param chassis: its name
     """
     return _mac(_ROUTER_MAC | zlib.crc32(chassis.encode()))
 

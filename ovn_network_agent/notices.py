@@ -14,9 +14,9 @@ STATIC_ROUTES = 'nb:static routes'
 MAC_BINDINGS = 'nb:mac bindings'
 BFD_TIMERS = 'nb:bfd timers'
 EGRESS_NETWORKS = 'nb:egress networks'
+# A chassis is gone for good, or back.
 PEERINGS = 'nb:peerings'
 EGRESS = 'nb:egress addresses'
-# A chassis is gone for good, or back.
 CHASSIS_GONE = 'sb:chassis gone'
 # The chassis or the host name of this node is known, or is another one.
 IDENTITY = 'identity'
@@ -43,11 +43,7 @@ EGRESS_NFT = 'kernel:nftables of egress addresses'
 
 
 def kernel(kind: str) -> str:
-    """The word for a change of the kernel.
-
-    :param kind: one of :data:`watches.kernel.KINDS`, or DEFAULT of the same
-        module, which no backend reads: each pass looks for the way out
-    """
+    """The word for a change of the kernel."""
     return f'kernel:{kind}'
 
 

@@ -25,7 +25,7 @@ class Reason(str):
 def reason(error: BaseException, text: str | None = None) -> str:
     """The text of an error, a :class:`Reason` if it or its cause is a wait.
 
-    :param text: text that has that of the error, None for that of the error
+    :param text: text around that of the error, None for that of the error
     """
     waits = any(isinstance(each, NotYet)
                 for each in (error, error.__cause__))
@@ -33,8 +33,5 @@ def reason(error: BaseException, text: str | None = None) -> str:
 
 
 def like(why: str, text: str) -> str:
-    """A text that has a reason in it, a :class:`Reason` if that is one.
-
-    :param why: the reason
-    """
+    """A text that has a reason in it, a :class:`Reason` if that is one."""
     return (Reason if isinstance(why, Reason) else str)(text)

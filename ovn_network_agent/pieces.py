@@ -22,15 +22,11 @@ AT_MOST = 200
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows that count as changed, so that their results are made anew.
-
-    :ivar first: whether the comparison begins with it
-    :ivar last: whether the comparison of rows ends with it
-    """
+    """Rows that count as changed, so that their results are made anew."""
 
     rows: dict[_Place, set[Any]]
-    first: bool = False
-    last: bool = False
+    first: bool = False  # whether the comparison begins with it
+    last: bool = False  # whether the comparison of rows ends with it
 
 
 def cut(every: Iterable[tuple[_Place, Any]],

@@ -22,66 +22,47 @@ if typing.TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """How to check a destination.
+    """How to check a destination."""
 
-    :ivar kind: 'tcp' for a check that makes a connection, or 'http' for a
-        check that also wants one of ``statuses`` as the answer
-    :ivar interval: seconds from one check to the next
-    :ivar timeout: most seconds for one check
-    :ivar rise: number of good checks in a row after which a dead destination
-        is alive
-    :ivar fall: number of bad checks in a row after which a destination is dead
-    :ivar port: TCP port to check, 0 for the port of the destination
-    :ivar path: of the HTTP request, '/health'
-    :ivar host: its Host header, '' for the address of the destination
-    :ivar statuses: (first, last) of the good status codes
-    """
-
+    # 'tcp' for a check that makes a connection; 'http' for one that also wants
+    # one of ``statuses`` as the answer.
     kind: str
-    interval: float = 2.0
-    timeout: float = 1.0
+    interval: float = 2.0  # seconds from one check to the next
+    timeout: float = 1.0  # most seconds for one check
+    # Good checks in a row after which a dead destination is alive.
     rise: int = 2
-    fall: int = 3
-    port: int = 0
+    fall: int = 3  # bad checks in a row after which a destination is dead
+    port: int = 0  # to check, 0 for the port of the destination
     path: str = '/'
-    host: str = ''
+    host: str = ''  # header of the HTTP request, '' for the address
+    # (first, last) of the good status codes.
     statuses: tuple[tuple[int, int], ...] = ((200, 399),)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Destination:
-    """One destination of a rule.
+    """One destination of a rule."""
 
-    :ivar address: IP address, canonical text
-    :ivar weight: share of the clients, relative to the other destinations of
-        the rule; with 0 it gets no new clients and keeps its clients
-    :ivar alive: False when its health check has failed; True without a result
-    :ivar why: the result for which it is dead, or ''; this text is
-        for people, and does not count in comparisons
-    """
-
-    address: str
+    address: str  # canonical text
+    # Share of the clients, relative to the other destinations of the rule;
+    # with 0 it gets no new clients and keeps its clients.
     weight: int = 1
-    alive: bool = True
+    alive: bool = True  # whether its health check has not failed
+    # The result for which it is dead, or ''; for people, so it does not count
+    # in comparisons.
     why: str = dataclasses.field(default='', compare=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """The treatment of one port of a VIP.
+    """The treatment of one port of a VIP."""
 
-    :ivar proto: 'tcp' or 'udp'
-    :ivar port: destination port of the client's packets
-    :ivar dest_port: port of the destinations, never 0
-    :ivar destinations: in the order of the file
-    :ivar masquerade: whether destinations see an address of this node instead
-        of the client's, by the rule or else by its VIP
-    """
-
-    proto: str
-    port: int
-    dest_port: int
-    destinations: tuple[Destination, ...]
+    proto: str  # 'tcp' or 'udp'
+    port: int  # destination port of the client's packets
+    dest_port: int  # of the destinations, never 0
+    destinations: tuple[Destination, ...]  # in the order of the file
+    # Whether destinations see an address of this node instead of the client's,
+    # by the rule or else by its VIP.
     masquerade: bool = False
     check: HealthCheck | None = None
 
@@ -98,27 +79,20 @@ class Rule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Vip:
-    """An address whose ports are forwarded.
+    """An address whose ports are forwarded."""
 
-    :ivar address: IP address, canonical text
-    :ivar managed: whether the agent puts the address on the device
-        (manage_vip)
-    :ivar hairpin_masquerade: masquerade packets from provider networks
-    :ivar router_masquerade: masquerade packets from the SNAT addresses of the
-        active routers of this node
-    :ivar rules: in the order of the file, not empty
-    :ivar present: whether the node has the address from another source than
-        the agent; False for a managed VIP
-    :ivar taken: the router or port on this node with the address, such as
-        'router web', or ''
-    """
-
-    address: str
+    address: str  # canonical text
+    # Whether the agent puts it on the device (manage_vip).
     managed: bool = False
-    hairpin_masquerade: bool = False
+    hairpin_masquerade: bool = False  # packets from provider networks
+    # Packets from the SNAT addresses of the active routers of this node.
     router_masquerade: bool = False
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[Rule, ...] = ()  # in the order of the file, not empty
+    # Whether the node has the address from another source than the agent;
+    # False for a managed VIP.
     present: bool = False
+    # The router or port on this node with the address, such as 'router web',
+    # or ''.
     taken: str = ''
 
     @property
@@ -138,29 +112,23 @@ class Vip:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Forwards:
-    """All port forwards of the node.
+    """All port forwards of the node."""
 
-    :ivar vips: in the order of the file
-    :ivar gateway: whether this node forwards for the gateway of a router,
-        also during its handover; None before the answer of OVN
-    :ivar links: the devices of this node that share a link with a destination
-        of IPv4, sorted; see :mod:`forward.neighbours`
-    """
-
-    vips: tuple[Vip, ...] = ()
+    vips: tuple[Vip, ...] = ()  # in the order of the file
+    # Whether this node forwards for the gateway of a router, also during its
+    # handover; None before the answer of OVN.
     gateway: bool | None = None
+    # The devices of this node that share a link with a destination of IPv4,
+    # sorted; see :mod:`forward.neighbours`.
     links: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Extent:
-    """The part of the rules that routers need; this part seldom changes.
+    """The part of the rules that routers need; this part seldom changes."""
 
-    :ivar versions: 4 and 6, the families with a VIP
-    :ivar routers: the same, the families with a router_masquerade
-    """
-
-    versions: tuple[int, ...] = ()
+    versions: tuple[int, ...] = ()  # 4 and 6, the families with a VIP
+    # The same, the families with a router_masquerade.
     routers: tuple[int, ...] = ()
 
 

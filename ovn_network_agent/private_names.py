@@ -13,18 +13,12 @@ import typing
 
 
 class PrivateName(typing.NamedTuple):
-    """A name that begins with an underscore, or may as well.
+    """A name that begins with an underscore, or may as well."""
 
-    :ivar owner: 'module:Class' whose source has the name, or 'module'
-    :ivar name: the name
-    :ivar users: modules of ours, below the package
-    :ivar why: what for, and what the public interface lacks
-    """
-
-    owner: str
+    owner: str  # 'module:Class' whose source has the name, or 'module'
     name: str
-    users: tuple
-    why: str
+    users: tuple[str, ...]  # modules of ours, below the package
+    why: str  # what for, and what the public interface lacks
 
 
 NAMES = (
@@ -111,7 +105,7 @@ NAMES = (
         'oslo_privsep.daemon', '_fd_logger', ('privileged.helper',),
         'what the helper command says goes to the log'),
     PrivateName(
-        'oslo_config.cfg:ConfigOpts', '_env_driver', ('conf.variables',),
+        'oslo_config.cfg:ConfigOpts', '_env_driver', ('conf.opts',),
         'variables with the names of the original; a further source of '
         'values would come after the files'),
     PrivateName(

@@ -28,26 +28,18 @@ NOT_ADVERTISED = ('OVN does not advertise it (no row of Advertised_Route in '
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Word:
-    """One row's statement about the announcement of addresses.
+    """One row's statement about the announcement of addresses."""
 
-    :ivar announce: whether the addresses are to be announced
-    :ivar where: the row and its key with the value, for messages
-    """
-
-    announce: bool
-    where: str
+    announce: bool  # whether the addresses are to be announced
+    where: str  # the row and its key with the value, for messages
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tag:
-    """One row's tag for the routes of its addresses.
+    """One row's tag for the routes of its addresses."""
 
-    :ivar number: one of :data:`ownership.TAGS`, 0 for no tag
-    :ivar where: the row and its key with the value, for messages
-    """
-
-    number: int
-    where: str
+    number: int  # one of :data:`ownership.TAGS`, 0 for no tag
+    where: str  # the row and its key with the value, for messages
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,27 +47,21 @@ class Subject:
     """One address, and all that decides about its announcement.
 
     Rows without a statement are in none of the tuples.
-
-    :ivar address: IP address, or a prefix, which a network has as a whole
-    :ivar own: from the external_ids of rows of the address: NAT rows, load
-        balancers, the router port
-    :ivar router: likewise of the router
-    :ivar network: likewise of the provider network
-    :ivar native: likewise from OVN's own options of rows of the address
-    :ivar router_names: all names of the router
-    :ivar network_names: all names of the provider network, empty while the
-        network is unknown
-    :ivar left_out: the reason why OVN does not advertise the address of a
-        router that OVN routes, or ''
     """
 
-    address: str
+    address: str  # IP address, or a prefix, which a network has as a whole
+    # From the external_ids of rows: of the address (NAT rows, load balancers,
+    # the router port), of the router, of the provider network.
     own: tuple[Word, ...] = ()
     router: tuple[Word, ...] = ()
     network: tuple[Word, ...] = ()
+    # From OVN's own options of rows of the address.
     native: tuple[Word, ...] = ()
-    router_names: frozenset[str] = frozenset()
+    router_names: frozenset[str] = frozenset()  # all names of the router
+    # All names of the provider network, empty while the network is unknown.
     network_names: frozenset[str] = frozenset()
+    # The reason why OVN does not advertise the address of a router that OVN
+    # routes, or ''.
     left_out: str = ''
 
 
@@ -85,24 +71,20 @@ class Selection:
 
     An empty inclusion includes everything, and an exclusion wins over an
     inclusion.
-
-    :ivar include_cidrs: of IPv4, likewise exclude_cidrs
-    :ivar include_networks: names of provider networks, likewise
-        exclude_networks
-    :ivar router_tags: (name of a router, tag), sorted; likewise network_tags
-        of provider networks
-    :ivar advertised_routes: whether the agent announces the routers that OVN
-        routes, as far as OVN advertises them
     """
 
-    include_cidrs: tuple[iptext.Network, ...] = ()
+    include_cidrs: tuple[iptext.Network, ...] = ()  # of IPv4, as exclude_cidrs
     exclude_cidrs: tuple[iptext.Network, ...] = ()
     include_routers: frozenset[str] = frozenset()
     exclude_routers: frozenset[str] = frozenset()
+    # Provider networks, as exclude_networks.
     include_networks: frozenset[str] = frozenset()
     exclude_networks: frozenset[str] = frozenset()
+    # (name, tag), sorted; network_tags of provider networks, too.
     router_tags: tuple[tuple[str, int], ...] = ()
     network_tags: tuple[tuple[str, int], ...] = ()
+    # Whether the agent announces the routers that OVN routes, as far as OVN
+    # advertises them.
     advertised_routes: bool = False
 
     @property
@@ -119,8 +101,6 @@ class Selection:
         The nearest wins, as in :meth:`objection`: the row of the router, the
         row of the network, the options.
 
-        :param router: tags of the router's row
-        :param network: likewise of the row of the network
         :param router_names: all names of the router; likewise network_names
         """
         for found in (*router, *network):

@@ -3,15 +3,21 @@
 
 """The service: databases, trigger, loop and the phases of its life."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import contextlib
 import functools
 import threading
 import time
+from typing import Any
 
+from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_service import backend as service_backend
 from oslo_service.backend import exceptions as service_exceptions
 
+from ovn_network_agent import backoff
 from ovn_network_agent import model
 from ovn_network_agent import notices
 from ovn_network_agent import ownership
@@ -21,6 +27,8 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.conf import mode
 from ovn_network_agent.control import endpoint
 from ovn_network_agent.control import overlaps
+from ovn_network_agent.drivers import base as drivers_base
+from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import health_checks
 from ovn_network_agent.forward import source
@@ -40,6 +48,7 @@ from ovn_network_agent.runtime import notify
 from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.runtime import status
 from ovn_network_agent.runtime import watchdog
+from ovn_network_agent.watches import base as watches_base
 from ovn_network_agent.watches import kernel
 from ovn_network_agent.watches import pace
 
@@ -55,18 +64,19 @@ LOG = logging.getLogger(__name__)
 class AgentService(service.Service):
     """Runs the loop on a thread of its own.
 
-    :param conf: the oslo.config ConfigOpts
-    :param drivers: list of :class:`drivers.base.Driver`
-    :param backends: list of :class:`backends.base.Backend`
-    :param observers: list of :class:`watches.base.Observer`
-    :param side: function that makes the side of OVN, with the arguments of
+    :param side: makes the side of OVN, with the arguments of
         :class:`runtime.ovn_side.OvnSide`
-    :param retries: :class:`backoff.Retries` of the backends, None to make one
-    :param paced: :class:`watches.pace.Pace` of the observers, None to make one
+    :param retries: of the backends, None to make them
+    :param paced: of the observers, None to make it
     """
 
-    def __init__(self, conf, drivers, backends, observers=(),
-                 side=ovn_side.OvnSide, retries=None, paced=None):
+    def __init__(self, conf: cfg.ConfigOpts,
+                 drivers: list[drivers_base.Driver],
+                 backends: Sequence[base.Backend],
+                 observers: Sequence[watches_base.Observer] = (),
+                 side: Callable[..., Any] = ovn_side.OvnSide,
+                 retries: backoff.Retries | None = None,
+                 paced: pace.Pace | None = None) -> None:
         super().__init__(threads=1)
         self._conf = conf
         self._pace = paced or pace.Pace(
@@ -76,33 +86,29 @@ class AgentService(service.Service):
         probe = egress_probe.of_agent(conf, drivers, backends,
                                       lambda: self._databases, self._watchdog,
                                       self._stop.is_set)
-        self._observers = [*observers, *([probe] if probe else ()), self._pace]
+        self._observers: list[watches_base.Observer] = [
+            *observers, *([probe] if probe else ()), self._pace]
         self.trigger = triggers.Trigger(conf.event_coalesce)
         self._pace.wakes(self.trigger)
-        self._side = (
+        # An OvnSide or an Alone.
+        self._side: Any = (
             alone.Alone(conf) if mode.forwards_only(conf) else
             side(conf, drivers, self.trigger, self._stop, self._observers,
                  rows=self._pace,
                  tables={egress_health.TABLE: probe.table} if probe else {}))
         self._forwards = source.Source(conf, health_checks.Checks())
-        self._databases = self._side.databases
-        self._view = self._side.view
+        self._databases: dict[
+            str, connection.Database] = self._side.databases
+        self._view: Any = self._side.view
         for backend in backends:
-            backend.attach(base.Context(self._databases,
-                                        lambda: self._view.marks,
-                                        lambda: self._view.chassis,
-                                        lambda: self._view.dead,
-                                        lambda: self._view.silent,
-                                        self._wake,
-                                        lambda: self._view.groups,
-                                        lambda: self._view.viewed))
+            backend.attach(self._context())
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason),
             retries=retries, alive=self._watchdog.alive)
         self._hurry = threading.Event()
         self._orderly = threading.Event()
         self._done = threading.Event()
-        self._ended = None
+        self._ended: Callable[[], None]
         self.status = status.Status(self._databases)
         parts = inside.make(self._reconciler, self.trigger)
         # The endpoints are no observers, because they go on when those end.
@@ -128,8 +134,9 @@ class AgentService(service.Service):
             lambda: {each.name for each in backends
                      if each.database in self._databases and
                      not self._databases[each.database].started})
-        self.complete = None
-        self.drain = None
+        # Whether the clean-up was complete, None before its end.
+        self.complete: bool | None = None
+        self.drain: drain.Drain | None = None
         self._watch = kernel.LinkWatch(
             self._kernel_changed,
             neighbour_devices=(ownership.VETH_DEFAULT,
@@ -137,13 +144,19 @@ class AgentService(service.Service):
             own_ports=self._own_ports, owned=self._owns_route,
             announced=self._wants_static)
 
+    def _context(self) -> base.Context:
+        return base.Context(
+            self._databases, lambda: self._view.marks,
+            lambda: self._view.chassis, lambda: self._view.dead,
+            lambda: self._view.silent, self._wake,
+            lambda: self._view.groups, lambda: self._view.viewed)
+
     # -- life cycle (called by main) --------------------------------------
 
-    def start(self, ended=lambda: None):
+    def start(self, ended: Callable[[], None] = lambda: None) -> None:
         """Start the loop and the connections; returns at once.
 
-        :param ended: function without arguments, called on another thread
-            when the loop has ended
+        :param ended: called on another thread when the loop has ended
         """
         self._ended = ended
         self._own_port = privileged_netlink.port()
@@ -159,7 +172,7 @@ class AgentService(service.Service):
         threading.Thread(target=self._run, name='loop', daemon=True).start()
         self._side.connect()
 
-    def stop(self, graceful=False):
+    def stop(self, graceful: bool = False) -> None:
         """Begin the orderly stop; a second call cuts it short."""
         if self._stop.is_set():
             LOG.warning('Second stop request: not waiting any longer')
@@ -168,28 +181,25 @@ class AgentService(service.Service):
         self._stop.set()
         self.trigger.fire('stop', urgent=True)
 
-    def wait(self, timeout=None):
-        """Wait for the end of the loop.
-
-        :param timeout: seconds or None
-        :returns: True when it has ended
-        """
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end of the loop; returns whether it has ended."""
         return self._done.wait(timeout)
 
     @property
-    def ready(self):
+    def ready(self) -> bool:
         """Whether everything was in place once."""
-        return self.status.is_ready
+        return bool(self.status.is_ready)
 
-    def reset(self):
+    def reset(self) -> None:
         """Take in changed configuration (SIGHUP)."""
         self._loop.reload()
 
-    def plan(self, timeout):
-        """The changes that a pass would make, for the dry run.
+    def plan(self, timeout: float
+             ) -> tuple[list[tuple[str, resources.Resource]], outcome.Outcome]:
+        """The changes that a pass would make, for the dry run, each with its
+        verb.
 
         :param timeout: seconds to wait for the databases
-        :returns: (list of (verb, resource), :class:`outcome.Outcome`)
         :raises ovn.view.NotReady: when OVN could not be loaded in time
         """
         self._side.connect()
@@ -208,7 +218,7 @@ class AgentService(service.Service):
                     raise
             self.trigger.wait(1.0)
 
-    def close(self):
+    def close(self) -> None:
         """Close the connections, end the threads, and close the backends.
 
         Without :meth:`stop` before, the loop ends after its present pass, and
@@ -228,11 +238,11 @@ class AgentService(service.Service):
 
     # -- the kernel -------------------------------------------------------
 
-    def _own_ports(self):
+    def _own_ports(self) -> set[int]:
         """Netlink ports of this agent, whose changes do not wake the loop."""
         return {self._own_port}
 
-    def _owns_route(self, table, dst):
+    def _owns_route(self, table: int, dst: str) -> bool:
         """Whether the agent made a route (called on the watch's thread)."""
         tracker = self._reconciler.tracker
         return any(
@@ -240,24 +250,25 @@ class AgentService(service.Service):
             for kind in (resources.KernelRoute, resources.AnnouncedRoute,
                          resources.VniRoute))
 
-    def _wants_static(self, dst):
+    def _wants_static(self, dst: str) -> bool:
         """Whether FRR is to have a static route (on the watch's thread)."""
         return self._reconciler.tracker.desired(resources.Ref(
             resources.Announcement.kind,
             (self._conf.frr.vrf_name, dst))) is not None
 
-    def _kernel_changed(self, kind, by):
+    def _kernel_changed(self, kind: str, by: str) -> None:
         """Wake the loop for a change in the kernel by another program.
 
         This runs on the watch's thread.
 
-        :param kind: kind of the changed object, a word of the watch
+        :param kind: of the changed object, a word of the watch
         :param by: text that names the change, '' if not known
         """
         self._pace.notice(notices.ZEBRA_STATIC if kind == kernel.STATIC
                           else notices.kernel(kind), by)
 
-    def _wake(self, reason, stale=(), revived=()):
+    def _wake(self, reason: str, stale: Iterable[str] = (),
+              revived: Iterable[str] = ()) -> None:
         """Wake the loop for a backend, see :class:`backends.base.Context`."""
         if revived or not stale:
             self.trigger.fire(reason, stale=stale, revived=revived)
@@ -267,7 +278,7 @@ class AgentService(service.Service):
 
     # -- the loop's thread ------------------------------------------------
 
-    def _run(self):
+    def _run(self) -> None:
         try:
             self._loop.run()
             if not self._orderly.is_set():
@@ -278,17 +289,19 @@ class AgentService(service.Service):
                                        'has made')
             # A second stop request ends only the drain, not the clean-up.
             self._hurry.clear()
-            for observer in (*self._observers, self._forwards):
+            for observer in self._observers:
                 observer.stop()
+            self._forwards.stop()
             self.complete = self._ending.run()
         finally:
             self._loop.questions.close('the agent has stopped')
             self._done.set()
             self._ended()
 
-    def _drain(self):
+    def _drain(self) -> None:
         began = time.monotonic()
-        self.drain = drain.Drain(self._conf, self._hurry)
-        self._loop.drain(self.drain)
-        self._metrics.record.drained(self.drain.result.value,
-                                     time.monotonic() - began)
+        self.drain = made = drain.Drain(self._conf, self._hurry)
+        self._loop.drain(made)
+        if made.result is not None:
+            self._metrics.record.drained(made.result.value,
+                                         time.monotonic() - began)

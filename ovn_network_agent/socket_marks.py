@@ -11,13 +11,10 @@ means a restart.  The reading starts no process.
 import os
 
 
-def of_directory(directory, suffix):
-    """The marks of all sockets of a directory.
+def of_directory(directory: str, suffix: str) -> dict[str, list[int]]:
+    """The marks of all sockets of a directory, by the name without the suffix.
 
-    :param directory: path
     :param suffix: end of the names, such as '.vty'
-    :returns: dict of the name without the suffix to [inode, time of change in
-        ns]
     :raises OSError: when the directory cannot be read
     """
     with os.scandir(directory) as entries:
@@ -32,11 +29,10 @@ def of_directory(directory, suffix):
     return found
 
 
-def of_socket(path):
+def of_socket(path: str) -> list[int] | None:
     """The mark of one socket.
 
-    :param path: path of the socket
-    :returns: [inode, time of change in ns], None while there is no socket
+    :returns: inode and time of change in ns, None while there is no socket
     :raises OSError: when the directory cannot be read
     """
     try:

@@ -14,12 +14,11 @@ def alike(data: bytes, start: int, length: int, head: int) -> int:
     If the first bytes of a record say its length, the record after it begins
     where it ends.  So all of the counted records are records.
 
-    :param data: bytes
     :param start: offset of the first record, which lies in ``data``
     :param length: bytes of the first record, with any padding
     :param head: how many bytes at the begin of a record are compared; the
         length is among them
-    :returns: int, at least 1
+    :returns: at least 1
     """
     count = (len(data) - start) // length
     for place in range(start, start + head):

@@ -3,13 +3,11 @@
 
 """The word that a typo probably means."""
 
+from collections.abc import Iterable
 
-def nearest(word, known):
-    """The known word that is most like another word.
 
-    :param word: str, as a person has typed it
-    :param known: iterable of str
-    :returns: str, or None when no known word is like it
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is most like another word, as a person has typed it.
     """
     # The import takes longer than a command of ovn-network-agent-ctl, and
     # only a typo needs it.
@@ -17,12 +15,10 @@ def nearest(word, known):
     return next(iter(difflib.get_close_matches(word, known, n=1)), None)
 
 
-def hint(word, known):
-    """The end of a message about an unknown word.
+def hint(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: ``'; did you mean WORD?'``.
 
-    :param word: str, as a person has typed it
-    :param known: iterable of str
-    :returns: ``'; did you mean WORD?'``, or '' when no known word is like it
+    It is empty when no known word is like it.
     """
     close = nearest(word, known)
     return f'; did you mean {close}?' if close else ''

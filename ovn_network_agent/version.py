@@ -17,14 +17,14 @@ except importlib.metadata.PackageNotFoundError:
 class Info:
     """The parts of a version that oslo.reports asks for."""
 
-    def vendor_string(self):
+    def vendor_string(self) -> str:
         """The vendor of the agent."""
         return 'ovn-network-agent developers'
 
-    def product_string(self):
+    def product_string(self) -> str:
         """The name of the product."""
         return PACKAGE
 
-    def version_string_with_package(self):
+    def version_string_with_package(self) -> str:
         """Its version."""
         return STRING

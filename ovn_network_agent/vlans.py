@@ -12,10 +12,9 @@ TAGS = range(1, 4095)
 
 
 def device(bridge: str, vlan: int) -> str:
-    """Name of the device of a segment.
+    """Name of the device of a segment, maybe longer than :data:`LONGEST`.
 
     :param vlan: VLAN tag, 0 for a flat segment
-    :returns: a name that may be longer than :data:`LONGEST`
     """
     return f'{bridge}.{vlan:d}' if vlan else bridge
 

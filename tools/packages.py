@@ -47,11 +47,18 @@ def modules(top=ROOT / NAME):
 def imports(path, known):
     """Modules of ours that a file imports, functions included.
 
+    Imports for the check of types alone do not count: nothing loads them.
+
     :param known: see :func:`modules`
     :returns: set of dotted names below the package
     """
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+    tree = ast.parse(path.read_text(), str(path))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and (
+                ast.unparse(node.test) == 'typing.TYPE_CHECKING'):
+            node.body = [ast.Pass()]
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             names = [node.module, *(f'{node.module}.{alias.name}'
                                     for alias in node.names)]

@@ -3,6 +3,8 @@
 
 """[DEFAULT]: options of the agent and its bridge."""
 
+from typing import Any
+
 from oslo_config import cfg
 
 from ovn_network_agent.conf import types
@@ -146,7 +148,7 @@ CLI_OPTS = [
 class Flag(cfg.BoolOpt):
     """An option of the command line without a negative form."""
 
-    def _add_inverse_to_argparse(self, parser, group):
+    def _add_inverse_to_argparse(self, parser: Any, group: Any) -> None:
         pass
 
 

@@ -9,8 +9,6 @@ import typing
 def served(conf: typing.Any) -> tuple[str, ...]:
     """The bridges that the agent serves, the default bridge first.
 
-    :param conf: the oslo.config ConfigOpts, or
-        :class:`conf.settings.Settings`
-    :returns: tuple of names
+    :param conf: ConfigOpts, or :class:`conf.settings.Settings`
     """
     return (conf.bridge_dev, *conf.further_bridges)

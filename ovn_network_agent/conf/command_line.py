@@ -4,10 +4,13 @@
 
 """The command line of the agent: its help, and hints about typos."""
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import contextlib
 import copy
 import io
 import sys
+from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log
@@ -21,6 +24,7 @@ _PLACES = ('the first ovn-network-agent.conf in ~/.ovn-network-agent, ~, '
 # In the help of oslo.config, by the name of the option.
 _DEFAULTS = {'config-file': _PLACES, 'config_file': _PLACES}
 _USAGE = 2
+_Texts = tuple[list[str], str | None, str | None]
 
 DESCRIPTION = """\
 Makes the floating IPs of OVN routers reachable through BGP, on a gateway node.
@@ -38,28 +42,28 @@ complete. 4: stopped, but not every gateway was taken over.
 class Probe(cfg.ConfigOpts):
     """ConfigOpts that read the command line alone, and no files.
 
-    oslo.config hides the default of each option from argparse, whose help
-    then says None.  The help of this class has the true defaults.
-
-    :ivar registered: list of the options that the command line has
+    oslo.config hides the default of each option from argparse, whose help then
+    says None.  The help of this class has the true defaults.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.registered = []
+        # The options that the command line has.
+        self.registered: list[cfg.Opt] = []
 
-    def register_cli_opts(self, opts, group=None):
+    def register_cli_opts(self, opts: Iterable[cfg.Opt],
+                          group: Any = None) -> None:
         """As in the base class, with true defaults in the help."""
         made = _true(opts)
         self.registered += made
         super().register_cli_opts(made, group)
 
     @staticmethod
-    def _make_config_options(*defaults):
+    def _make_config_options(*defaults: Any) -> list[cfg.Opt]:
         return _true(cfg.ConfigOpts._make_config_options(*defaults))
 
 
-def _true(options):
+def _true(options: Iterable[cfg.Opt]) -> list[cfg.Opt]:
     made = copy.deepcopy(list(options))
     for option in made:
         default = _DEFAULTS.get(option.name, option.default)
@@ -69,7 +73,7 @@ def _true(options):
     return made
 
 
-def probe():
+def probe() -> Probe:
     """A :class:`Probe` with the options of the command line."""
     made = Probe()
     log.register_options(made)
@@ -78,12 +82,10 @@ def probe():
     return made
 
 
-def parse(argv, version=None):
+def parse(argv: list[str], version: str | None = None) -> Probe:
     """Parse the command line without the options that name files.
 
-    :param argv: list of str
     :param version: text for ``--version``
-    :returns: :class:`Probe`
     :raises SystemExit: on ``--help``, ``--version`` or unknown arguments;
         the last with a hint
     """
@@ -105,20 +107,20 @@ def parse(argv, version=None):
     return made
 
 
-def options():
+def options() -> list[_Texts]:
     """The options of the command line, with their names as given there.
 
-    :returns: list of (list of texts such as "--dry-run", name of the value
-        that follows or None, help)
+    :returns: names such as "--dry-run", name of the value that follows, help
     """
-    found = [(['-h', '--help'], None, 'show the help, and exit'),
-             (['--version'], None, 'show the version, and exit')]
+    found: list[_Texts] = [
+        (['-h', '--help'], None, 'show the help, and exit'),
+        (['--version'], None, 'show the version, and exit')]
     for option in (*probe().registered, *Probe._make_config_options([], [])):
         found += _texts(option)
     return sorted(found, key=lambda each: each[0][-1].lstrip('-'))
 
 
-def _texts(option):
+def _texts(option: cfg.Opt) -> Iterator[_Texts]:
     name = option.name.replace('_', '-')
     short = [f'-{option.short}'] if option.short else []
     others = [f'--{other.name}' for other in option.deprecated_opts
@@ -134,7 +136,7 @@ def _texts(option):
         yield [f'--no{name}'], None, f'the inverse of --{name}'
 
 
-def _hints(argv):
+def _hints(argv: list[str]) -> Iterator[str]:
     known = [text for texts, _value, _help in options() for text in texts]
     for word in argv:
         name = word.partition('=')[0]

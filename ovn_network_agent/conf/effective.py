@@ -4,6 +4,8 @@
 
 """The configuration as in effect, without secrets."""
 
+from typing import Any
+
 from oslo_config import cfg
 
 from ovn_network_agent.conf import masking
@@ -11,11 +13,8 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
 
 
-def options(conf):
-    """(section, option) of all options that a file may have, a list.
-
-    :param conf: a loaded ConfigOpts
-    """
+def options(conf: cfg.ConfigOpts) -> list[tuple[str, cfg.Opt]]:
+    """Section and option of all options that a file may have."""
     found = [*opts.everything(), *opts.others(), *(
         (section, option) for section, options in plugins.options(conf)
         for option in options)]
@@ -24,12 +23,11 @@ def options(conf):
                  for section, option in found}.values())
 
 
-def shown(conf):
+def shown(conf: cfg.ConfigOpts) -> list[dict[str, Any]]:
     """Each option with its value and its source.
 
-    :param conf: a loaded ConfigOpts
-    :returns: list of dicts of JSON values: ``section``, ``option``,
-        ``value`` as in a file, ``source`` (a file, a variable or a default)
+    :returns: JSON values: ``section``, ``option``, ``value`` as in a file,
+        ``source`` (a file, a variable or a default)
     """
     return [{'section': section, 'option': option.dest,
              'value': _value(conf, section, option),
@@ -37,11 +35,10 @@ def shown(conf):
             for section, option in options(conf)]
 
 
-def secrets(conf):
-    """The secret parts of all values, which may be in other texts, too.
+def secrets(conf: cfg.ConfigOpts) -> list[str]:
+    """The secret parts of all values, the longest first.
 
-    :param conf: a loaded ConfigOpts
-    :returns: list of str, the longest first
+    Other texts may have them, too.
     """
     found = set()
     for section, option in options(conf):
@@ -53,18 +50,18 @@ def secrets(conf):
     return sorted(found, key=len, reverse=True)
 
 
-def _section_of(conf, section):
+def _section_of(conf: cfg.ConfigOpts, section: str) -> Any:
     return conf if section == 'DEFAULT' else conf[section]
 
 
-def _value(conf, section, option):
+def _value(conf: cfg.ConfigOpts, section: str, option: cfg.Opt) -> str:
     try:
         return masking.shown(option, _section_of(conf, section)[option.dest])
     except (cfg.Error, ValueError) as error:
         return f'cannot be used: {masking.mask(str(error))}'
 
 
-def _source(conf, section, option):
+def _source(conf: cfg.ConfigOpts, section: str, option: cfg.Opt) -> str:
     try:
         found = conf.get_location(
             option.dest, None if section == 'DEFAULT' else section)

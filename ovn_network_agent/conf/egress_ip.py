@@ -13,11 +13,8 @@ GROUP = 'egress_ip'
 _PRIORITIES = (1, 32767)
 
 
-def probes(conf):
-    """Whether agents ask each other.
-
-    :param conf: the oslo.config ConfigOpts
-    """
+def probes(conf: cfg.ConfigOpts) -> bool:
+    """Whether agents ask each other."""
     return GROUP in conf.drivers and bool(conf.egress_ip.probe_port)
 
 

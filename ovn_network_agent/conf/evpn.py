@@ -15,13 +15,30 @@ GROUP = 'evpn'
 class _TunnelAddress(types.IPv4Address):
     """An IPv4 address, because FRR has no tunnels over IPv6."""
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if ':' in value:
             raise ValueError(
                 f'{value!r} is an IPv6 address. Of such tunnels, FRR before '
                 '10.6 announces the router ID as their end, and the other '
                 'nodes lose each packet; use an IPv4 address of this node')
         return super()._checked(value)
+
+
+class NamedVni(types.Text):
+    """A name or UUID of a network, a colon, and a VNI."""
+
+    TYPE_NAME = 'name and VNI'
+
+    def _checked(self, value: str) -> str:
+        name, _colon, number = map(str.strip, value.rpartition(':'))
+        if not name or not name.isprintable():
+            raise ValueError(f'{value!r} is not a name with a VNI; write it '
+                             'like tenant-a:1001')
+        if not evpn_names.vni(number):
+            raise ValueError(f'{number!r} in {value!r} is not a VNI; use a '
+                             f'number from {evpn_names.VNIS[0]} to '
+                             f'{evpn_names.VNIS[-1]}')
+        return f'{name}:{number}'
 
 
 OPTS = [
@@ -73,7 +90,7 @@ OPTS = [
              'instance of the VRF into FRR. With false, write them '
              'yourself.'),
     cfg.Opt(
-        'vnis', type=types.CommaList(types.NamedVni()), default=[],
+        'vnis', type=types.CommaList(NamedVni()), default=[],
         mutable=True,
         help='VNIs of provider networks, as NETWORK:VNI, comma-separated; '
              'the network by its UUID, its name in Neutron, or the name of '

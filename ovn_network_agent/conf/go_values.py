@@ -18,19 +18,14 @@ _TRUE = ('1', 't', 'T', 'TRUE', 'true', 'True')
 _FALSE = ('0', 'f', 'F', 'FALSE', 'false', 'False')
 
 
-def text(value):
-    """A text, or a number, as it is.
-
-    :param value: str or int
-    """
+def text(value: str | int) -> str:
+    """A text, or a number, as it is."""
     return str(value)
 
 
-def seconds(value):
-    """A duration, like ``1m30s`` or ``500ms``, as a number of seconds.
+def seconds(value: str | int) -> str:
+    """A duration, like ``1m30s`` or ``500ms``, as seconds, like '90' or '0.5'.
 
-    :param value: str
-    :returns: str, like '90' or '0.5'
     :raises ValueError: when the text is no duration of Go
     """
     given = str(value).strip()
@@ -45,10 +40,9 @@ def seconds(value):
     return f'{total:.9f}'.rstrip('0').rstrip('.')
 
 
-def boolean(value):
+def boolean(value: str | bool) -> str:
     """A boolean, as 'true' or 'false'.
 
-    :param value: str or bool
     :raises ValueError: when the text is no boolean of Go
     """
     given = str(value).strip()
@@ -59,12 +53,8 @@ def boolean(value):
     raise ValueError(f'{given!r} is not a boolean; use true or false')
 
 
-def listen(value):
-    """An address to listen on, whose host may be missing, or localhost.
-
-    :param value: str, like ':9273', 'localhost:9273' or '127.0.0.1:9273'
-    :returns: str with an address and a port
-    """
+def listen(value: str | int) -> str:
+    """An address to listen on, whose host may be missing, or localhost."""
     given = str(value).strip()
     host, colon, port = given.rpartition(':')
     if colon and host in ('', 'localhost'):

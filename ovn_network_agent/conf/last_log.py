@@ -16,13 +16,14 @@ _LONGEST = 2000
 class LastLog(logging.Handler):
     """Keeps the last records as texts, whatever the other handlers do."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.setFormatter(logging.Formatter(
             '%(asctime)s %(process)d %(levelname)s %(name)s %(message)s'))
-        self._lines = collections.deque(maxlen=KEPT)
+        self._lines: collections.deque[str] = collections.deque(
+            maxlen=KEPT)
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         """As in the base class."""
         try:
             self._lines.append(self.format(record)[:_LONGEST])
@@ -30,9 +31,10 @@ class LastLog(logging.Handler):
             self.handleError(record)
 
     @property
-    def lines(self):
-        """The last lines, the newest last, a list; on any thread."""
-        with self.lock:
+    def lines(self) -> list[str]:
+        """The last lines, the newest last; on any thread."""
+        # Handler.createLock() has made the lock.
+        with self.lock:  # type: ignore[union-attr]
             return list(self._lines)
 
 

@@ -3,11 +3,13 @@
 
 """[DEFAULT] log_level; oslo.log itself has only the option debug."""
 
+from collections.abc import Iterator
 import io
 import logging
 import sys
 import traceback
 
+from oslo_config import cfg
 from oslo_log import formatters
 from oslo_log import log
 
@@ -25,7 +27,7 @@ class Printable(logging.Filter):
     of a message cannot be taken for another record.
     """
 
-    def filter(self, record):
+    def filter(self, record: logging.LogRecord) -> bool:
         """As in the base class; all records pass."""
         try:
             message = record.getMessage()
@@ -43,15 +45,13 @@ class Summarized(logging.Formatter):
     oslo.log appends the exception that is being handled to each line of level
     WARNING or above.  Most of these lines name it already, and were twice as
     long as they need to be.
-
-    :param formatter: logging.Formatter
     """
 
-    def __init__(self, formatter):
+    def __init__(self, formatter: logging.Formatter) -> None:
         super().__init__()
         self._formatter = formatter
 
-    def format(self, record):
+    def format(self, record: logging.LogRecord) -> str:
         """As in the base class."""
         text = self._formatter.format(record)
         error, message = sys.exc_info()[1], record.getMessage()
@@ -69,28 +69,26 @@ class Summarized(logging.Formatter):
 _printable = Printable()
 
 
-def apply(conf):
+def apply(conf: cfg.ConfigOpts) -> None:
     """Set the level of the root logger, and have it keep and count lines.
 
     All handlers get printable messages.
 
     The call comes after oslo.log has set up the log, which drops handlers.
-
-    :param conf: a loaded ConfigOpts
     """
     level = 'debug' if conf.debug else conf.log_level.lower()
     root = logging.getLogger()
     root.setLevel(temporary_levels.LEVELS[level])
-    for handler in last_log.last_log, log_counts.log_counts:
-        if handler not in root.handlers:
-            root.addHandler(handler)
+    for own in last_log.last_log, log_counts.log_counts:
+        if own not in root.handlers:
+            root.addHandler(own)
     for handler in root.handlers:
         handler.addFilter(_printable)
         if isinstance(handler.formatter, formatters.ContextFormatter):
             handler.setFormatter(Summarized(handler.formatter))
 
 
-def set_up(conf, former):
+def set_up(conf: cfg.ConfigOpts, former: str | None) -> None:
     """Set up the log for the values of a reload, or leave it as it was.
 
     A level that an operator has set by command ends in any case.
@@ -98,8 +96,7 @@ def set_up(conf, former):
     The agent has no hook of oslo.log for this, because the library would
     register options of the command line with the hook.
 
-    :param conf: a loaded ConfigOpts
-    :param former: ``log_config_append`` before the reload, or None
+    :param former: ``log_config_append`` before the reload
     :raises Exception: what the file of ``log_config_append`` makes the
         standard library raise
     """
@@ -119,7 +116,7 @@ def set_up(conf, former):
     apply(conf)
 
 
-def _loggers():
+def _loggers() -> Iterator[logging.Logger]:
     yield logging.getLogger()
     for logger in list(logging.Logger.manager.loggerDict.values()):
         if isinstance(logger, logging.Logger):

@@ -13,22 +13,20 @@ COUNTED = {logging.WARNING: 'warning', logging.ERROR: 'error',
 class LogCounts(logging.Handler):
     """Counts the records, whatever the other handlers do."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self._counts = dict.fromkeys(COUNTED, 0)
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         """As in the base class."""
         if record.levelno in self._counts:
             self._counts[record.levelno] += 1
 
     @property
-    def counts(self):
-        """dict of a level's name to the number of lines so far.
-
-        The call may come on any thread.
-        """
-        with self.lock:
+    def counts(self) -> dict[str, int]:
+        """The number of lines so far by the level's name; on any thread."""
+        # Handler.createLock() has made the lock.
+        with self.lock:  # type: ignore[union-attr]
             return {COUNTED[level]: number
                     for level, number in self._counts.items()}
 

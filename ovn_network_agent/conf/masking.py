@@ -8,7 +8,11 @@ A remote, a proxy or a command may hold a password: in a URL, or behind a word
 such as "password".  The path of a key is no secret, but its content is.
 """
 
+from collections.abc import Iterable
 import re
+from typing import Any
+
+from oslo_config import cfg
 
 MASK = '***'
 # Characters of a secret that is looked for in other texts.
@@ -27,34 +31,24 @@ _KEY = re.compile(
 _SECRET_NAME = re.compile(rf'(?:^|_)(?:{_WORDS})(?:_|$)', re.IGNORECASE)
 
 
-def mask(text):
-    """A text with the secrets in it replaced by :data:`MASK`.
-
-    :param text: str
-    """
+def mask(text: str) -> str:
+    """A text with the secrets in it replaced by :data:`MASK`."""
     text = _KEY.sub(MASK, text)
     text = _USER.sub(rf'\g<start>{MASK}@', text)
     return _NAMED.sub(rf'\g<name>\g<sign>{MASK}', text)
 
 
-def shown(option, value):
-    """The value of an option as in a file, without secrets.
-
-    :param option: oslo.config option
-    :param value: the parsed value
-    :returns: str
-    """
+def shown(option: cfg.Opt, value: object) -> str:
+    """The value of an option as in a file, without secrets."""
     if value in (None, ''):
         return ''
     return MASK if _is_secret(option) else mask(_text(value))
 
 
-def secrets(option, value):
+def secrets(option: cfg.Opt, value: object) -> list[str]:
     """The secret parts of the value of an option.
 
-    :param option: oslo.config option
-    :param value: the parsed value
-    :returns: list of str, none of them so short that it could be anything
+    None is so short that it could be anything.
     """
     text = '' if value is None else _text(value)
     found = [text] if _is_secret(option) else [
@@ -63,11 +57,10 @@ def secrets(option, value):
     return [each for each in found if len(each) >= _SHORTEST]
 
 
-def everywhere(value, known=()):
+def everywhere(value: Any, known: Iterable[str] = ()) -> Any:
     """JSON values with the secrets in all texts replaced by :data:`MASK`.
 
-    :param value: of JSON
-    :param known: list of secrets that no pattern finds, the longest first
+    :param known: secrets that no pattern finds, the longest first
     """
     if isinstance(value, dict):
         return {key: everywhere(each, known) for key, each in value.items()}
@@ -80,11 +73,11 @@ def everywhere(value, known=()):
     return mask(value)
 
 
-def _is_secret(option):
+def _is_secret(option: cfg.Opt) -> bool:
     return option.secret or bool(_SECRET_NAME.search(option.dest))
 
 
-def _text(value):
+def _text(value: object) -> str:
     if isinstance(value, list | tuple):
         value = ','.join(str(each) for each in value)
     elif isinstance(value, dict):

@@ -3,7 +3,13 @@
 
 """Port-forward-only mode: its condition, and the rules that it lacks."""
 
+from collections.abc import Iterator
+from collections.abc import Sequence
 import typing
+
+from oslo_config import cfg
+
+from ovn_network_agent import port_forwards
 
 FORWARDS_ONLY = 'port-forward-only'
 # The options that decide; a driver names them in OTHER_OPTIONS.
@@ -13,20 +19,18 @@ DECISIVE = ('ovn.ovn_nb_remote', 'ovn.ovn_sb_remote')
 def forwards_only(conf: typing.Any) -> bool:
     """Whether the agent works without OVN, and only forwards ports.
 
-    :param conf: a ConfigOpts with all our options, or settings with
-        :data:`DECISIVE`
+    :param conf: with all our options, or settings with :data:`DECISIVE`
     """
     return not (conf.ovn.ovn_nb_remote or conf.ovn.ovn_sb_remote)
 
 
-def lacks(conf, vips):
+def lacks(conf: cfg.ConfigOpts, vips: Sequence[port_forwards.Vip]
+          ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Settings of rules whose values only OVN, or the operator, knows.
 
     If they were accepted, such rules would never match.
 
-    :param conf: the oslo.config ConfigOpts
-    :param vips: tuple of :class:`port_forwards.Vip`
-    :returns: iterator of (path in the rules file, text with the remedy)
+    :returns: path in the rules file, and text with the remedy
     """
     if not forwards_only(conf):
         return

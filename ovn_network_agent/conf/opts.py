@@ -8,10 +8,14 @@ Sources in the order of precedence: the command line, the environment
 ``--config-dir`` and ``--config-file``, the defaults.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
 import copy
 import functools
 from importlib import metadata
 import itertools
+from types import ModuleType
+from typing import Any
 
 from oslo_config import cfg
 
@@ -27,12 +31,12 @@ from ovn_network_agent.conf import gateway_drain
 from ovn_network_agent.conf import load_balancer
 from ovn_network_agent.conf import metrics
 from ovn_network_agent.conf import network_peer
+from ovn_network_agent.conf import original
 from ovn_network_agent.conf import ovn
 from ovn_network_agent.conf import ovs
 from ovn_network_agent.conf import port_forward
 from ovn_network_agent.conf import provider_port
 from ovn_network_agent.conf import tenant_network
-from ovn_network_agent.conf import variables
 from ovn_network_agent.conf import veth_leak
 
 PROJECT = base.PROJECT
@@ -44,18 +48,15 @@ MODULES = (base, agent, ovn, ovs, frr, fip_route, announce, veth_leak,
            load_balancer, evpn, network_peer, egress_ip, metrics)
 
 
-def list_opts():
-    """Options by group, for the sample file and the documentation.
-
-    :returns: list of (group name, list of options)
-    """
+def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
+    """Options by group, for the sample file and the documentation."""
     return [(module.GROUP, _documented(_file_opts(module)))
             for module in MODULES] + [
                 (group, _documented([_helper_command(group)]))
                 for group in DAEMONS]
 
 
-def _documented(options):
+def _documented(options: list[cfg.Opt]) -> list[cfg.Opt]:
     """Copies whose help says whether a change needs a restart.
 
     The generators say it only of options that can change without one.
@@ -63,11 +64,11 @@ def _documented(options):
     made = copy.deepcopy(options)
     for option in made:
         if not option.mutable:
-            option.help += ' A change needs a restart.'
+            option.help = (option.help or '') + ' A change needs a restart.'
     return made
 
 
-def _helper_command(group):
+def _helper_command(group: str) -> cfg.Opt:
     """The only option of oslo.privsep that an operator may need."""
     return cfg.StrOpt(
         'helper_command',
@@ -79,11 +80,12 @@ def _helper_command(group):
              'effect: each daemon has a section of its own.')
 
 
-def _file_opts(module):
-    return module.OPTS + getattr(module, 'CLI_OPTS', [])
+def _file_opts(module: ModuleType) -> list[cfg.Opt]:
+    found: list[cfg.Opt] = module.OPTS + getattr(module, 'CLI_OPTS', [])
+    return found
 
 
-def register(conf):
+def register(conf: cfg.ConfigOpts) -> None:
     """Register the options of the agent and of oslo.log.
 
     No option is registered for the command line, which :func:`load` reads
@@ -91,7 +93,7 @@ def register(conf):
     value in a file, without the name of the file.  The options of external
     drivers are registered when a driver is loaded.
     """
-    variables.accept_former_names(conf)
+    _accept_former_names(conf)
     for group, listed in _log_options():
         conf.register_opts(listed, group=group)
     conf.register_opts(base.CLI_OPTS)
@@ -102,14 +104,15 @@ def register(conf):
 
 
 @functools.cache
-def _log_options():
+def _log_options() -> list[tuple[str | None, list[cfg.Opt]]]:
     """The options of oslo.log, as in the generator of the sample file."""
     point, = metadata.entry_points(group='oslo.config.opts',
                                    name='oslo.log')
-    return point.load()()
+    found: list[tuple[str | None, list[cfg.Opt]]] = point.load()()
+    return found
 
 
-def register_daemons(conf):
+def register_daemons(conf: cfg.ConfigOpts) -> None:
     """Register the options of the privileged daemons.
 
     oslo.privsep does so only in the global ConfigOpts.
@@ -118,8 +121,8 @@ def register_daemons(conf):
         conf.register_opt(_helper_command(group), group=group)
 
 
-def others():
-    """Options of libraries in the files, as (group, option) pairs."""
+def others() -> Iterator[tuple[str, cfg.Opt]]:
+    """Options of libraries in the files, each with its group."""
     for group, listed in _log_options():
         for option in listed:
             yield group or 'DEFAULT', option
@@ -127,11 +130,12 @@ def others():
         yield group, _helper_command(group)
 
 
-def load(conf, argv, version=None):
+def load(conf: cfg.ConfigOpts, argv: list[str],
+         version: str | None = None) -> None:
     """Register everything and read all sources.
 
-    :param conf: oslo.config ConfigOpts that has read nothing yet
-    :param argv: list of str, the arguments without the program name
+    :param conf: has read nothing yet
+    :param argv: without the program name
     :param version: text for ``--version``
     :raises SystemExit: on ``--help``, ``--version`` or unknown arguments
     :raises oslo_config.cfg.Error: when a file cannot be read or parsed
@@ -148,13 +152,10 @@ def load(conf, argv, version=None):
         conf.set_override(name, value)
 
 
-def on_command_line(conf, section, name):
+def on_command_line(conf: cfg.ConfigOpts, section: str, name: str) -> bool:
     """Whether a value does not come from files and the environment.
 
-    :param conf: a ConfigOpts that :func:`load` filled
-    :param section: 'DEFAULT' or another one
-    :param name: name of the option
-    :returns: bool
+    :param conf: filled by :func:`load`
     """
     group = None if section == 'DEFAULT' else section
     try:
@@ -164,11 +165,11 @@ def on_command_line(conf, section, name):
     return found is not None and found.location is cfg.Locations.set_override
 
 
-def _once(find):
+def _once(find: Callable[..., list[str]]) -> list[str]:
     return list(dict.fromkeys(find(project=PROJECT, prog=PROJECT)))
 
 
-def _given(probe):
+def _given(probe: cfg.ConfigOpts) -> Iterator[tuple[str, Any]]:
     """The options of the command line, as (option, value) pairs.
 
     In oslo.config, a later file on the command line wins over an option, and
@@ -180,13 +181,10 @@ def _given(probe):
             yield name, probe[name]
 
 
-def split(argv):
-    """Divide a command line into options that name files, and the others.
-
-    :param argv: list of str
-    :returns: (list of the others, list of options that name files)
-    """
-    rest, files = [], []
+def split(argv: list[str]) -> tuple[list[str], list[str]]:
+    """Divide a command line into other options, and those that name files."""
+    rest: list[str] = []
+    files: list[str] = []
     value_of = None
     for arg in argv:
         if value_of is not None:
@@ -202,13 +200,52 @@ def split(argv):
     return rest, files
 
 
-def env_name(group, option):
+def env_name(group: str, option: str) -> str:
     """Name of the environment variable of an option."""
     return f'OS_{group.upper()}__{option.upper()}'
 
 
-def everything():
-    """All options of the agent as (group, option) pairs."""
+def everything() -> Iterator[tuple[str, cfg.Opt]]:
+    """All options of the agent, each with its group."""
     return itertools.chain.from_iterable(
         ((module.GROUP, opt) for opt in _file_opts(module))
         for module in MODULES)
+
+
+# The original's variables stay where they are when this agent takes its place,
+# in the environment of a unit or of a container.
+
+class _Environment:
+    """The environment as a source of oslo.config, with former names.
+
+    A variable of this agent has precedence over a variable of the original.
+
+    :param own: the source of oslo.config for the names of this agent
+    """
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def get(self, group_name: str | None, option_name: str,
+            opt: cfg.Opt) -> tuple[Any, cfg.LocationInfo | None]:
+        """As in the library."""
+        found: tuple[Any, cfg.LocationInfo | None] = self._own.get(
+            group_name, option_name, opt)
+        if found[1] is not None:
+            return found
+        former = original.variable_for(group_name or 'DEFAULT',
+                                       option_name.replace('-', '_'))
+        if former is None:
+            return found
+        variable, value = former
+        return value, cfg.LocationInfo(cfg.Locations.environment, variable)
+
+    def get_name(self, group_name: str | None, option_name: str) -> Any:
+        """Name of the variable of this agent, as in the library."""
+        return self._own.get_name(group_name, option_name)
+
+
+def _accept_former_names(conf: Any) -> None:
+    """Have an object read the variables of the original, too."""
+    if not isinstance(conf._env_driver, _Environment):
+        conf._env_driver = _Environment(conf._env_driver)

@@ -8,9 +8,9 @@ The original names an option in three ways: ``bridge_dev`` in its YAML file,
 line.
 """
 
+from collections.abc import Callable
 import dataclasses
 import os
-import typing
 
 from ovn_network_agent.conf import go_values
 
@@ -27,33 +27,27 @@ _BFD = ('the agent has [ovn] bfd_min_rx, bfd_min_tx and bfd_mult for the '
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Option:
-    """One option of the original.
+    """One option of the original."""
 
-    :ivar name: key of the YAML file
-    :ivar section: section of the counterpart here, '' without one
-    :ivar option: name of the counterpart here, '' without one
-    :ivar convert: function of :mod:`conf.go_values`
-    :ivar why: for an option without a counterpart, what is here instead
-    """
-
-    name: str
-    section: str = ''
-    option: str = ''
-    convert: typing.Callable = go_values.text
-    why: str = ''
+    name: str  # key of the YAML file
+    section: str = ''  # of the counterpart here, '' without one
+    option: str = ''  # name of the counterpart here, '' without one
+    convert: Callable[..., str] = go_values.text
+    why: str = ''  # For an option without a counterpart: what is here instead.
 
     @property
-    def variable(self):
+    def variable(self) -> str:
         """Name of its variable of the environment."""
         return PREFIX + self.name.upper()
 
     @property
-    def here(self):
+    def here(self) -> str:
         """The counterpart, like "[ovn] ovn_nb_remote", or ''."""
         return f'[{self.section}] {self.option}' if self.option else ''
 
 
-def _same(section, *names, convert=go_values.text):
+def _same(section: str, *names: str,
+          convert: Callable[..., str] = go_values.text) -> list[Option]:
     return [Option(name, section, name, convert) for name in names]
 
 
@@ -98,23 +92,17 @@ _BY_HERE = {(option.section, option.option): option
             for option in OPTIONS if option.option}
 
 
-def counterpart(section, name):
-    """The :class:`Option` of the original that is an option here, or None.
-
-    :param section: 'DEFAULT' or another one
-    :param name: of the option here
-    """
+def counterpart(section: str, name: str) -> Option | None:
+    """The option of the original that is an option here."""
     return _BY_HERE.get((section, name))
 
 
-def variable_for(section, name):
-    """The variable of the original that gives an option its value, or None.
+def variable_for(section: str, name: str) -> tuple[str, str] | None:
+    """The variable of the original that gives an option its value.
 
     An empty variable counts as missing, as in the original.
 
-    :param section: 'DEFAULT' or another one
-    :param name: of the option here
-    :returns: (name of the variable, value in this agent's form)
+    :returns: name of the variable, value in this agent's form
     """
     option = counterpart(section, name)
     if option is None or not os.environ.get(option.variable):

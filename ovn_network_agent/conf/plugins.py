@@ -53,17 +53,13 @@ def asked(conf: Any, what: str) -> bool:
                for name in conf.drivers)
 
 
-def installed():
-    """Names of all drivers and backends that are installed, a frozenset."""
+def installed() -> frozenset[str]:
+    """Names of all drivers and backends that are installed."""
     return _names(DRIVERS) | _names(BACKENDS)
 
 
-def options(conf):
-    """Options of the configured drivers and of all backends.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: list of (group, options) of the plugins that declare options
-    """
+def options(conf: Any) -> list[tuple[str, Any]]:
+    """The options of the configured drivers and of all backends, by group."""
     plugins = [(name, _class(DRIVERS, name)) for name in conf.drivers]
     plugins += [(name, _class(BACKENDS, name))
                 for name in sorted(_names(BACKENDS))]
@@ -72,13 +68,11 @@ def options(conf):
 
 
 @functools.cache
-def everything():
+def everything() -> Any:
     """The entry points of all installed packages, read once.
 
     A package that is being replaced has none for a moment.  With a second
     reading, a driver would run that asks for nothing.
-
-    :returns: EntryPoints of importlib.metadata
     """
     # This import is not at the top, because pure packages import this module
     # and importlib.metadata imports socket.
@@ -87,12 +81,12 @@ def everything():
 
 
 @functools.cache
-def _names(group):
+def _names(group: str) -> frozenset[str]:
     return frozenset(point.name for point in everything().select(group=group))
 
 
 @functools.cache
-def _class(group, name):
+def _class(group: str, name: str) -> Any:
     """The class of a plugin, None if the plugin is not installed."""
     found = list(everything().select(group=group, name=name))
     return found[0].load() if found else None

@@ -7,14 +7,16 @@ To register options again takes as long as many a call of a daemon, because
 oslo.config compares each of them with the known one.
 """
 
+from types import ModuleType
+from typing import Any
+
 from oslo_config import cfg
 
 
-def group(options):
+def group(options: ModuleType) -> Any:
     """The values of a group of options, which is registered if need be.
 
     :param options: module with OPTS and GROUP
-    :returns: oslo.config GroupAttr of the process
     """
     # A group may be known without its options.
     if (options.GROUP not in cfg.CONF or

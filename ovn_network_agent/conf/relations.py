@@ -3,6 +3,11 @@
 
 """Checks of values that are right alone and wrong together."""
 
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from oslo_config import cfg
+
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import selection
@@ -13,11 +18,10 @@ _EVERYTHING = ('0.0.0.0/0', '::/0')
 _FURTHER = '[DEFAULT] further_bridges'
 
 
-def say(option, value, text):
+def say(option: str, value: str | Sequence[str], text: str) -> str:
     """The message about one option.
 
     :param option: name with its group, such as "[frr] vrf_name"
-    :param value: str, or list of str
     :param text: the error and the remedy
     """
     if isinstance(value, list | tuple):
@@ -25,7 +29,7 @@ def say(option, value, text):
     return f'{option} = {value}: {text}'
 
 
-def _devices(conf):
+def _devices(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that each device has one purpose."""
     pair = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
     further = [(_FURTHER, name) for name in conf.further_bridges]
@@ -50,7 +54,7 @@ def _devices(conf):
                   'each bridge once')
 
 
-def _vip_device(conf):
+def _vip_device(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that the device of VIPs has no other purpose."""
     name = conf.port_forward.port_forward_dev
     others = {ownership.VETH_DEFAULT: 'an end of the veth pair',
@@ -64,7 +68,7 @@ def _vip_device(conf):
                   'name that')
 
 
-def _reply_table(conf):
+def _reply_table(conf: cfg.ConfigOpts) -> Iterator[str]:
     if not conf.port_forward.rules_file:
         return
     table = conf.port_forward.port_forward_table_id
@@ -77,7 +81,7 @@ def _reply_table(conf):
                       f'is {option} too; choose another one between 1 and 252')
 
 
-def _tables(conf):
+def _tables(conf: cfg.ConfigOpts) -> Iterator[str]:
     table = conf.veth_leak.veth_leak_table_id
     if veth_leak.enabled(conf) and conf.fip_route.route_table_id == table:
         yield say('[veth_leak] veth_leak_table_id', str(table),
@@ -85,7 +89,7 @@ def _tables(conf):
                   'between 1 and 252')
 
 
-def _evpn(conf):
+def _evpn(conf: cfg.ConfigOpts) -> Iterator[str]:
     if 'evpn' not in conf.drivers:
         return
     own = conf.evpn
@@ -103,7 +107,7 @@ def _evpn(conf):
     yield from _before_guard(conf)
 
 
-def _before_guard(conf):
+def _before_guard(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that no rule comes before those that keep VNIs apart.
 
     A packet that the VRF of its tenant has no route for would leave by it.
@@ -124,7 +128,7 @@ def _before_guard(conf):
                       f'{guard + 1 + value - first:d} or more')
 
 
-def _priorities(conf):
+def _priorities(conf: cfg.ConfigOpts) -> Iterator[str]:
     if not conf.fip_route.route_table_id or not veth_leak.enabled(conf):
         return
     first, *_ = ownership.leak_priorities(
@@ -137,7 +141,7 @@ def _priorities(conf):
                   'find its route; choose a lower number')
 
 
-def _forward_priorities(conf):
+def _forward_priorities(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that no other rule has a priority of the rules of marks."""
     if not (conf.port_forward.rules_file and conf.frr.vrf_name):
         return
@@ -151,14 +155,14 @@ def _forward_priorities(conf):
         yield _taken('[veth_leak] veth_leak_rule_priority', leak)
 
 
-def _taken(option, priority):
+def _taken(option: str, priority: int) -> str:
     fixed = ownership.FORWARD_PRIORITIES
     return say(option, str(priority),
                f'the rules of port forwards have the priorities {fixed[0]} to '
                f'{fixed[-1]}; choose a higher number')
 
 
-def _pair(conf):
+def _pair(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that the addresses of the pair are the two hosts of a /30."""
     if not veth_leak.enabled(conf):
         return
@@ -172,7 +176,7 @@ def _pair(conf):
                f'one they are {" and ".join(hosts)}')
 
 
-def _pair_overlaps(conf):
+def _pair_overlaps(conf: cfg.ConfigOpts) -> Iterator[str]:
     if not veth_leak.enabled(conf):
         return
     nexthop = iptext.interface(conf.veth_leak.veth_nexthop + '/30')
@@ -187,7 +191,7 @@ def _pair_overlaps(conf):
                       'link-local /30')
 
 
-def _networks(conf):
+def _networks(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that no provider network matches all traffic of the node."""
     for text in set(_EVERYTHING) & set(conf.network_cidr):
         yield say('[DEFAULT] network_cidr', conf.network_cidr,
@@ -196,16 +200,13 @@ def _networks(conf):
                   'them discovered')
 
 
-def drains(conf):
-    """Whether a stop drains the gateway ports first.
-
-    :param conf: the oslo.config ConfigOpts
-    """
+def drains(conf: cfg.ConfigOpts) -> bool:
+    """Whether a stop drains the gateway ports first."""
     return ('gateway_drain' in conf.drivers and
             conf.gateway_drain.drain_on_shutdown)
 
 
-def _no_time_to_drain(conf):
+def _no_time_to_drain(conf: cfg.ConfigOpts) -> Iterator[str]:
     if drains(conf) and not conf.gateway_drain.drain_timeout:
         yield say('[gateway_drain] drain_timeout', '0',
                   'there is no time to hand anything over; set it to the '
@@ -213,7 +214,7 @@ def _no_time_to_drain(conf):
                   'drain_on_shutdown to false')
 
 
-def _silent_before_missing(conf):
+def _silent_before_missing(conf: cfg.ConfigOpts) -> Iterator[str]:
     limit = conf.gateway_drain.silent_chassis_limit
     grace = conf.gateway_drain.stale_chassis_grace_period
     if 0 < limit < grace:
@@ -229,7 +230,7 @@ def _silent_before_missing(conf):
 _BFD = {'bfd_min_rx': 50, 'bfd_min_tx': 50, 'bfd_mult': 2}
 
 
-def _bfd_timers(conf):
+def _bfd_timers(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that the timers of BFD are all set or all off."""
     given = {name: conf.ovn[name] for name in _BFD}
     if not any(given.values()):
@@ -253,7 +254,7 @@ def _bfd_timers(conf):
                   'set the three to 0')
 
 
-def _selections(conf):
+def _selections(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that no address is both included and excluded by one option.
 
     An exclusion of a part of an inclusion is the purpose of both.
@@ -264,7 +265,7 @@ def _selections(conf):
         network = iptext.network(text)
         for other in excluded:
             if (network.version == other.version and
-                    network.subnet_of(other)):
+                    network.subnet_of(other)):  # type: ignore[arg-type]
                 yield say('[announce] include_cidrs', text,
                           f'exclude_cidrs has {other}, which wins, so '
                           'nothing of it would be announced; remove one of '
@@ -291,7 +292,7 @@ def _selections(conf):
                   f'{",".join(conf.network_cidr)}')
 
 
-def _policy_priorities(conf):
+def _policy_priorities(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that the policies of peers and egress addresses have an order."""
     if 'network_peer' not in conf.drivers:
         return

@@ -9,7 +9,11 @@ refuses the whole reload.  A changed option that needs a restart is no mistake:
 the option waits, and the others take effect.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
 import dataclasses
+from typing import Any
 
 from oslo_config import cfg
 
@@ -18,7 +22,6 @@ from ovn_network_agent.conf import levels
 from ovn_network_agent.conf import masking
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf import restart
 from ovn_network_agent.conf import settings
 from ovn_network_agent.conf import validate
 
@@ -30,22 +33,15 @@ _LOG = 'DEFAULT', 'log_config_append'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
-    """A changed option.
-
-    :ivar section: 'DEFAULT' or another one
-    :ivar option: name of the option
-    :ivar before: the former value as in a file, without secrets
-    :ivar after: the new one
-    :ivar reason: why the change waits for a restart, '' when in force
-    """
+    """A changed option."""
 
     section: str
     option: str
-    before: str
+    before: str  # the former value as in a file, without secrets
     after: str
-    reason: str = ''
+    reason: str = ''  # why the change waits for a restart, '' when in force
 
-    def __str__(self):
+    def __str__(self) -> str:
         text = (f'[{self.section}] {self.option}: {self.before or "(empty)"} '
                 f'-> {self.after or "(empty)"}')
         return f'{text} ({self.reason})' if self.reason else text
@@ -53,33 +49,30 @@ class Change:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """A successful reload.
+    """A successful reload."""
 
-    :ivar prepared: what ``prepare`` made
-    :ivar changed: tuple of :class:`Change`, in force
-    :ivar waiting: tuple of :class:`Change`: differences to the files that
-        need a restart, of this reload and of earlier ones
-    """
-
-    prepared: object
-    changed: tuple
-    waiting: tuple
+    prepared: Any  # what ``prepare`` made
+    changed: tuple[Change, ...]  # in force
+    # Differences to the files that need a restart, of this reload and of
+    # earlier ones.
+    waiting: tuple[Change, ...]
 
 
-def reload(conf, prepare=lambda read: None, problems=lambda files: ()):
+def reload(conf: cfg.ConfigOpts,
+           prepare: Callable[[settings.Reader], object] = lambda read: None,
+           problems: Callable[[cfg.ConfigOpts],
+                              Iterable[str]] = lambda files: ()) -> Result:
     """Apply the options that can change without a restart, or nothing.
 
     oslo.config would apply any value, and raise at the use of a bad value,
     in the middle of a pass.  So the files are first read into another object,
     and checked as at a start.
 
-    :param conf: a ConfigOpts that :func:`opts.load` filled
-    :param prepare: function(read) that makes what depends on the options,
-        with the ``read`` of :mod:`conf.settings`; what it raises refuses the
-        reload
-    :param problems: function(ConfigOpts with the values of the files) that
-        returns a list of str, further reasons to refuse the reload
-    :returns: :class:`Result`
+    :param conf: filled by :func:`opts.load`
+    :param prepare: makes what depends on the options; what it raises refuses
+        the reload
+    :param problems: further reasons to refuse the reload, of the values of the
+        files
     :raises validate.ConfigError: when the files cannot be used; the values
         stay as they were
     """
@@ -113,23 +106,24 @@ def reload(conf, prepare=lambda read: None, problems=lambda files: ()):
         'once they are written'])
 
 
-def _read(conf, aside):
+def _read(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> settings.Reader:
     """As :func:`settings.after`, without what waits for a restart."""
     now, then = settings.live(conf), settings.after(conf, aside)
 
-    def read(section, option):
+    def read(section: str, option: str) -> Any:
         held = (section, option) == _RULES and _begins_or_ends(conf, aside)
         return (now if held else then)(section, option)
     return read
 
 
-def _apply(conf, aside):
+def _apply(conf: cfg.ConfigOpts,
+           aside: cfg.ConfigOpts) -> tuple[Change, ...] | None:
     """Take over the values of the files.
 
-    :returns: tuple of :class:`Change`; None, with all values as before, when
-        the files are no longer what was checked
-    :raises validate.ConfigError: when the log cannot be set up; all values
-        are as before
+    :returns: None, with all values as before, when the files are no longer
+        what was checked
+    :raises validate.ConfigError: when the log cannot be set up; all values are
+        as before
     """
     watched = [(section, option) for section, option in effective.options(conf)
                if option.mutable and (
@@ -166,7 +160,8 @@ def _apply(conf, aside):
         if before[section, option.dest] != after[section, option.dest])
 
 
-def _back(conf, former, held, before):
+def _back(conf: cfg.ConfigOpts, former: Any, held: bool,
+          before: dict[tuple[str, str], Any]) -> None:
     """Undo a change of the values."""
     conf._mutable_ns = former
     _hold(conf, held, before.get(_RULES))
@@ -176,17 +171,17 @@ def _back(conf, former, held, before):
 
 # -- port forwarding begins and ends at a start ---------------------------
 
-def _begins_or_ends(conf, aside):
+def _begins_or_ends(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> bool:
     return (bool(conf.port_forward.rules_file) !=
             bool(aside.port_forward.rules_file))
 
 
-def _held(conf):
+def _held(conf: cfg.ConfigOpts) -> bool:
     """Whether a former reload holds the rules file of the start."""
     return opts.on_command_line(conf, *_RULES)
 
 
-def _hold(conf, hold, value):
+def _hold(conf: cfg.ConfigOpts, hold: bool, value: str | None) -> None:
     section, option = _RULES
     if hold:
         conf.set_override(option, value, group=section)
@@ -196,15 +191,16 @@ def _hold(conf, hold, value):
 
 # -- differences ----------------------------------------------------------
 
-def _values(conf, options):
-    """dict of (section, name) to value."""
+def _values(conf: cfg.ConfigOpts, options: Iterable[tuple[str, cfg.Opt]]
+            ) -> dict[tuple[str, str], Any]:
+    """The values by section and name."""
     return {(section, option.dest): (
         conf if section == 'DEFAULT' else conf[section])[option.dest]
         for section, option in options}
 
 
-def _waiting(conf, aside):
-    """The differences to the files, :class:`Change` objects."""
+def _waiting(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> Iterator[Change]:
+    """The differences to the files."""
     for section, option in effective.options(conf):
         rules = (section, option.dest) == _RULES
         if opts.on_command_line(conf, section, option.dest) and not rules:
@@ -214,4 +210,60 @@ def _waiting(conf, aside):
         if before != after:
             yield Change(section, option.dest, masking.shown(option, before),
                          masking.shown(option, after),
-                         restart.reason(section, option))
+                         reason(section, option))
+
+
+# -- why an option needs a restart, in words -------------------------------
+
+_START = 'is read at the start only'
+_WALL = ('the privileged side keeps to the values with which it was started')
+_CONNECTED = 'the connections are made at the start'
+_LOADED = 'plugins are loaded at the start'
+_WATCHED = 'what the agent watches and prepares is chosen at the start'
+
+# By section and option, or by section.
+REASONS: dict[tuple[str, ...], str] = {
+    ('DEFAULT', 'drivers'): _LOADED,
+    ('DEFAULT', 'bridge_dev'): _WALL,
+    ('DEFAULT', 'further_bridges'): _WALL,
+    ('DEFAULT', 'bridge_ip'): _WALL,
+    ('DEFAULT', 'driver_devices'): _WALL,
+    ('DEFAULT', 'network_cidr'): _WALL,
+    ('DEFAULT', 'gateway_port'): _WATCHED,
+    ('DEFAULT', 'event_coalesce'): 'the loop is made at the start',
+    ('DEFAULT', 'dry_run'): 'a dry run is one pass, and ends after that',
+    ('DEFAULT', 'control_socket'): 'the socket is made at the start',
+    ('announce', 'advertised_routes'): _WATCHED,
+    ('agent',): 'a privileged daemon starts once',
+    ('frr', 'vrf_name'): _WALL,
+    ('frr', 'vtysh_wrapper'): _WALL,
+    ('frr', 'vtysh_timeout'): _WALL,
+    ('frr', 'frr_run_dir'): _WALL,
+    ('frr', 'bgp_check'): _WATCHED,
+    ('frr', 'frr_watch'): _WATCHED,
+    ('fip_route', 'route_table_id'): _WALL,
+    ('fip_route', 'route_rule_priority'): _WALL,
+    ('ovn',): _CONNECTED,
+    ('ovs', 'ovs_rundir'): _WALL,
+    ('ovs', 'ovn_rundir'): _WALL,
+    ('ovs', 'ovs_wrapper'): _WALL,
+    ('ovs',): _CONNECTED,
+    ('gateway_drain',): _WATCHED,
+    ('metrics',): 'the listener is made at the start',
+    ('port_forward', 'rules_file'): (
+        'only a start looks whether the node can forward ports; the name of '
+        'the file may change, but port forwarding begins and ends at a start'),
+    ('port_forward',): _WALL,
+    ('tenant_network', 'advertisement_method'): _WATCHED,
+    ('tenant_network', 'extra_routes'): _WATCHED,
+    ('evpn',): _WALL,
+    ('egress_ip',): 'all agents of a cloud have to agree',
+    ('network_peer',): 'all agents of a cloud have to agree',
+    ('veth_leak',): _WALL,
+}
+
+
+def reason(section: str, option: cfg.Opt) -> str:
+    """Why a change of an option waits for a restart."""
+    return (REASONS.get((section, option.dest)) or
+            REASONS.get((section,), _START))

@@ -8,7 +8,9 @@ would change behind an answer that the agent remembers, and nobody could tell
 whether they have changed.
 """
 
+from collections.abc import Callable
 import types
+from typing import Any
 
 from oslo_config import cfg
 
@@ -20,6 +22,8 @@ NODE = ('bridge_dev', 'further_bridges', 'bridge_ip', 'network_cidr',
         'driver_devices', 'frr.vrf_name', 'frr.frr_prefix_list')
 
 _DEFAULT = 'DEFAULT'
+#: Returns a value by section ('DEFAULT' or another one) and option.
+Reader = Callable[[str, str], Any]
 
 
 class Settings:
@@ -32,13 +36,13 @@ class Settings:
     """
 
     __slots__ = ('_values',)
-    _values: dict
+    _values: dict[str, Any]
 
-    def __init__(self, **values):
+    def __init__(self, **values: Any) -> None:
         object.__setattr__(self, '_values', {
             name: _frozen(value) for name, value in values.items()})
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         values = object.__getattribute__(self, '_values')
         if name not in values:
             raise AttributeError(
@@ -47,26 +51,26 @@ class Settings:
                 'section and the node')
         return values[name]
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f'{name} stays as it is: settings are frozen')
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         self.__setattr__(name, None)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, Settings):
             return NotImplemented
         return self._values == other._values
 
     # Values of options need not have a hash.
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         # Names alone: a value may be a password.
         return f'Settings({", ".join(self._values)})'
 
 
-def _frozen(value):
+def _frozen(value: Any) -> Any:
     """A value that cannot be changed in its place."""
     if isinstance(value, list | tuple):
         return tuple(_frozen(each) for each in value)
@@ -78,21 +82,19 @@ def _frozen(value):
     return value
 
 
-def driver_settings(read, name, driver):
+def driver_settings(read: Reader, name: str, driver: Any) -> Settings:
     """The settings of a driver: its section, the node, further options.
 
-    :param read: function(section, option) that returns a value, :func:`live`
-        or :func:`after`; a section is 'DEFAULT' or another one
+    :param read: :func:`live` or :func:`after`
     :param name: name of the driver, which is that of its section
-    :param driver: class of the driver
-    :returns: :class:`Settings`
+    :param driver: its class
     :raises oslo_config.cfg.NoSuchOptError: when an option does not exist
     :raises oslo_config.cfg.Error: when a value cannot be used
     """
     paths = [*NODE, *getattr(driver, 'OTHER_OPTIONS', ()),
              *(f'{name}.{option.dest}'
                for option in getattr(driver, 'CONFIG_OPTS', ()))]
-    sections = {_DEFAULT: {}}
+    sections: dict[str, dict[str, Any]] = {_DEFAULT: {}}
     for path in paths:
         section, _dot, option = path.rpartition('.')
         sections.setdefault(section or _DEFAULT, {})[option] = read(
@@ -102,13 +104,9 @@ def driver_settings(read, name, driver):
         section: Settings(**values) for section, values in sections.items()})
 
 
-def live(conf):
-    """How options are read as they are now.
-
-    :param conf: a loaded ConfigOpts
-    :returns: function(section, option) that gives a value
-    """
-    def read(section, option):
+def live(conf: cfg.ConfigOpts) -> Reader:
+    """How options are read as they are now."""
+    def read(section: str, option: str) -> Any:
         value = (conf if section == _DEFAULT else conf[section])[option]
         if isinstance(value, cfg.ConfigOpts.GroupAttr):
             raise cfg.NoSuchOptError(option)
@@ -116,12 +114,11 @@ def live(conf):
     return read
 
 
-def after(conf, aside):
+def after(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> Reader:
     """How options will be read once changed files have been taken over.
 
-    :param conf: the ConfigOpts in force
-    :param aside: a ConfigOpts with the same options and the changed files
-    :returns: function(section, option) that gives a value
+    :param conf: in force
+    :param aside: the same options with the changed files
     """
     changing = {(section, option.dest)
                 for section, option in opts.everything() if option.mutable}
@@ -130,7 +127,7 @@ def after(conf, aside):
                     for option in options if option.mutable)
     now, then = live(conf), live(aside)
 
-    def read(section, option):
+    def read(section: str, option: str) -> Any:
         return (then if (section, option) in changing else now)(
             section, option)
     return read

@@ -8,6 +8,7 @@ Levels belong to the process, as the loggers of the standard library do.  A
 reload and the end of the time give each logger the level that it had before.
 """
 
+from collections.abc import Callable
 import dataclasses
 import logging
 import threading
@@ -21,36 +22,29 @@ LEVELS = {'debug': logging.DEBUG, 'info': logging.INFO,
 
 @dataclasses.dataclass(slots=True)
 class _Changed:
-    """A logger with another level than that of the configuration.
+    """A logger with another level than that of the configuration."""
 
-    :ivar former: level before, a number; 0 for that of the logger above
-    :ivar ends: monotonic seconds, None for no end
-    :ivar timer: threading.Timer that ends it, or None
-    """
-
-    former: int
-    ends: float | None = None
-    timer: threading.Timer | None = None
+    former: int  # level before, 0 for that of the logger above
+    ends: float | None = None  # monotonic seconds, None for no end
+    timer: threading.Timer | None = None  # ends it
 
 
 class Temporary:
-    """The levels that are not those of the configuration.
+    """The levels that are not those of the configuration."""
 
-    :ivar follow: function(name, number) that sets a level elsewhere, too
-    """
-
-    def __init__(self):
-        self.follow = lambda name, level: None
+    def __init__(self) -> None:
+        # Sets the level of a logger elsewhere, too.
+        self.follow: Callable[[str, int], object] = lambda name, level: None
         self._lock = threading.Lock()
-        self._changed = {}
+        self._changed: dict[str, _Changed] = {}
 
-    def set(self, name, level, seconds=None):
+    def set(self, name: str, level: str, seconds: float | None = None) -> None:
         """Set the level of a logger.
 
-        :param name: name of the logger, '' for the root of all
+        :param name: of the logger, '' for the root of all
         :param level: a key of :data:`LEVELS`
-        :param seconds: after which the former level returns; None: at the
-            next reload
+        :param seconds: after which the former level returns; None: at the next
+            reload
         """
         logger = logging.getLogger(name)
         with self._lock:
@@ -66,16 +60,16 @@ class Temporary:
                 changed.timer.start()
             self._give(name, LEVELS[level])
 
-    def undo(self):
+    def undo(self) -> None:
         """Give all loggers their former levels."""
         with self._lock:
             for name in list(self._changed):
                 self._undo(name)
 
-    def now(self):
+    def now(self) -> list[tuple[str, str, float | None]]:
         """The changed loggers.
 
-        :returns: list of (name, name of the level, seconds left or None)
+        :returns: name of the logger, name of the level, seconds left
         """
         with self._lock:
             return [(name, name_of(logging.getLogger(name).level),
@@ -83,20 +77,20 @@ class Temporary:
                      max(0.0, changed.ends - time.monotonic()))
                     for name, changed in sorted(self._changed.items())]
 
-    def _end(self, name, changed):
+    def _end(self, name: str, changed: _Changed) -> None:
         with self._lock:
             # The operator may have set the level anew in the last moment.
             if self._changed.get(name) is changed and changed.ends and (
                     time.monotonic() >= changed.ends):
                 self._undo(name)
 
-    def _undo(self, name):
+    def _undo(self, name: str) -> None:
         changed = self._changed.pop(name)
         if changed.timer is not None:
             changed.timer.cancel()
         self._give(name, changed.former)
 
-    def _give(self, name, level):
+    def _give(self, name: str, level: int) -> None:
         logging.getLogger(name).setLevel(level)
         try:
             self.follow(name, level)
@@ -109,10 +103,7 @@ class Temporary:
 temporary = Temporary()
 
 
-def name_of(level):
-    """The name of a level in :data:`LEVELS`, or that of the library.
-
-    :param level: number
-    """
+def name_of(level: int) -> str:
+    """The name of a level in :data:`LEVELS`, or that of the library."""
     return next((name for name, number in LEVELS.items() if number == level),
                 logging.getLevelName(level).lower())

@@ -7,11 +7,17 @@ NB and SB have the options of [ovn], and the local Open vSwitch has the same
 options in [ovs].  The checks use OpenSSL like a later connection.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import dataclasses
 import datetime
 import os
 import ssl
 import stat
+from typing import Any
+from typing import NoReturn
+
+from oslo_config import cfg
 
 from ovn_network_agent.conf import egress_ip
 
@@ -22,28 +28,23 @@ class BadFile(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Files:
-    """The files and settings of TLS connections.
+    """The files and settings of TLS connections."""
 
-    :ivar group: section of the options: 'ovn' or 'ovs'
-    :ivar ca: path of the file with trusted authorities, '' for those of
-        the system
-    :ivar cert: path of the client's certificate, '' for none
-    :ivar key: path of its private key, '' for none
-    :ivar check_name: whether the server's certificate must be for the host
-        that the remote names
-    """
-
-    group: str
+    group: str  # section of the options: 'ovn' or 'ovs'
+    # Paths: of the trusted authorities, '' for those of the system; of the
+    # client's certificate and its private key, '' for none.
     ca: str
     cert: str
     key: str
+    # Whether the server's certificate must be for the host that the remote
+    # names.
     check_name: bool
 
-    def option(self, what):
+    def option(self, what: str) -> str:
         """Name of an option, such as 'ovn_ssl_ca'."""
         return f'{self.group}_ssl_{what}'
 
-    def context(self, side=ssl.PROTOCOL_TLS_CLIENT):
+    def context(self, side: int = ssl.PROTOCOL_TLS_CLIENT) -> ssl.SSLContext:
         """A new ssl.SSLContext, for which the files are read anew.
 
         Each connection calls this, so that a renewed certificate needs no
@@ -68,7 +69,7 @@ class Files:
             self._load_pair(context)
         return context
 
-    def _load_pair(self, context):
+    def _load_pair(self, context: ssl.SSLContext) -> None:
         self._load_certificates(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
                                 'cert')
         self._look_at('key', private=True)
@@ -87,7 +88,7 @@ class Files:
                                 'that begins with "-----BEGIN PRIVATE '
                                 'KEY-----"')
 
-    def _load_certificates(self, context, what):
+    def _load_certificates(self, context: ssl.SSLContext, what: str) -> None:
         self._look_at(what)
         try:
             context.load_verify_locations(getattr(self, what))
@@ -97,7 +98,7 @@ class Files:
                                'that begins with "-----BEGIN '
                                'CERTIFICATE-----"')
 
-    def _look_at(self, what, private=False):
+    def _look_at(self, what: str, private: bool = False) -> None:
         """Check a file, except for its content."""
         try:
             with open(getattr(self, what), 'rb') as opened:
@@ -112,7 +113,7 @@ class Files:
                          'others than its owner have access to the private '
                          f'key (mode {stat.S_IMODE(mode):o}); "chmod 600" it')
 
-    def _refuse(self, what, reason):
+    def _refuse(self, what: str, reason: str) -> NoReturn:
         raise BadFile(_say(self, what, reason)) from None
 
 
@@ -120,30 +121,30 @@ class _Encrypted(Exception):
     """OpenSSL asked for the password of a key."""
 
 
-def _no_password():
+def _no_password() -> NoReturn:
     raise _Encrypted
 
 
-def _files_of(conf, group):
+def _files_of(conf: cfg.ConfigOpts, group: str) -> Files:
     return Files(group, *(conf[group][f'{group}_ssl_{what}']
                           for what in ('ca', 'cert', 'key', 'check_name')))
 
 
-def between_agents(conf):
+def between_agents(conf: cfg.ConfigOpts) -> Files | None:
     """The files of [ovn] for connections between agents.
 
     The certificate of an agent names no address, as OVSDB looks at none.  So
     whoever has a certificate of the authority counts as an agent.
 
-    :param conf: the oslo.config ConfigOpts
-    :returns: :class:`Files`, or None unless all three are set
+    :returns: None unless all three are set
     """
     files = dataclasses.replace(_files_of(conf, 'ovn'), check_name=False)
     return files if files.ca and files.cert and files.key else None
 
 
-def _groups(conf):
-    """(Files, remotes) for the sections [ovn] and [ovs]."""
+def _groups(conf: cfg.ConfigOpts
+            ) -> tuple[tuple[Files, list[str]], tuple[Files, list[str]]]:
+    """The files and remotes of the sections [ovn] and [ovs]."""
     ovn, ovs = _files_of(conf, 'ovn'), _files_of(conf, 'ovs')
     if not (ovs.ca or ovs.cert or ovs.key):
         # Usually all servers have the same files.
@@ -152,26 +153,18 @@ def _groups(conf):
             (ovs, [conf.ovs.ovsdb_connection]))
 
 
-def _ssl(remotes):
+def _ssl(remotes: Iterable[str]) -> list[str]:
     return [remote for remote in remotes if remote.startswith('ssl:')]
 
 
-def by_remote(conf):
-    """The files of each "ssl:" remote.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: dict of remote to :class:`Files`
-    """
+def by_remote(conf: cfg.ConfigOpts) -> dict[str, Files]:
+    """The files of each "ssl:" remote."""
     return {remote: files for files, remotes in _groups(conf)
             for remote in _ssl(remotes)}
 
 
-def problems(conf):
-    """Problems that make a start impossible.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: iterable of str, each "option = value: problem; remedy"
-    """
+def problems(conf: cfg.ConfigOpts) -> Iterator[str]:
+    """Problems that make a start impossible, each with the remedy."""
     for group in ('ovn', 'ovs'):
         files = _files_of(conf, group)
         yield from _half_a_pair(files)
@@ -182,19 +175,20 @@ def problems(conf):
     yield from _two_minds(conf)
 
 
-def _say(files, what, text):
+def _say(files: Files, what: str, text: str) -> str:
     return (f'[{files.group}] {files.option(what)} = '
             f'{getattr(files, what)}: {text}')
 
 
-def _half_a_pair(files):
+def _half_a_pair(files: Files) -> Iterator[str]:
     if bool(files.cert) != bool(files.key):
         yield (f'[{files.group}] {files.option("cert")} = {files.cert}, '
                f'{files.option("key")} = {files.key}: one is of no use '
                'without the other; set both or none')
 
 
-def _anybody(files, remotes, group):
+def _anybody(files: Files, remotes: Iterable[str],
+             group: str) -> Iterator[str]:
     if _ssl(remotes) and not files.ca and not files.check_name:
         yield (f'[{group}] {group}_ssl_check_name = False: then whoever has '
                'a certificate of any authority that this system trusts could '
@@ -202,7 +196,7 @@ def _anybody(files, remotes, group):
                f'[{files.group}] {files.option("ca")}')
 
 
-def _unusable(files):
+def _unusable(files: Files) -> Iterator[str]:
     whole = files.cert and files.key
     pair = files if whole else dataclasses.replace(files, cert='', key='')
     if not (pair.ca or pair.cert):
@@ -214,7 +208,7 @@ def _unusable(files):
         yield str(error)
 
 
-def _two_minds(conf):
+def _two_minds(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Problems of a server that has two different sets of files."""
     (ovn, ovn_remotes), (ovs, ovs_remotes) = _groups(conf)
     for remote in _ssl(ovs_remotes):
@@ -223,12 +217,8 @@ def _two_minds(conf):
                    'other files there; use the same, or set none in [ovs]')
 
 
-def warnings(conf):
-    """Settings that look unintended but do not prevent a start.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: iterable of str
-    """
+def warnings(conf: cfg.ConfigOpts) -> Iterator[str]:
+    """Settings that look unintended but do not prevent a start."""
     for files, remotes in _groups(conf):
         if _ssl(remotes) and not files.ca:
             yield (f'[{files.group}] {files.option("ca")} is not set: every '
@@ -245,7 +235,7 @@ def warnings(conf):
             yield from _dates(files)
 
 
-def _without_effect(conf):
+def _without_effect(conf: cfg.ConfigOpts) -> Iterator[str]:
     used = {files.group for files in by_remote(conf).values()}
     if egress_ip.probes(conf):
         used.add('ovn')
@@ -257,25 +247,25 @@ def _without_effect(conf):
                                         'that it is for is reached by ssl')
 
 
-def end(path):
-    """When the certificate in a file expires.
+def end(path: str) -> datetime.datetime:
+    """When the certificate in a file expires; the first one counts.
 
-    :param path: path of a PEM file, whose first certificate counts
-    :returns: datetime.datetime with a time zone
+    :returns: with a time zone
     :raises OSError: when the file cannot be read
     :raises ValueError: when the file has no certificate
     """
-    return _certificate(path).not_valid_after_utc
+    found: datetime.datetime = _certificate(path).not_valid_after_utc
+    return found
 
 
-def _certificate(path):
+def _certificate(path: str) -> Any:
     # The import takes 50 ms, and only these certificates need it.
     from cryptography import x509
     with open(path, 'rb') as opened:
         return x509.load_pem_x509_certificate(opened.read())
 
 
-def _dates(files):
+def _dates(files: Files) -> Iterator[str]:
     certificate = _certificate(files.cert)
     now = datetime.datetime.now(datetime.UTC)
     if now > certificate.not_valid_after_utc:

@@ -12,10 +12,10 @@ import math
 import os
 import re
 import shlex
+from typing import Any
 
 from oslo_config import types
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 
@@ -29,62 +29,63 @@ _SOCKET_PATH_MAX = 107
 _REMOTE_SCHEMES = ('tcp', 'ssl', 'unix')
 
 
-class _Text(types.ConfigType):
+class Text(types.ConfigType):
     """Base of types for a text without blanks around it.
 
-    :cvar TYPE_NAME: name of the type in the sample file and the help
     :param empty: whether the empty string is allowed
     :param type_name: name in place of TYPE_NAME
     """
 
+    # In the sample file and the help.
     TYPE_NAME = ''
 
-    def __init__(self, empty=False, type_name=None):
+    def __init__(self, empty: bool = False,
+                 type_name: str | None = None) -> None:
         super().__init__(type_name=type_name or self.TYPE_NAME)
         self.empty = empty
 
-    def __call__(self, value):
-        value = str(value).strip()
-        return value if self.empty and not value else self._checked(value)
+    def __call__(self, value: object) -> str:
+        text = str(value).strip()
+        return text if self.empty and not text else self._checked(text)
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> Any:
         """Check a value; returns the value that the agent uses.
 
         :raises ValueError: with the value and the remedy
         """
         raise NotImplementedError
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return (self.__class__ is other.__class__ and
                 self.empty == other.empty)
 
     __hash__ = object.__hash__
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.__class__.__name__
 
-    def _formatter(self, value):
+    def _formatter(self, value: object) -> str:
         return str(value)
 
 
-class Name(_Text):
+class Name(Text):
     """A name that becomes a part of other programs' commands."""
 
     TYPE_NAME = 'name'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if not _NAME.match(value):
             raise ValueError(f'{value!r} is not a name; use letters, digits, '
                              'and "_", "." or "-" only')
         return value
 
 
-class PortName(_Text):
+class PortName(Text):
     """The name of a port in OVN, or the empty string."""
 
     TYPE_NAME = 'port name'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if any(char.isspace() or not char.isprintable() for char in value):
             raise ValueError(f'{value!r} is not the name of a port; write it '
                              'as "ovn-sbctl list Port_Binding" shows it, '
@@ -92,12 +93,12 @@ class PortName(_Text):
         return value
 
 
-class ObjectName(_Text):
+class ObjectName(Text):
     """A name or UUID of an object of OVN or Neutron."""
 
     TYPE_NAME = 'name or UUID'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if not value or not value.isprintable():
             raise ValueError(f'{value!r} is not a name; give the name or the '
                              'UUID that "openstack router list" or "openstack '
@@ -105,12 +106,12 @@ class ObjectName(_Text):
         return value
 
 
-class Uuid(_Text):
+class Uuid(Text):
     """The UUID of an object of Neutron, as Neutron writes it."""
 
     TYPE_NAME = 'UUID'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if not _UUID.fullmatch(value):
             raise ValueError(f'{value!r} is not a UUID; give one as '
                              '"openstack address scope list" shows it, like '
@@ -118,12 +119,12 @@ class Uuid(_Text):
         return value.lower()
 
 
-class NamedTag(_Text):
+class NamedTag(Text):
     """A name or UUID of an object of OVN or Neutron, a colon, and a tag."""
 
     TYPE_NAME = 'name and tag'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         name, _colon, number = map(str.strip, value.rpartition(':'))
         if not name or not name.isprintable():
             raise ValueError(f'{value!r} is not a name with a tag; write it '
@@ -135,29 +136,12 @@ class NamedTag(_Text):
         return f'{name}:{number}'
 
 
-class NamedVni(_Text):
-    """A name or UUID of a network, a colon, and a VNI."""
-
-    TYPE_NAME = 'name and VNI'
-
-    def _checked(self, value):
-        name, _colon, number = map(str.strip, value.rpartition(':'))
-        if not name or not name.isprintable():
-            raise ValueError(f'{value!r} is not a name with a VNI; write it '
-                             'like tenant-a:1001')
-        if not evpn_names.vni(number):
-            raise ValueError(f'{number!r} in {value!r} is not a VNI; use a '
-                             f'number from {evpn_names.VNIS[0]} to '
-                             f'{evpn_names.VNIS[-1]}')
-        return f'{name}:{number}'
-
-
 class InterfaceName(Name):
     """The name of a network device."""
 
     TYPE_NAME = 'interface name'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         value = super()._checked(value)
         if len(value) > _INTERFACE_NAME_MAX:
             raise ValueError(f'{value!r} has {len(value)} bytes; the kernel '
@@ -169,12 +153,12 @@ class InterfaceName(Name):
         return value
 
 
-class Command(_Text):
+class Command(Text):
     """A program with arguments, in the words of a shell."""
 
     TYPE_NAME = 'command'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         try:
             words = shlex.split(value)
         except ValueError as error:
@@ -185,12 +169,12 @@ class Command(_Text):
         return value
 
 
-class SocketPath(_Text):
+class SocketPath(Text):
     """The path of a Unix socket, or the empty string."""
 
     TYPE_NAME = 'path of a socket'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if value and not value.startswith('/'):
             raise ValueError(f'{value!r} is not an absolute path; begin '
                              'it with "/"')
@@ -203,24 +187,24 @@ class SocketPath(_Text):
         return value
 
 
-class FilePath(_Text):
+class FilePath(Text):
     """An absolute path of a file, or the empty string for none."""
 
     TYPE_NAME = 'path'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if value and not os.path.isabs(value):
             raise ValueError(f'{value!r} is not an absolute path; begin '
                              'it with /')
         return value
 
 
-class IPv4Address(_Text):
+class IPv4Address(Text):
     """An IPv4 address of a host."""
 
     TYPE_NAME = 'IPv4 address'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         try:
             address = ipaddress.IPv4Address(value)
         except ValueError:
@@ -231,12 +215,12 @@ class IPv4Address(_Text):
         return str(address)
 
 
-class IPv6Host(_Text):
+class IPv6Host(Text):
     """A global IPv6 address of a host, in canonical notation."""
 
     TYPE_NAME = 'IPv6 address'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         try:
             address = iptext.address(value)
             if address.version != 6 or (
@@ -250,12 +234,12 @@ class IPv6Host(_Text):
         return str(address)
 
 
-class IPNetwork(_Text):
+class IPNetwork(Text):
     """An IP network; host bits are cut off, as in the Go program."""
 
     TYPE_NAME = 'IP network'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         try:
             if '/' not in value:
                 raise ValueError
@@ -265,12 +249,12 @@ class IPNetwork(_Text):
                              'like 198.51.100.0/24 or 2001:db8:100::/64')
 
 
-class OvsdbRemote(_Text):
+class OvsdbRemote(Text):
     """The remote of an OVSDB server: tcp:host:port, ssl:..., unix:path."""
 
     TYPE_NAME = 'OVSDB remote'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         scheme, colon, rest = value.partition(':')
         scheme = scheme.lower()
         if not colon or scheme not in _REMOTE_SCHEMES:
@@ -286,7 +270,7 @@ class OvsdbRemote(_Text):
         return f'{scheme}:{rest}'
 
     @staticmethod
-    def _check_host_and_port(value, rest):
+    def _check_host_and_port(value: str, rest: str) -> None:
         host, colon, port = rest.rpartition(':')
         if not colon or not port.isdigit() or not 0 < int(port) < 65536:
             raise ValueError(f'{value!r} has no port between 1 and 65535 at '
@@ -306,7 +290,7 @@ class OvsdbRemote(_Text):
                              'before its port')
 
 
-def _without_device(host):
+def _without_device(host: str) -> str:
     """The address 'fe80::1' of 'fe80::1%eth0'.
 
     Only a link-local address may have a device.
@@ -326,10 +310,11 @@ class CommaList(types.List):
     all following parts, too, because its items may contain commas.
     """
 
-    def __init__(self, item_type, type_name='list value'):
+    def __init__(self, item_type: types.ConfigType,
+                 type_name: str = 'list value') -> None:
         super().__init__(item_type=item_type, type_name=type_name)
 
-    def __call__(self, value):
+    def __call__(self, value: Any) -> list[Any]:
         if isinstance(value, str):
             value = [part for part in value.split(',') if part.strip()]
         return [self.item_type(part) for part in value]
@@ -338,10 +323,14 @@ class CommaList(types.List):
 class Integer(types.Integer):
     """A whole number within bounds; an empty value is an error."""
 
-    def __init__(self, min, max, type_name='integer value'):
+    min: int
+    max: int
+
+    def __init__(self, min: int, max: int,
+                 type_name: str = 'integer value') -> None:
         super().__init__(min=min, max=max, type_name=type_name)
 
-    def __call__(self, value):
+    def __call__(self, value: object) -> int:
         try:
             number = int(str(value).strip())
         except ValueError:
@@ -356,10 +345,14 @@ class Integer(types.Integer):
 class Seconds(types.Float):
     """A number of seconds, with fractions; never NaN or infinite."""
 
-    def __init__(self, min=0, max=86400, type_name='seconds'):
+    min: float
+    max: float
+
+    def __init__(self, min: float = 0, max: float = 86400,
+                 type_name: str = 'seconds') -> None:
         super().__init__(min=min, max=max, type_name=type_name)
 
-    def __call__(self, value):
+    def __call__(self, value: Any) -> float:
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -371,7 +364,7 @@ class Seconds(types.Float):
         return number
 
 
-class ListenAddress(_Text):
+class ListenAddress(Text):
     """An address and a port to listen on, or the empty string.
 
     A port alone is a port of the loopback address.
@@ -379,7 +372,7 @@ class ListenAddress(_Text):
 
     TYPE_NAME = 'address and port'
 
-    def _checked(self, value):
+    def _checked(self, value: str) -> str:
         if not value:
             return ''
         host, _colon, port = value.rpartition(':')

@@ -3,6 +3,9 @@
 
 """Settings that no part of the agent reads; these are mostly misspelt."""
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 import os
 import re
 
@@ -26,26 +29,20 @@ _HERE = {'underlay': 'the way of this agent without the driver evpn',
          'vrf': 'the driver evpn here; name it in [DEFAULT] drivers'}
 
 
-def keys(conf):
+def keys(conf: cfg.ConfigOpts) -> list[str]:
     """Sections and options in the files that no part has registered.
 
     The call comes after drivers and libraries have registered their options.
-
-    :param conf: a loaded ConfigOpts
-    :returns: list of str, one for each section or option
     """
     groups = _known(conf)
     return [message for path, section, found in _sections(conf)
             for message in _unknown_in(groups, path, section, found)]
 
 
-def exposing_method(conf):
+def exposing_method(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Words of ovn-bgp-agent for ways that do not exist here.
 
     Their networks would be announced in another way.
-
-    :param conf: a loaded ConfigOpts
-    :returns: iterator of str
     """
     for path, section, found in _sections(conf):
         word = (found.get(_EXPOSING) or ['vrf'])[-1]
@@ -55,12 +52,8 @@ def exposing_method(conf):
                    'this agent, and remove the option')
 
 
-def variables(conf):
-    """Environment variables in the form of options that do not exist.
-
-    :param conf: a loaded ConfigOpts
-    :returns: list of str
-    """
+def variables(conf: cfg.ConfigOpts) -> Iterator[str]:
+    """Environment variables in the form of options that do not exist."""
     groups = _known(conf)
     by_variable = {opts.env_name(group, option): None
                    for group, options in groups.items()
@@ -75,7 +68,7 @@ def variables(conf):
             yield f'{name} in the environment {_former(name)}'
 
 
-def _former(variable):
+def _former(variable: str) -> str:
     """The effect of a variable of the original."""
     name = variable.removeprefix(original.PREFIX).lower()
     option = original.BY_NAME.get(name)
@@ -97,7 +90,7 @@ def _former(variable):
             f'set {instead} instead')
 
 
-def _known(conf):
+def _known(conf: cfg.ConfigOpts) -> dict[str, set[str]]:
     """Names of options by group."""
     groups = {name: set(conf[name]) for name in conf
               if _is_group(conf, name)}
@@ -109,7 +102,7 @@ def _known(conf):
     return groups
 
 
-def _is_group(conf, name):
+def _is_group(conf: cfg.ConfigOpts, name: str) -> bool:
     try:
         return isinstance(conf[name], cfg.ConfigOpts.GroupAttr)
     except (cfg.Error, ValueError):
@@ -117,7 +110,7 @@ def _is_group(conf, name):
         return False
 
 
-def _files(conf):
+def _files(conf: cfg.ConfigOpts) -> list[str]:
     files = list(conf.config_file or [])
     for directory in conf.config_dir or []:
         if os.path.isdir(directory):
@@ -127,16 +120,18 @@ def _files(conf):
     return files
 
 
-def _sections(conf):
-    """(path, section, dict of key to texts) of all files."""
+def _sections(conf: cfg.ConfigOpts
+              ) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
+    """Path, section, and texts by key of all files."""
     for path in _files(conf):
-        sections = {}
+        sections: dict[str, dict[str, list[str]]] = {}
         cfg.ConfigParser(path, sections).parse()
         for section, found in sorted(sections.items()):
             yield path, section, found
 
 
-def _unknown_in(groups, path, section, found):
+def _unknown_in(groups: Mapping[str, Iterable[str]], path: str, section: str,
+                found: Mapping[str, list[str]]) -> Iterator[str]:
     if section == _COMMON:
         sections = ', '.join(f'[{name}]' for name in opts.DAEMONS)
         yield (f'{path}: section [{section}] has no effect; each daemon has '
@@ -161,6 +156,6 @@ def _unknown_in(groups, path, section, found):
                    f'{remedy}')
 
 
-def _homes(groups, option):
+def _homes(groups: Mapping[str, Iterable[str]], option: str) -> list[str]:
     """Groups that have an option of this name."""
     return [group for group, options in groups.items() if option in options]

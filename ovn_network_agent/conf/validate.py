@@ -8,8 +8,10 @@ are reported together, so that an operator needs only one attempt.
 """
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 import os
 import re
+from typing import Any
 
 from oslo_config import cfg
 
@@ -34,7 +36,7 @@ _L3MDEV_PRIORITY = 1000
 class ConfigError(Exception):
     """The configuration cannot be used.
 
-    :param messages: iterable of str, see :func:`problems`
+    :param messages: see :func:`problems`
     """
 
     def __init__(self, messages: Iterable[str]) -> None:
@@ -42,10 +44,9 @@ class ConfigError(Exception):
         super().__init__('\n'.join(self.messages))
 
 
-def check(conf):
+def check(conf: cfg.ConfigOpts) -> None:
     """Check a configuration.
 
-    :param conf: a loaded ConfigOpts
     :raises ConfigError: when the configuration cannot be used
     """
     messages = problems(conf)
@@ -53,11 +54,10 @@ def check(conf):
         raise ConfigError(messages)
 
 
-def problems(conf):
+def problems(conf: cfg.ConfigOpts) -> list[str]:
     """All problems that make a start impossible.
 
-    :param conf: a loaded ConfigOpts
-    :returns: list of str, each "option = value: problem; remedy"
+    :returns: each "option = value: problem; remedy"
     """
     messages = list(_bad_values(conf))
     for rule in (_drivers, _remotes, tls.problems, unknown.exposing_method,
@@ -70,7 +70,7 @@ def problems(conf):
     return messages
 
 
-def _bad_values(conf):
+def _bad_values(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Problems of values, of the agent or of libraries, with a wrong type."""
     for name in sorted(conf):
         try:
@@ -82,13 +82,8 @@ def _bad_values(conf):
             yield from bad_values_of(name, value)
 
 
-def bad_values_of(group, values):
-    """Problems of the values of one group with a wrong type.
-
-    :param group: name of the group
-    :param values: the options of the group, ``conf[group]``
-    :returns: iterator of str
-    """
+def bad_values_of(group: str, values: Any) -> Iterator[str]:
+    """Problems of the values of one group with a wrong type."""
     for name in sorted(values):
         try:
             values[name]
@@ -96,22 +91,18 @@ def bad_values_of(group, values):
             yield _bad_value(group, name, error)
 
 
-def unset_in(group, options, values):
+def unset_in(group: str, options: Iterable[cfg.Opt],
+             values: Any) -> Iterator[str]:
     """Problems of the required options of one group that are not set.
 
     oslo.config checks required options before a plugin can register its own.
-
-    :param group: name of the group
-    :param options: iterable of oslo.config options
-    :param values: ``conf[group]``
-    :returns: iterator of str
     """
     for option in options:
         if option.required and values[option.dest] is None:
             yield f'[{group}] {option.name} is not set, and has no default'
 
 
-def _bad_value(group, name, error):
+def _bad_value(group: str, name: str, error: Exception) -> str:
     match = _OSLO_ERROR.search(str(error))
     reason = match['reason'] if match else str(error)
     source = match['source'] if match else 'command line'
@@ -128,7 +119,7 @@ def _bad_value(group, name, error):
     return f'[{group}] {name.replace("-", "_")}: {reason} (from {source})'
 
 
-def _drivers(conf):
+def _drivers(conf: cfg.ConfigOpts) -> Iterator[str]:
     if not conf.drivers:
         yield relations.say('[DEFAULT] drivers', conf.drivers,
                    'there is nothing to do; name at least one driver, like '
@@ -140,11 +131,11 @@ def _drivers(conf):
                    'driver once')
 
 
-def _schemes(remotes):
+def _schemes(remotes: Iterable[str]) -> set[str]:
     return {remote.partition(':')[0] for remote in remotes}
 
 
-def _remotes(conf):
+def _remotes(conf: cfg.ConfigOpts) -> Iterator[str]:
     if mode.forwards_only(conf):
         yield from _without_ovn(conf)
         return
@@ -162,7 +153,7 @@ def _remotes(conf):
                        'the encryption; use one of them for all')
 
 
-def _without_ovn(conf):
+def _without_ovn(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that an agent without OVN forwards ports."""
     rules = conf.port_forward.rules_file
     if not rules:
@@ -188,11 +179,10 @@ def _without_ovn(conf):
             'always, or set both remotes')
 
 
-def warnings(conf):
+def warnings(conf: cfg.ConfigOpts) -> list[str]:
     """Settings that look unintended but do not prevent a start.
 
-    :param conf: the oslo.config ConfigOpts, without :func:`problems`
-    :returns: list of str
+    :param conf: without :func:`problems`
     """
     return [*tls.warnings(conf), *_alone(conf), *_odd_leak(conf), *_port(conf),
             *_settling(conf), *_nobody_forwards(conf), *_nobody_peers(conf),
@@ -200,7 +190,7 @@ def warnings(conf):
             *unknown.keys(conf), *unknown.variables(conf)]
 
 
-def _alone(conf):
+def _alone(conf: cfg.ConfigOpts) -> Iterator[str]:
     if 'tenant_network' in conf.drivers and 'fip_route' not in conf.drivers:
         yield relations.say(
             '[DEFAULT] drivers', conf.drivers, 'tenant_network announces '
@@ -208,7 +198,7 @@ def _alone(conf):
             'and the default routes of routers; add fip_route')
 
 
-def _odd_leak(conf):
+def _odd_leak(conf: cfg.ConfigOpts) -> Iterator[str]:
     if (conf.frr.vrf_name and not mode.forwards_only(conf) and
             {'fip_route', 'provider_port', 'tenant_network'} &
             set(conf.drivers) and
@@ -226,7 +216,7 @@ def _odd_leak(conf):
             'sent through the pair again')
 
 
-def _port(conf):
+def _port(conf: cfg.ConfigOpts) -> Iterator[str]:
     if conf.gateway_port and not conf.gateway_port.startswith('cr-'):
         yield relations.say(
             '[DEFAULT] gateway_port', conf.gateway_port,
@@ -234,7 +224,7 @@ def _port(conf):
             'is one all the same, no router is followed')
 
 
-def _nobody_forwards(conf):
+def _nobody_forwards(conf: cfg.ConfigOpts) -> Iterator[str]:
     if (conf.port_forward.rules_file and
             port_forward.GROUP not in conf.drivers):
         yield relations.say(
@@ -243,7 +233,7 @@ def _nobody_forwards(conf):
             'to [DEFAULT] drivers, or leave rules_file empty')
 
 
-def _nobody_peers(conf):
+def _nobody_peers(conf: cfg.ConfigOpts) -> Iterator[str]:
     if (conf.network_peer.peers_file and
             network_peer.GROUP not in conf.drivers):
         yield relations.say(
@@ -252,7 +242,7 @@ def _nobody_peers(conf):
             '[DEFAULT] drivers, or leave peers_file empty')
 
 
-def _nobody_leaves(conf):
+def _nobody_leaves(conf: cfg.ConfigOpts) -> Iterator[str]:
     if conf.egress_ip.file and egress_ip.GROUP not in conf.drivers:
         yield relations.say(
             '[egress_ip] file', conf.egress_ip.file,
@@ -260,7 +250,7 @@ def _nobody_leaves(conf):
             'add that to [DEFAULT] drivers, or leave file empty')
 
 
-def _rootwrap(conf):
+def _rootwrap(conf: cfg.ConfigOpts) -> Iterator[str]:
     if conf.agent.root_helper_daemon:
         yield relations.say(
             '[agent] root_helper_daemon', conf.agent.root_helper_daemon,
@@ -269,7 +259,7 @@ def _rootwrap(conf):
             'is not right')
 
 
-def _settling(conf):
+def _settling(conf: cfg.ConfigOpts) -> Iterator[str]:
     values = conf.gateway_drain
     if (relations.drains(conf) and
             values.drain_settle_delay >= values.drain_timeout):

@@ -56,11 +56,8 @@ OPTS = [
 ]
 
 
-def enabled(conf):
-    """Whether there is a veth pair: for a VRF, and unless switched off.
-
-    :param conf: the oslo.config ConfigOpts
-    """
+def enabled(conf: cfg.ConfigOpts) -> bool:
+    """Whether there is a veth pair: for a VRF, and unless switched off."""
     return bool(conf.veth_leak.veth_leak_enabled and conf.frr.vrf_name and
                 'veth_leak' in conf.drivers)
 
@@ -68,10 +65,9 @@ def enabled(conf):
 def provider_ip(conf: typing.Any) -> str:
     """Address of veth-provider, as text; '' if it cannot be computed.
 
-    :param conf: the oslo.config ConfigOpts, or settings with
-        :data:`ENDS`
+    :param conf: ConfigOpts, or settings with :data:`ENDS`
     """
-    configured = conf.veth_leak.veth_provider_ip
+    configured: str = conf.veth_leak.veth_provider_ip
     if configured:
         return configured
     try:

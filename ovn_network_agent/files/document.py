@@ -11,6 +11,7 @@ repeated key is an error.
 
 import re
 import typing
+from typing import Any
 
 import yaml
 
@@ -19,15 +20,20 @@ from ovn_network_agent.files import flaws
 # Most values of a document; 10,000 VIPs with all their rules have less.  The
 # limit is for aliases, which can make any number of values of a short text.
 _VALUES = 2_000_000
+# The document has a field with the name of the module.
+_Path: typing.TypeAlias = flaws.Path
+_Flaws: typing.TypeAlias = list[flaws.Flaw]
 _TAG = 'tag:yaml.org,2002:'
 _MERGE = _TAG + 'merge'
 _TRUE = ('true', 'yes', 'on')
 
 
-class _Loader(getattr(yaml, 'CSafeLoader', yaml.SafeLoader)):
-    """Composes nodes; the loader in C takes a tenth of the time."""
+# The loader in C takes a tenth of the time.
+class _Loader(getattr(yaml, 'CSafeLoader',  # type: ignore[misc]
+                      yaml.SafeLoader)):
+    """Composes nodes."""
 
-    yaml_implicit_resolvers = {}
+    yaml_implicit_resolvers: dict[str, Any] = {}
 
 
 for _name, _pattern, _first in (
@@ -42,31 +48,21 @@ for _name, _pattern, _first in (
 
 
 class Document(typing.NamedTuple):
-    """The content of a YAML text.
+    """The content of a YAML text."""
 
-    :ivar value: the root value, of dict, list, str, int, float, bool and None
-    :ivar lines: dict of path, a tuple of keys and indexes, to the number of
-        the line with the value or its key
-    :ivar flaws: list of :class:`flaws.Flaw`
-    """
+    value: Any  # the root value, of dict, list, str, int, float, bool and None
+    lines: dict[_Path, int]  # of each value, or of its key
+    flaws: _Flaws
 
-    value: object
-    lines: dict
-    flaws: list
-
-    def line(self, path):
+    def line(self, path: _Path) -> int:
         """Line of a path, or of the nearest existing parent."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
 
-def parse(text):
-    """Read one document.
-
-    :param text: str
-    :returns: :class:`Document`
-    """
+def parse(text: str) -> Document:
+    """Read one document."""
     try:
         loader = _Loader(text)
         try:
@@ -82,7 +78,7 @@ def parse(text):
             'documentation shows')])
 
 
-def _malformed(text, error):
+def _malformed(text: str, error: yaml.YAMLError) -> flaws.Flaw:
     mark = getattr(error, 'problem_mark', None) or getattr(
         error, 'context_mark', None)
     what = getattr(error, 'problem', None) or getattr(
@@ -102,22 +98,23 @@ def _malformed(text, error):
 class _Reader:
     """Makes the values of nodes."""
 
-    def __init__(self):
-        self._lines = {}
-        self._flaws = []
-        self._above = []
+    def __init__(self) -> None:
+        self._lines: dict[flaws.Path, int] = {}
+        self._flaws: list[flaws.Flaw] = []
+        self._above: list[yaml.Node] = []
         self._count = 0
 
-    def read(self, node):
+    def read(self, node: yaml.Node | None) -> Document:
         """The :class:`Document` of the root node, None for an empty text."""
         value = None if node is None else self._value(node, ())
         return Document(value, self._lines, self._flaws)
 
-    def _flaw(self, node, path, value, text):
+    def _flaw(self, node: yaml.Node, path: flaws.Path, value: object,
+              text: str) -> None:
         self._flaws.append(flaws.Flaw(
             node.start_mark.line + 1, path, value, text))
 
-    def _value(self, node, path):
+    def _value(self, node: yaml.Node, path: flaws.Path) -> Any:
         self._lines.setdefault(path, node.start_mark.line + 1)
         self._count += 1
         if self._count > _VALUES or any(node is n for n in self._above):
@@ -131,7 +128,7 @@ class _Reader:
         finally:
             self._above.pop()
 
-    def _made(self, node, path):
+    def _made(self, node: yaml.Node, path: flaws.Path) -> Any:
         kind = node.tag.removeprefix(_TAG)
         if isinstance(node, yaml.MappingNode) and kind == 'map':
             return {key: self._value(value, path + (key,))
@@ -143,7 +140,7 @@ class _Reader:
             return self._scalar(kind, node, path)
         return self._unknown_tag(node, path)
 
-    def _scalar(self, kind, node, path):
+    def _scalar(self, kind: str, node: yaml.Node, path: flaws.Path) -> Any:
         try:
             if kind in ('str', 'merge'):
                 return node.value
@@ -162,15 +159,18 @@ class _Reader:
             return node.value
         return self._unknown_tag(node, path)
 
-    def _unknown_tag(self, node, path):
+    def _unknown_tag(self, node: yaml.Node, path: flaws.Path) -> None:
         self._flaw(node, path, flaws.NOTHING,
                    f'tag {node.tag.replace(_TAG, "!!")} has no meaning here; '
                    'remove it')
         return None
 
-    def _pairs(self, node, path):
-        """dict of key to node of the value, merged ones last."""
-        found, lines, merged = {}, {}, []
+    def _pairs(self, node: yaml.Node,
+               path: flaws.Path) -> dict[str, yaml.Node]:
+        """The nodes of the values by key, merged ones last."""
+        found: dict[str, yaml.Node] = {}
+        lines: dict[str, int] = {}
+        merged: list[dict[str, yaml.Node]] = []
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
@@ -190,8 +190,9 @@ class _Reader:
                 found.setdefault(name, value)
         return found
 
-    def _merged(self, node, path):
-        """The mappings of ``<<``, a list of dict, the strongest first."""
+    def _merged(self, node: yaml.Node,
+                path: flaws.Path) -> list[dict[str, yaml.Node]]:
+        """The mappings of ``<<``, the strongest first."""
         if any(node is n for n in self._above):
             self._flaw(node, path, flaws.NOTHING, '"<<" merges this into '
                        'itself; write out what is meant')

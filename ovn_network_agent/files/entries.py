@@ -8,15 +8,29 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import typing
 from typing import Any
 from typing import Generic
+from typing import Protocol
 from typing import TypeVar
 
 from ovn_network_agent.files import flaws
 from ovn_network_agent.files import reading
 from ovn_network_agent.files import shape
 
-_Row = TypeVar('_Row')
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.files import document as documents
+
+
+class Keyed(Protocol):
+    """A row with its key."""
+
+    @property
+    def uuid(self) -> str:
+        """The key."""
+
+
+_Row = TypeVar('_Row', bound=Keyed)
 #: Path, value and text of a flaw.
 Objection = tuple[flaws.Path, object, str]
 
@@ -30,12 +44,9 @@ class Content(Generic[_Row]):
 
 
 class Taking(abc.ABC, Generic[_Row]):
-    """Takes the entries of one file in, in the order of the file.
+    """Takes the entries of one file in, in the order of the file."""
 
-    :param document: :class:`document.Document`
-    """
-
-    def __init__(self, document: Any) -> None:
+    def __init__(self, document: 'documents.Document') -> None:
         self.document = document
 
     @abc.abstractmethod

@@ -18,23 +18,17 @@ _SHOWN = 60
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flaw:
-    """One flaw of a file.
+    """One flaw of a file."""
 
-    :ivar line: number of the line, from 1
-    :ivar path: of the value
-    :ivar value: the value, :data:`NOTHING` to leave it out of the message
-    :ivar text: the flaw and the remedy
-    """
-
-    line: int
+    line: int  # from 1
     path: Path
-    value: object
-    text: str
+    value: object  # :data:`NOTHING` to leave it out of the message
+    text: str  # the flaw and the remedy
 
     def say(self, name: str) -> str:
         """The message for the operator, text.
 
-        :param name: name of the file
+        :param name: of the file
         """
         where = where_is(self.path)
         if where and self.value is not NOTHING:
@@ -50,7 +44,7 @@ NOTHING = object()
 class BadFile(validate.ConfigError):
     """A file cannot be used.
 
-    :param messages: iterable of str, each with file, line, value and remedy
+    :param messages: each with file, line, value and remedy
     """
 
 

@@ -3,9 +3,12 @@
 
 """Reading a YAML file of an operator."""
 
-from typing import Any
+import typing
 
 from ovn_network_agent.files import flaws
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.files import document
 
 # Most bytes of a file.  10,000 VIPs take less, so a larger file is a mistake.
 _LARGEST = 32 * 1024 * 1024
@@ -30,11 +33,10 @@ def read(path: str, option: str) -> bytes:
     return content
 
 
-def parse(content: bytes, name: str) -> Any:
+def parse(content: bytes, name: str) -> 'document.Document':
     """The document in the content of a file.
 
     :param name: name of the file, for messages
-    :returns: :class:`document.Document`
     :raises flaws.BadFile: when it is no UTF-8
     """
     # A start without files does without the parser: 7 ms, 18 modules.

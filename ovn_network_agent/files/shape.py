@@ -7,23 +7,29 @@ Each ``description`` of a schema names the right values and is the second half
 of the message about a wrong value.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
+import typing
 from typing import Any
 
 from ovn_network_agent.files import flaws
 
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.files import document as documents
 
-def check(document: Any, schema: Mapping[str, Any]) -> list[flaws.Flaw]:
+
+def check(document: 'documents.Document',
+          schema: Mapping[str, Any]) -> list[flaws.Flaw]:
     """Compare a document with a schema.
 
-    :param document: :class:`document.Document`
     :param schema: each mapping and value has a description
     """
     # The import takes a seventh of all imports, so a node without files leaves
     # it out.
     import jsonschema
     validator = jsonschema.Draft202012Validator(schema)
-    found = {}
+    found: dict[tuple[flaws.Path, int], flaws.Flaw] = {}
     # A value that could not be read cannot be checked.
     known = {flaw.path for flaw in document.flaws}
     for error in validator.iter_errors(document.value):
@@ -34,8 +40,9 @@ def check(document: Any, schema: Mapping[str, Any]) -> list[flaws.Flaw]:
     return list(found.values())
 
 
-def _said(document, error, path):
-    """An error of the library as an iterator of :class:`flaws.Flaw`."""
+def _said(document: 'documents.Document', error: Any,
+          path: flaws.Path) -> Iterator[flaws.Flaw]:
+    """The flaws that an error of the library is."""
     if error.validator == 'additionalProperties':
         known = error.schema['properties']
         for key in error.instance.keys() - known.keys():
@@ -55,14 +62,14 @@ def _said(document, error, path):
                          _wrong(error))
 
 
-def _instead(path, key, known):
+def _instead(path: flaws.Path, key: str, known: Collection[str]) -> str:
     if not path:
         return (f'this file has the one key "{", ".join(known)}", all other '
                 'options are in the configuration of the agent')
     return flaws.meant(key, known)
 
 
-def _wrong(error):
+def _wrong(error: Any) -> str:
     value, wanted = error.instance, error.schema['description']
     if error.validator in ('maxItems', 'minItems') and value:
         return f'has {len(value)} items; it must be {wanted}'
@@ -75,12 +82,12 @@ def _wrong(error):
     return f'is not possible; it must be {wanted}'
 
 
-def _is_number(error):
+def _is_number(error: Any) -> bool:
     return error.validator == 'type' and (
         error.validator_value in ('integer', 'number'))
 
 
-def _would_fit(error):
+def _would_fit(error: Any) -> bool:
     """Whether the value would be right without quotes."""
     text = error.instance
     if error.validator == 'type' and error.validator_value == 'boolean':

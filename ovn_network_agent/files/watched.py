@@ -1,14 +1,101 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The values of a file that are in force, kept up to date."""
+"""The values of a file that are in force, kept up to date.
+
+A file that is written in place is incomplete for a moment, and an incomplete
+list is still YAML.  So the watcher checks the file once a second, and reads it
+after two equal checks.  Each check follows links, because Kubernetes changes
+the target of a link, and some editors replace the file.
+"""
+
+from collections.abc import Callable
+import os
+import threading
+from typing import Any
 
 from oslo_log import log as logging
 
+from ovn_network_agent import trigger as triggers
 from ovn_network_agent.files import flaws
-from ovn_network_agent.files import watcher
 
 LOG = logging.getLogger(__name__)
+
+INTERVAL = 1.0
+
+
+def mark(path: str) -> tuple[object, ...]:
+    """A value that differs when a file may have changed."""
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        return path, error.errno
+    return (path, found.st_dev, found.st_ino, found.st_size,
+            found.st_mtime_ns, found.st_ctime_ns)
+
+
+class Watcher:
+    """Checks one file once a second.
+
+    :param changed: called on the watcher's thread
+    :param interval: seconds between two checks
+    """
+
+    def __init__(self, path: Callable[[], str], changed: Callable[[], None],
+                 interval: float = INTERVAL) -> None:
+        self._path = path
+        self._changed = changed
+        self._interval = interval
+        self._stopping = False
+        self._wanted = False
+        self._condition = threading.Condition()
+        self._thread: threading.Thread | None = None
+        # The first reading comes later, so it is at least as new.
+        self._taken = self._last = mark(path())
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._run, daemon=True,
+                                        name='watched-file')
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Tell the thread to end, without a wait; may be called twice."""
+        with self._condition:
+            self._stopping = True
+            self._condition.notify_all()
+
+    def again(self) -> None:
+        """Make the thread call ``changed`` now; returns at once."""
+        with self._condition:
+            self._wanted = True
+            self._condition.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                self._condition.wait_for(
+                    lambda: self._stopping or self._wanted, self._interval)
+                if self._stopping:
+                    return
+                wanted, self._wanted = self._wanted, False
+            self.look(wanted)
+
+    def look(self, wanted: bool = False) -> None:
+        """Check once.
+
+        :param wanted: whether to call ``changed`` in any case
+        """
+        now = mark(self._path())
+        rests, self._last = now == self._last, now
+        if not wanted and (now == self._taken or not rests):
+            return
+        self._taken = now
+        try:
+            self._changed()
+        except Exception:
+            # A bug must not end the thread.
+            LOG.exception('The change of %s was not taken in', now[0])
 
 
 class Watched:
@@ -16,43 +103,43 @@ class Watched:
 
     A file that cannot be used changes nothing.
 
-    :param path: function without arguments that returns the path
-    :param load: function without arguments that returns the values
-    :param put: function(values) that puts them in force; called once at the
-        start, and then on the watcher's thread
+    :param put: puts the values in force; called once at the start, and then on
+        the watcher's thread
     :param kept: what stays as it was, in messages
     :raises flaws.BadFile: when the file cannot be used at the start
-    :ivar reasons: tuple of str: why newer values are not in force
     """
 
-    def __init__(self, path, load, put, kept, interval=watcher.INTERVAL):
+    def __init__(self, path: Callable[[], str], load: Callable[[], Any],
+                 put: Callable[[Any], None], kept: str,
+                 interval: float = INTERVAL) -> None:
         self._path = path
         self._load = load
         self._put = put
         self._kept = kept
-        self._trigger = None
-        self._messages = ()
-        self.reasons = ()
-        self._watcher = watcher.Watcher(path, self.take, interval)
+        self._trigger: triggers.Trigger | None = None
+        self._messages: tuple[str, ...] = ()
+        # Why newer values are not in force.
+        self.reasons: tuple[str, ...] = ()
+        self._watcher = Watcher(path, self.take, interval)
         put(load())
 
-    def start(self, trigger):
+    def start(self, trigger: triggers.Trigger) -> None:
         """Begin to follow the file.
 
-        :param trigger: :class:`trigger.Trigger`, fired after each change
+        :param trigger: fired after each change
         """
         self._trigger = trigger
         self._watcher.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End this, without a wait; may be called twice."""
         self._watcher.stop()
 
-    def reread(self):
+    def reread(self) -> None:
         """Read the file again, on the watcher's thread."""
         self._watcher.again()
 
-    def take(self):
+    def take(self) -> None:
         """Put the present file in force, if it can be used."""
         try:
             values = self._load()
@@ -70,7 +157,7 @@ class Watched:
         if self._trigger is not None:
             self._trigger.fire(f'file of {self._kept}')
 
-    def _refuse(self, messages):
+    def _refuse(self, messages: tuple[str, ...]) -> None:
         if messages != self._messages:
             LOG.error('The %s stay as they were: %s', self._kept,
                       '\n'.join(messages))

@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Port forwarding: rules file, health checks, present addresses."""
+"""Port forwarding: rules file, health checks, present addresses.
+
+It imports files, netlink, conf and modules of the root.
+"""

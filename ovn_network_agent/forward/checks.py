@@ -3,38 +3,46 @@
 
 """The checks of a rules file beyond its schema, and the resulting values."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import typing
+from typing import Any
+
 from ovn_network_agent import iptext
 from ovn_network_agent import port_forwards
 from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import schema
 from ovn_network_agent.forward import usable
 
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.files import document as documents
+
 _TIMEOUT = 1.0
+# Destination, port and protocol.
+_Behind = tuple[str, int, str]
 
 
 class Checker:
     """Checks one document, and makes its values.
 
-    :param document: :class:`document.Document`
-    :param wrong: list of :class:`flaws.Flaw` that the schema found; their
-        values are not checked again
-    :ivar flaws: list of :class:`flaws.Flaw`, those of the schema included
+    :param wrong: what the schema found; these values are not checked again
     """
 
-    def __init__(self, document, wrong):
+    def __init__(self, document: 'documents.Document',
+                 wrong: Iterable[flaws.Flaw]) -> None:
         self._document = document
         # The schema says nothing about a key that is there twice.
         self._wrong = {flaw.path for flaw in (*document.flaws, *wrong)}
+        # Those of the schema included.
         self.flaws = list(wrong)
-        self._vips = {}
-        # (destination, port, proto) to (masqueraded, path of the rule).
-        self._behind = {}
+        self._vips: dict[str, flaws.Path] = {}
+        # By destination: masqueraded, path of the rule.
+        self._behind: dict[_Behind, tuple[bool, flaws.Path]] = {}
 
-    def vips(self):
-        """All VIPs of the document.
-
-        :returns: tuple of :class:`port_forwards.Vip`, complete only if
-            :attr:`flaws` is empty afterwards
+    def vips(self) -> tuple[port_forwards.Vip, ...]:
+        """All VIPs of the document; complete if there is no flaw afterwards.
         """
         listed = (self._document.value or {}).get(schema.KEY) if isinstance(
             self._document.value, dict | None) else None
@@ -47,18 +55,20 @@ class Checker:
 
     # -- common parts ------------------------------------------------------
 
-    def _flaw(self, path, value, text):
+    def _flaw(self, path: flaws.Path, value: object, text: str) -> None:
         self.flaws.append(flaws.Flaw(
             self._document.line(path), path, value, text))
 
-    def _get(self, item, path, key, default=None):
+    def _get(self, item: Mapping[str, Any], path: flaws.Path, key: str,
+             default: Any = None) -> Any:
         """A value of a mapping; the default for a missing or wrong value."""
         if path + (key,) in self._wrong:
             return default
         return item.get(key, default)
 
-    def _items(self, item, path, key):
-        """(path, value) of the right items in a list of a mapping."""
+    def _items(self, item: Mapping[str, Any], path: flaws.Path,
+               key: str) -> Iterator[tuple[flaws.Path, Any]]:
+        """Path and value of the right items in a list of a mapping."""
         listed = item.get(key)
         if not isinstance(listed, list):
             return
@@ -66,7 +76,9 @@ class Checker:
             if path + (key, index) not in self._wrong:
                 yield path + (key, index), value
 
-    def _address(self, path, text, unfit, family=0):
+    def _address(self, path: flaws.Path, text: object,
+                 unfit: Callable[[iptext.Address], None],
+                 family: int = 0) -> str | None:
         """An address as canonical text, or None with a flaw.
 
         :param unfit: function of :mod:`usable` that checks the address
@@ -90,14 +102,16 @@ class Checker:
 
     # -- a VIP ------------------------------------------------------------
 
-    def _vip(self, path, item):
+    def _vip(self, path: flaws.Path,
+             item: Mapping[str, Any]) -> port_forwards.Vip:
         address = self._address(path + ('vip',), item.get('vip'),
                                 usable.as_vip)
         if address is not None:
             self._once(path + ('vip',), item['vip'], address)
         own = self._get(item, path, 'masquerade', False)
         check = self._check(path, item)
-        rules, ports = [], {}
+        rules: list[port_forwards.Rule | None] = []
+        ports: dict[tuple[str, int], flaws.Path] = {}
         for where, rule in self._items(item, path, 'rules'):
             if isinstance(rule, dict):
                 made = self._rule(where, rule, address, own, check)
@@ -109,7 +123,7 @@ class Checker:
             self._get(item, path, 'router_masquerade', False),
             tuple(rule for rule in rules if rule))
 
-    def _once(self, path, text, address):
+    def _once(self, path: flaws.Path, text: str, address: str) -> None:
         first = self._vips.setdefault(address, path)
         if first != path:
             self._flaw(path, text,
@@ -117,7 +131,8 @@ class Checker:
                        f'already ({flaws.where_is(first)}); put all its '
                        'rules there')
 
-    def _one_each(self, path, rule, ports):
+    def _one_each(self, path: flaws.Path, rule: Mapping[str, Any],
+                  ports: dict[tuple[str, int], flaws.Path]) -> None:
         """Check that each port of a protocol is forwarded only once."""
         key = (self._get(rule, path, 'proto'), self._get(rule, path, 'port'))
         if None in key:
@@ -133,7 +148,9 @@ class Checker:
 
     # -- a rule -----------------------------------------------------------
 
-    def _rule(self, path, rule, vip, own, inherited):
+    def _rule(self, path: flaws.Path, rule: Mapping[str, Any], vip: str | None,
+              own: bool, inherited: port_forwards.HealthCheck | None
+              ) -> port_forwards.Rule | None:
         proto = self._get(rule, path, 'proto')
         port = self._get(rule, path, 'port')
         dest_port = self._get(rule, path, 'dest_port', 0) or port
@@ -157,8 +174,10 @@ class Checker:
             tuple(destination for _path, destination in destinations),
             masquerade, check)
 
-    def _destinations(self, path, rule, vip):
-        """list of (path, :class:`port_forwards.Destination`)."""
+    def _destinations(self, path: flaws.Path, rule: Mapping[str, Any],
+                      vip: str | None
+                      ) -> list[tuple[flaws.Path, port_forwards.Destination]]:
+        """The destinations of a rule with their paths."""
         one, many = 'dest_addr' in rule, 'dest_addrs' in rule
         if one == many:
             self._flaw(path, flaws.NOTHING, (
@@ -169,7 +188,8 @@ class Checker:
         if one:
             listed.append((path + ('dest_addr',), rule['dest_addr']))
         family = iptext.address(vip).version if vip else 0
-        found, seen = [], {}
+        found: list[tuple[flaws.Path, port_forwards.Destination]] = []
+        seen: dict[str, flaws.Path] = {}
         for where, value in listed:
             address = self._destination(where, value, family, vip)
             if address is None:
@@ -191,7 +211,8 @@ class Checker:
                        f'{schema.MOST_WEIGHT:d}')
         return found
 
-    def _destination(self, path, value, family, vip):
+    def _destination(self, path: flaws.Path, value: Any, family: int,
+                     vip: str | None) -> str | None:
         """Canonical address of one destination, or None with a flaw."""
         if isinstance(value, dict):
             path, value = path + ('addr',), value.get('addr')
@@ -202,7 +223,8 @@ class Checker:
             return None
         return address
 
-    def _same_masquerade(self, path, behind, masquerade):
+    def _same_masquerade(self, path: flaws.Path, behind: _Behind,
+                         masquerade: bool) -> None:
         """Check that all rules to a destination agree about masquerading.
 
         nftables masquerades by the destination alone.
@@ -222,8 +244,9 @@ class Checker:
 
     # -- a health check ---------------------------------------------------
 
-    def _check(self, path, item):
-        """:class:`port_forwards.HealthCheck` of a VIP or rule, or None."""
+    def _check(self, path: flaws.Path,
+               item: Mapping[str, Any]) -> port_forwards.HealthCheck | None:
+        """The health check of a VIP or rule."""
         check = self._get(item, path, 'health_check')
         path += ('health_check',)
         if not isinstance(check, dict):
@@ -240,7 +263,8 @@ class Checker:
             self._flaw(path + ('timeout',), timeout,
                        f'is longer than the interval ({interval:g}); make it '
                        'that or less')
-        plain = {name: self._get(check, path, name)
+        plain: dict[str, Any] = {
+            name: self._get(check, path, name)
                  for name in ('rise', 'fall', 'port', 'path', 'host')
                  if self._get(check, path, name) is not None}
         if 'expect' in check:
@@ -250,9 +274,9 @@ class Checker:
         return port_forwards.HealthCheck(kind, float(interval), float(timeout),
                                       **plain)
 
-    def _statuses(self, path, value):
-        first, _dash, last = str(value).partition('-')
-        first, last = int(first), int(last or first)
+    def _statuses(self, path: flaws.Path, value: object) -> tuple[int, int]:
+        begin, _dash, end = str(value).partition('-')
+        first, last = int(begin), int(end or begin)
         if first > last:
             self._flaw(path, value, 'begins after its end; write it as '
                                     f'"{last:d}-{first:d}"')

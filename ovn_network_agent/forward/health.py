@@ -6,25 +6,22 @@
 :mod:`ovn_network_agent.forward.health_checks` makes the checks.
 """
 
+from collections.abc import Set
 import typing
 
 from ovn_network_agent import port_forwards
+from ovn_network_agent import trigger as triggers
 
 
 class Target(typing.NamedTuple):
-    """The target of a check.
+    """The target of a check."""
 
-    :ivar address: IP address of a destination, canonical text
-    :ivar port: TCP port to connect to, never 0
-    :ivar check: :class:`port_forwards.HealthCheck`
-    """
-
-    address: str
-    port: int
+    address: str  # IP address of a destination, canonical text
+    port: int  # TCP port to connect to, never 0
     check: port_forwards.HealthCheck
 
     @property
-    def label(self):
+    def label(self) -> str:
         """The target in a message."""
         return f'{self.address} port {self.port:d} ({self.check.kind})'
 
@@ -35,33 +32,26 @@ class Health:
     All methods return at once.
     """
 
-    def start(self, trigger):
+    def start(self, trigger: triggers.Trigger) -> None:
         """Start to check.
 
-        :param trigger: :class:`trigger.Trigger`, to be fired at each change
-            of :meth:`alive`
+        :param trigger: to be fired at each change of :meth:`alive`
         """
 
-    def want(self, targets):
+    def want(self, targets: Set[Target]) -> None:
         """Check these targets from now on, and no others.
 
         The caller may be any thread, also before :meth:`start`, and calls
         this at each change of the rules.
-
-        :param targets: frozenset of :class:`Target`
         """
 
-    def alive(self, target):
-        """Whether a target is alive; each pass calls this.
-
-        :param target: :class:`Target`
-        :returns: False for a dead target; True also without a result
-        """
+    def alive(self, target: Target) -> bool:
+        """Whether a target is alive; True without a result."""
         return True
 
-    def why(self, target):
+    def why(self, target: Target) -> str:
         """The reason why a target is dead, or ''; see :meth:`alive`."""
         return ''
 
-    def stop(self):
+    def stop(self) -> None:
         """End the checks, without a wait; may be called twice."""

@@ -8,11 +8,17 @@ Its libraries take 25 ms of the processor and 3 MiB, and most agents check
 nothing.  So the first target imports it.
 """
 
+from collections.abc import Set
 import threading
+import typing
 
 from oslo_log import log as logging
 
+from ovn_network_agent import trigger as triggers
 from ovn_network_agent.forward import health
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.forward import health_rounds
 
 LOG = logging.getLogger(__name__)
 
@@ -26,35 +32,26 @@ class Checks(health.Health):
     :param room: see :data:`ROOM`
     """
 
-    def __init__(self, room=ROOM):
+    def __init__(self, room: int = ROOM) -> None:
         self._room = room
         self._lock = threading.Lock()
-        self._trigger = None
-        self._rounds = None
+        self._trigger: triggers.Trigger | None = None
+        self._rounds: health_rounds.Rounds | None = None
         self._stopping = False
-        self._targets = frozenset()
+        self._targets: frozenset[health.Target] = frozenset()
         # Replaced as a whole, so that readers need no lock.
-        self._dead = {}
+        self._dead: dict[health.Target, str] = {}
 
     # -- for the agent (any thread) ---------------------------------------
 
-    def start(self, trigger):
-        """Remember the trigger; the thread starts with the first target.
-
-        :param trigger: :class:`trigger.Trigger`
-        """
+    def start(self, trigger: triggers.Trigger) -> None:
+        """Remember the trigger; the thread starts with the first target."""
         with self._lock:
             self._trigger = trigger
             self._tell()
 
-    def want(self, targets):
-        """Begin and end the checks of single targets.
-
-        A dead target whose check has changed stays dead until the first good
-        result.
-
-        :param targets: frozenset of :class:`health.Target`
-        """
+    def want(self, targets: Set[health.Target]) -> None:
+        """Begin and end the checks of single targets."""
         with self._lock:
             # A dead target whose check has changed stays dead until the first
             # good result.
@@ -67,27 +64,22 @@ class Checks(health.Health):
             self._targets = frozenset(targets)
             self._tell()
 
-    def alive(self, target):
+    def alive(self, target: health.Target) -> bool:
         """Whether no check has found the target dead; True without a result.
-
-        :param target: :class:`health.Target`
         """
         return target not in self._dead
 
-    def why(self, target):
-        """The result of the check that found the target dead, text, or ''.
-
-        :param target: :class:`health.Target`
-        """
+    def why(self, target: health.Target) -> str:
+        """The result of the check that found the target dead, or ''."""
         return self._dead.get(target, '')
 
-    def stop(self):
+    def stop(self) -> None:
         """Have the thread cancel the checks and end, without a wait."""
         with self._lock:
             self._stopping = True
             self._tell()
 
-    def _tell(self):
+    def _tell(self) -> None:
         """Make the thread read the wanted targets; call with the lock."""
         if self._rounds is not None:
             self._rounds.tell()
@@ -101,7 +93,8 @@ class Checks(health.Health):
 
     # -- for the thread ---------------------------------------------------
 
-    def _take(self, target, verdict, why):
+    def _take(self, target: health.Target, verdict: 'health_rounds.Verdict',
+              why: str) -> None:
         """Note a changed verdict, log it, and wake the loop."""
         with self._lock:
             known = target not in self._dead
@@ -118,4 +111,5 @@ class Checks(health.Health):
         else:
             LOG.warning('Destination %s: alive -> dead: %s (%d bad checks in '
                         'a row)', target.label, why, verdict.row)
-        trigger.fire(f'health of {target.label}', urgent=True)
+        if trigger is not None:
+            trigger.fire(f'health of {target.label}', urgent=True)

@@ -15,6 +15,7 @@ import os
 import h11
 
 from ovn_network_agent import iptext
+from ovn_network_agent.forward import health
 
 # Errors of this node, which say nothing about the destination.
 _OUR_OWN = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM,
@@ -29,10 +30,9 @@ class NoResult(Exception):
     """The check could not be made; the text says why."""
 
 
-async def look(target):
+async def look(target: health.Target) -> str:
     """Check a destination once.
 
-    :param target: :class:`health.Target`
     :returns: why it is not good, '' when it is
     :raises NoResult: when this node could not find out
     """
@@ -53,7 +53,7 @@ async def look(target):
         return reason
 
 
-async def _look(target):
+async def _look(target: health.Target) -> str:
     reader, writer = await asyncio.open_connection(
         target.address, target.port, limit=_CHUNK)
     try:
@@ -65,7 +65,8 @@ async def _look(target):
             writer.close()
 
 
-async def _ask(reader, writer, target):
+async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+               target: health.Target) -> str:
     """Ask for the path and look at the status; the rest is not read.
 
     The number of steps is limited, because the owner of a destination could
@@ -91,14 +92,14 @@ async def _ask(reader, writer, target):
     return 'the answer has no status after many pieces or interim answers'
 
 
-def _host(target):
+def _host(target: health.Target) -> str:
     address = (target.address
                if iptext.address(target.address).version == 4
                else f'[{target.address}]')
     return address if target.port == 80 else f'{address}:{target.port:d}'
 
 
-def _words(error):
+def _words(error: OSError) -> str:
     """An OSError in words; the texts of asyncio would have addresses."""
     if error.errno:
         text = os.strerror(error.errno)

@@ -9,13 +9,14 @@ than their sockets.
 """
 
 import asyncio
+from collections.abc import Callable
 import secrets
 import threading
 
 from oslo_log import log as logging
 
+from ovn_network_agent.forward import health
 from ovn_network_agent.forward import health_probe
-from ovn_network_agent.forward import health_verdict
 
 LOG = logging.getLogger(__name__)
 
@@ -24,43 +25,77 @@ _BEGIN = 1.0
 _SPREAD = secrets.SystemRandom()
 
 
+class Verdict:
+    """Whether a destination is alive, by the results of one check.
+
+    The first result decides at once, because a dead destination gets clients
+    until then.  Later, several equal results in a row are needed, so that one
+    lost packet does not move clients to and fro.
+
+    :param rise: good results in a row after which a dead destination is alive
+    :param fall: bad results in a row after which a living one is dead
+    """
+
+    def __init__(self, rise: int, fall: int) -> None:
+        self._rise = rise
+        self._fall = fall
+        self._against = 0
+        # None without any result.
+        self.alive: bool | None = None
+        # The number of results in a row that led to this.
+        self.row = 0
+
+    def take(self, good: bool) -> bool:
+        """Count one result; returns whether ``alive`` has changed."""
+        if good is self.alive:
+            self._against = 0
+            return False
+        self._against += 1
+        if self.alive is not None and self._against < (
+                self._rise if good else self._fall):
+            return False
+        self.alive, self.row, self._against = good, self._against, 0
+        return True
+
+
 class Rounds:
     """Checks all targets until there are to be no more checks.
 
-    :param wanted: function without arguments that returns the wanted
-        frozenset of :class:`health.Target`, or None at the end
-    :param take: function(target, verdict, why) for a changed
-        :class:`health_verdict.Verdict`; why is text, '' for a good check
+    :param wanted: returns the wanted targets, None at the end
+    :param take: gets each changed verdict, and why the last check was bad
     :param room: number of checks at the same time
     """
 
-    def __init__(self, wanted, take, room):
+    def __init__(self, wanted: Callable[[], frozenset[health.Target] | None],
+                 take: Callable[
+                     [health.Target, Verdict, str], None],
+                 room: int) -> None:
         self._wanted = wanted
         self._take = take
         self._room = room
         self._lock = threading.Lock()
         # The event loop of the thread, and its event for news; None while
         # the thread does not run.
-        self._loop = None
-        self._news = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news: asyncio.Event | None = None
 
-    def start(self):
+    def start(self) -> None:
         """Start the thread."""
         threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True,
                          name='health').start()
 
-    def tell(self):
+    def tell(self) -> None:
         """Make the thread ask for the wanted targets; from any thread."""
         with self._lock:
-            if self._loop is not None:
+            if self._loop is not None and self._news is not None:
                 self._loop.call_soon_threadsafe(self._news.set)
 
-    async def _run(self):
+    async def _run(self) -> None:
         news = asyncio.Event()
         with self._lock:
             self._loop, self._news = asyncio.get_running_loop(), news
         room = asyncio.Semaphore(self._room)
-        running = {}
+        running: dict[health.Target, asyncio.Task[None]] = {}
         try:
             while (wanted := self._wanted()) is not None:
                 for target in running.keys() - wanted:
@@ -74,10 +109,11 @@ class Rounds:
             with self._lock:
                 self._loop = None
 
-    async def _follow(self, target, room):
+    async def _follow(self, target: health.Target,
+                      room: asyncio.Semaphore) -> None:
         """Check one target as long as it is wanted."""
         check = target.check
-        verdict = health_verdict.Verdict(check.rise, check.fall)
+        verdict = Verdict(check.rise, check.fall)
         loop = asyncio.get_running_loop()
         # The first checks begin soon, but not all at once.
         soon = min(check.interval, _BEGIN)
@@ -96,8 +132,8 @@ class Rounds:
             due = max(due + pause, loop.time())
             pause = check.interval
 
-    async def _result(self, target):
-        """(why it is bad or '', why that is not known or '')."""
+    async def _result(self, target: health.Target) -> tuple[str, str]:
+        """Why it is bad or '', and why that is not known or ''."""
         try:
             return await health_probe.look(target), ''
         except health_probe.NoResult as error:
@@ -107,7 +143,7 @@ class Rounds:
             LOG.exception('The check of %s failed', target.label)
             return '', f'{type(error).__name__}: {error}'
 
-    def _say_doubt(self, target, doubt):
+    def _say_doubt(self, target: health.Target, doubt: str) -> None:
         if doubt:
             LOG.warning('The check of %s could not be made, what is known of '
                         'it stays: %s', target.label, doubt)

@@ -10,6 +10,8 @@ ip_route_input_slow() of the kernel).
 """
 
 import bisect
+from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink import addresses
@@ -21,11 +23,10 @@ from ovn_network_agent.netlink import texts
 _BITS = 32
 
 
-def read(destinations):
-    """The devices that share a link with destinations.
+def read(destinations: Iterable[str]) -> tuple[str, ...]:
+    """The devices that share a link with destinations, sorted.
 
-    :param destinations: iterable of IPv4 addresses, text
-    :returns: tuple of str, sorted
+    :param destinations: IPv4 addresses
     :raises OSError: when the kernel cannot be asked
     """
     with connection.Connection() as kernel:
@@ -33,18 +34,15 @@ def read(destinations):
     return devices(destinations, found, links.read_all().values())
 
 
-def devices(destinations, found, present):
+def devices(destinations: Iterable[str], found: Iterable[addresses.Address],
+            present: Iterable[links.Link]) -> tuple[str, ...]:
     """The result of :func:`read` for some addresses and devices.
 
     A destination that is an address of the node itself counts nowhere.
-
-    :param destinations: iterable of IPv4 addresses, text
-    :param found: iterable of :class:`netlink.addresses.Address`
-    :param present: iterable of :class:`netlink.links.Link`
-    :returns: tuple of str, sorted
     """
     names = {link.index: link.name for link in present}
-    own, networks = set(), []
+    own: set[int] = set()
+    networks: list[tuple[int, int, int]] = []
     for entry in found:
         if ':' not in entry.address:
             _family, packed, length = texts.parse_interface(entry.address)
@@ -61,7 +59,7 @@ def devices(destinations, found, present):
                      (number >> host) + 1 << host)}))
 
 
-def _any_between(numbers, first, end):
+def _any_between(numbers: Sequence[int], first: int, end: int) -> bool:
     """Whether a number is at least first and below end."""
     position = bisect.bisect_left(numbers, first)
     return position < len(numbers) and numbers[position] < end

@@ -3,8 +3,13 @@
 
 """Reading the rules file: either all its values, or all its flaws."""
 
+from collections.abc import Iterable
+from collections.abc import Iterator
 import functools
 
+from oslo_config import cfg
+
+from ovn_network_agent import port_forwards
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import veth_leak
@@ -19,12 +24,10 @@ _OPTION = '[port_forward] rules_file'
 
 # A start parses the file twice, for its problems and for its values.
 @functools.lru_cache(maxsize=1)
-def parse(content, name):
+def parse(content: bytes, name: str) -> tuple[port_forwards.Vip, ...]:
     """The VIPs in the content of a rules file.
 
-    :param content: bytes
     :param name: name of the file, for messages
-    :returns: tuple of :class:`port_forwards.Vip`
     :raises flaws.BadFile: with one message for each flaw, in the order of
         the file
     """
@@ -40,11 +43,9 @@ def parse(content, name):
     return vips
 
 
-def load(conf):
-    """The VIPs of the configured rules file.
+def load(conf: cfg.ConfigOpts) -> tuple[port_forwards.Vip, ...]:
+    """The VIPs of the configured rules file, none without a file.
 
-    :param conf: the oslo.config ConfigOpts
-    :returns: tuple of :class:`port_forwards.Vip`, empty without a file
     :raises flaws.BadFile: when the rules cannot be used
     """
     path = conf.port_forward.rules_file
@@ -59,15 +60,19 @@ def load(conf):
     return vips
 
 
-def _lacking(content, name, found):
+def _lacking(content: bytes, name: str,
+             found: list[tuple[flaws.Path, str]]) -> Iterator[str]:
     """Messages for the findings of :func:`mode.lacks` in a good document."""
-    text = reading.parse(content, name) if found else None
+    if not found:
+        return
+    text = reading.parse(content, name)
     for path, lack in found:
         value = flaws.NOTHING if len(path) == 1 else True
         yield flaws.Flaw(text.line(path), path, value, lack).say(name)
 
 
-def _our_own(conf, vips):
+def _our_own(conf: cfg.ConfigOpts,
+             vips: Iterable[port_forwards.Vip]) -> Iterator[str]:
     """Flaws for VIPs that are addresses of the agent itself."""
     names = {conf.bridge_ip: '[DEFAULT] bridge_ip',
              conf.veth_leak.veth_nexthop: '[veth_leak] veth_nexthop',
@@ -78,7 +83,8 @@ def _our_own(conf, vips):
                    f'{names[vip.address]} too; choose another one')
 
 
-def _no_way_back(conf, vips):
+def _no_way_back(conf: cfg.ConfigOpts,
+                 vips: tuple[port_forwards.Vip, ...]) -> Iterator[str]:
     if vips and conf.frr.vrf_name and not veth_leak.enabled(conf):
         yield relations.say(
             _OPTION, conf.port_forward.rules_file,
@@ -88,11 +94,10 @@ def _no_way_back(conf, vips):
             'veth_leak in [DEFAULT] drivers, or remove the rules')
 
 
-def warnings(conf):
+def warnings(conf: cfg.ConfigOpts) -> list[str]:
     """Rules that look unintended but do not prevent a start.
 
-    :param conf: the oslo.config ConfigOpts, without :func:`problems`
-    :returns: list of str
+    :param conf: without :func:`problems`
     """
     path = conf.port_forward.rules_file
     if not path or load(conf):
@@ -102,12 +107,8 @@ def warnings(conf):
                           'as port_forwards there')]
 
 
-def problems(conf):
-    """Flaws of the rules file that make a start impossible.
-
-    :param conf: the oslo.config ConfigOpts
-    :returns: list of str
-    """
+def problems(conf: cfg.ConfigOpts) -> list[str]:
+    """Flaws of the rules file that make a start impossible."""
     try:
         load(conf)
     except flaws.BadFile as error:

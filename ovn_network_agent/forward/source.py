@@ -3,18 +3,32 @@
 
 """The rules in force, with the state of their destinations, for each pass."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Set
 import dataclasses
 import time
+import typing
+from typing import Any
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
+from ovn_network_agent import model
 from ovn_network_agent import port_forwards
+from ovn_network_agent import trigger as triggers
 from ovn_network_agent.files import watched
 from ovn_network_agent.forward import health as healths
 from ovn_network_agent.forward import neighbours
 from ovn_network_agent.forward import presence
 from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import standing
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.engine import outcome as outcomes
+    from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
 
@@ -25,82 +39,81 @@ _AGAIN = 60
 class Source:
     """Keeps the rules up to date.
 
-    :param conf: the oslo.config ConfigOpts
-    :param health: :class:`health.Health`
-    :param read_addresses: function(vrf), see :func:`presence.read`
-    :param read_links: function(destinations), see :func:`neighbours.read`
-    :param clock: function that returns seconds, monotonic
+    :param read_addresses: see :func:`presence.read`
+    :param read_links: see :func:`neighbours.read`
+    :param clock: returns monotonic seconds
     :raises flaws.BadFile: when the rules cannot be used at the start
-    :ivar file: :class:`files.watched.Watched`, None without a file
-    :ivar active: whether there is a rules file; without one, there is nothing
-        to add to a snapshot
     """
 
-    def __init__(self, conf, health=None, read_addresses=presence.read,
-                 read_links=neighbours.read, clock=time.monotonic):
+    def __init__(self, conf: cfg.ConfigOpts,
+                 health: healths.Health | None = None,
+                 read_addresses: Callable[
+                     [str], frozenset[str]] = presence.read,
+                 read_links: Callable[
+                     [Iterable[str]], tuple[str, ...]] = neighbours.read,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self._conf = conf
         self._health = health or healths.Health()
         self._read_addresses = read_addresses
         self._read_links = read_links
         self._clock = clock
-        self._addresses = frozenset()
-        self._links = ()
-        self._links_of = None
-        self._links_due = 0
+        self._addresses: frozenset[str] = frozenset()
+        self._links: tuple[str, ...] = ()
+        self._links_of: tuple[port_forwards.Vip, ...] | None = None
+        self._links_due = 0.0
         self._blind = ''
-        self._key = None
-        self._made = None
+        self._key: object = None
+        self._made: port_forwards.Forwards | None = None
         self._standings = standing.Standings(conf)
-        self._vips = ()
+        self._vips: tuple[port_forwards.Vip, ...] = ()
+        # Whether there is a rules file; without one, there is nothing to add
+        # to a snapshot.
         self.active = bool(conf.port_forward.rules_file)
         self.file = watched.Watched(
             lambda: conf.port_forward.rules_file, lambda: rules.load(conf),
             self._put_in_force, 'port forwards') if self.active else None
 
     @property
-    def has_rules(self):
+    def has_rules(self) -> bool:
         """Whether there is a rule."""
         return bool(self._vips)
 
     @property
-    def reasons(self):
-        """Why newer rules are not in force, a tuple of str."""
-        return self.file.reasons if self.active else ()
+    def reasons(self) -> tuple[str, ...]:
+        """Why newer rules are not in force."""
+        return self.file.reasons if self.file else ()
 
     @property
-    def standings(self):
-        """tuple of :class:`standing.Standing`; on any thread."""
+    def standings(self) -> tuple[standing.Standing, ...]:
+        """The standing of each VIP; on any thread."""
         return self._standings.now
 
-    def start(self, trigger):
-        """Begin to follow the file.
-
-        :param trigger: :class:`trigger.Trigger`
-        """
-        if self.active:
+    def start(self, trigger: triggers.Trigger) -> None:
+        """Begin to follow the file."""
+        if self.file:
             self._health.start(trigger)
             self.file.start(trigger)
 
-    def stop(self):
+    def stop(self) -> None:
         """End this; may be called twice."""
-        if self.active:
+        if self.file:
             self.file.stop()
             self._health.stop()
 
-    def reread(self):
+    def reread(self) -> None:
         """Read the file again, on the watcher's thread."""
-        if self.active:
+        if self.file:
             self.file.reread()
 
     # -- the file (on the watcher's thread) -------------------------------
 
-    def _put_in_force(self, vips):
+    def _put_in_force(self, vips: tuple[port_forwards.Vip, ...]) -> None:
         before = {vip.address: vip for vip in self._vips}
         after = {vip.address: vip for vip in vips}
         self._vips = vips
         self._health.want(frozenset(
             target for vip in vips for rule in vip.rules
-            for target in _targets(rule)))
+            for target, _each in _targets(rule)))
         LOG.info('Port forwards of %s: %d VIPs, %d rules; %d VIPs are new, '
                  '%d changed, %d gone',
                  self._conf.port_forward.rules_file, len(vips),
@@ -115,20 +128,16 @@ class Source:
 
     # -- the passes (on the loop's thread) --------------------------------
 
-    def with_rules(self, snapshot):
-        """A snapshot with the present rules added.
-
-        :param snapshot: :class:`model.Snapshot`
-        :returns: :class:`model.Snapshot`
-        """
+    def with_rules(self, snapshot: model.Snapshot) -> model.Snapshot:
+        """A snapshot with the present rules added."""
         return dataclasses.replace(snapshot, forwards=self.current(snapshot))
 
-    def current(self, snapshot):
+    def current(self,
+                snapshot: model.Snapshot) -> port_forwards.Forwards | None:
         """The rules with the present state of their destinations.
 
-        :param snapshot: :class:`model.Snapshot`
-        :returns: :class:`port_forwards.Forwards`, the same object as long as
-            nothing has changed; None without a rules file
+        :returns: the same object as long as nothing has changed; None without
+            a rules file
         """
         if not self.active:
             return None
@@ -136,7 +145,8 @@ class Source:
         dead = {
             target: self._health.why(target)
             for vip in vips for rule in vip.rules
-            for target in _targets(rule) if not self._health.alive(target)}
+            for target, _each in _targets(rule)
+            if not self._health.alive(target)}
         gateway = (any(router.served_ports for router in snapshot.routers)
                    if snapshot.node.chassis else None)
         key = (vips, self._present(vips), dead,
@@ -148,16 +158,13 @@ class Source:
                 tuple(_known(vip, *key[1:4]) for vip in vips), *key[4:])
         return self._made
 
-    def after_pass(self, outcome, tracker):
-        """Note the result of a pass with :meth:`current`.
-
-        :param outcome: :class:`outcome.Outcome`
-        :param tracker: :class:`tracking.Tracker`
-        """
+    def after_pass(self, outcome: 'outcomes.Outcome',
+                   tracker: 'tracking.Tracker') -> None:
+        """Note the result of a pass with :meth:`current`."""
         self._standings.after_pass(self._made, outcome, tracker)
 
-    def _present(self, vips):
-        """The VIPs that the node has without the agent, a frozenset."""
+    def _present(self, vips: tuple[port_forwards.Vip, ...]) -> frozenset[str]:
+        """The VIPs that the node has without the agent."""
         others = {vip.address for vip in vips if not vip.managed}
         if not others:
             return frozenset()
@@ -165,8 +172,8 @@ class Source:
             self._addresses, self._read_addresses, self._conf.frr.vrf_name)
         return self._addresses & others
 
-    def _near(self, vips):
-        """The devices on whose links destinations are, a tuple of str."""
+    def _near(self, vips: tuple[port_forwards.Vip, ...]) -> tuple[str, ...]:
+        """The devices on whose links destinations are."""
         now = self._clock()
         if vips is not self._links_of or now >= self._links_due:
             self._links_of, self._links_due = vips, now + _AGAIN
@@ -177,7 +184,8 @@ class Source:
                 self._links, self._read_links, wanted) if wanted else ()
         return self._links
 
-    def _seen(self, former, read, *args):
+    def _seen(self, former: Any, read: Callable[..., Any],
+              *args: object) -> Any:
         """What read(*args) returns, or the former result without an answer.
 
         So nothing is withdrawn in doubt.
@@ -194,18 +202,19 @@ class Source:
         return found
 
 
-def _targets(rule):
-    """The targets of a rule's checks, an iterator."""
-    for destination in rule.destinations if rule.check else ():
-        yield _target(rule, destination)
+def _targets(rule: port_forwards.Rule) -> Iterator[
+        tuple[healths.Target, port_forwards.Destination]]:
+    """The targets of a rule's checks, with their destinations."""
+    if rule.check:
+        for destination in rule.destinations:
+            yield healths.Target(
+                destination.address, rule.check.port or rule.dest_port,
+                rule.check), destination
 
 
-def _target(rule, destination):
-    return healths.Target(
-        destination.address, rule.check.port or rule.dest_port, rule.check)
-
-
-def _known(vip, present, dead, taken):
+def _known(vip: port_forwards.Vip, present: Set[str],
+           dead: Mapping[healths.Target, str],
+           taken: Iterable[tuple[str, str]]) -> port_forwards.Vip:
     """A VIP with its present state."""
     if vip.address in present:
         vip = dataclasses.replace(vip, present=True)
@@ -219,9 +228,9 @@ def _known(vip, present, dead, taken):
         if rule.check else rule for rule in vip.rules))
 
 
-def _judged(rule, dead):
+def _judged(rule: port_forwards.Rule, dead: Mapping[healths.Target, str]
+            ) -> Iterator[port_forwards.Destination]:
     """The destinations of a rule, with the results of their checks."""
-    for destination in rule.destinations:
-        target = _target(rule, destination)
+    for target, destination in _targets(rule):
         yield dataclasses.replace(destination, alive=target not in dead,
                                   why=dead.get(target, ''))

@@ -7,13 +7,22 @@ Pure except for the log.  After each pass, the standings follow from the
 desired and the actual state.
 """
 
+from collections.abc import Iterator
+from collections.abc import Mapping
 import dataclasses
 import enum
+import typing
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
+from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.conf import mode
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.engine import outcome as outcomes
+    from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
 
@@ -38,40 +47,28 @@ class State(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Standing:
-    """The standing of one VIP.
+    """The standing of one VIP."""
 
-    :ivar vip: :class:`port_forwards.Vip` with its present state
-    :ivar state: :class:`State`
-    :ivar reason: text, '' if the state needs no reason
-    """
-
-    vip: object
+    vip: port_forwards.Vip  # with its present state
     state: State
-    reason: str = ''
+    reason: str = ''  # '' if the state needs none
 
 
 class Standings:
-    """Keeps the standings of all VIPs, and logs their changes.
+    """Keeps the standings of all VIPs, and logs their changes."""
 
-    :param conf: the oslo.config ConfigOpts
-    :ivar now: tuple of :class:`Standing`, replaced as a whole, so that any
-        thread may read it
-    """
-
-    def __init__(self, conf):
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
-        self._key = None
-        self._said = {}
+        self._key: object = None
+        self._said: dict[str, tuple[State, str] | None] = {}
         self._waiting = False
-        self.now = ()
+        # Replaced as a whole, so that any thread may read it.
+        self.now: tuple[Standing, ...] = ()
 
-    def after_pass(self, forwards, outcome, tracker):
-        """Compute the standings after a pass.
-
-        :param forwards: :class:`port_forwards.Forwards` or None
-        :param outcome: :class:`outcome.Outcome`
-        :param tracker: :class:`tracking.Tracker`
-        """
+    def after_pass(self, forwards: port_forwards.Forwards | None,
+                   outcome: 'outcomes.Outcome',
+                   tracker: 'tracking.Tracker') -> None:
+        """Compute the standings after a pass."""
         if forwards is None:
             return
         key = (forwards, self._conf.port_forward.vip_announce,
@@ -86,17 +83,18 @@ class Standings:
                             for standing in self.now)
         self._say()
 
-    def _is_about(self, resource):
+    def _is_about(self, resource: resources.Resource) -> bool:
         """Whether a resource concerns a VIP."""
         prefix = resource.subject or getattr(resource, 'network', None) or ''
         return prefix.partition('/')[0] in self._said
 
-    def _say(self):
+    def _say(self) -> None:
         """Log changes, in one line for all VIPs with the same change."""
-        news = {}
+        news: dict[tuple[State, str], list[str]] = {}
         for standing in self.now:
             about = (standing.state, standing.reason)
-            before = self._said.setdefault(standing.vip.address)
+            before = self._said.setdefault(standing.vip.address,
+                                           None)
             # A waiting VIP is logged only when it has another state.
             if standing.state is not State.WAITING and before != about:
                 self._said[standing.vip.address] = about
@@ -112,10 +110,13 @@ class Standings:
                     f' ({reason})' if reason else '')
 
 
-def _standings(forwards, conf, outcome, tracker):
+def _standings(forwards: port_forwards.Forwards, conf: cfg.ConfigOpts,
+               outcome: 'outcomes.Outcome',
+               tracker: 'tracking.Tracker') -> Iterator[Standing]:
     # The wanted routes name their table.
     routes = {route.dst: route.ref for route in tracker.wanted(
-        (resources.AnnouncedRoute.kind,))} if any(
+        (resources.AnnouncedRoute.kind,))
+        if isinstance(route, resources.AnnouncedRoute)} if any(
             not vip.managed and not vip.present
             for vip in forwards.vips) else {}
     problems = {address: problem.text for problem in outcome.left_out
@@ -126,8 +127,9 @@ def _standings(forwards, conf, outcome, tracker):
             vip, routes, conf, outcome.failures, problems, tracker)))
 
 
-def _silent(vip, gateway, conf):
-    """(state, reason) of a VIP that must not be announced, or None."""
+def _silent(vip: port_forwards.Vip, gateway: bool | None,
+            conf: cfg.ConfigOpts) -> tuple[State, str] | None:
+    """Why a VIP must not be announced, or None."""
     if vip.dead:
         return State.DOWN, 'none of its destinations is alive'
     if mode.forwards_only(conf) and not (vip.managed or vip.present):
@@ -141,8 +143,11 @@ def _silent(vip, gateway, conf):
     return None
 
 
-def _announced(vip, routes, conf, failures, problems, tracker):
-    """(state, reason) of a VIP that should be announced."""
+def _announced(vip: port_forwards.Vip, routes: Mapping[str, resources.Ref],
+               conf: cfg.ConfigOpts, failures: Mapping[resources.Ref, str],
+               problems: Mapping[str, str],
+               tracker: 'tracking.Tracker') -> tuple[State, str]:
+    """State and reason of a VIP that should be announced."""
     # The other announcement would look like that of the VIP.
     if vip.taken:
         return State.REFUSED, f'{vip.taken} has this address'

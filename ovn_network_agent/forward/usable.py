@@ -12,11 +12,9 @@ from ovn_network_agent import iptext
 _NOBODY = [iptext.network(text) for text in ('0.0.0.0/8', '240.0.0.0/4')]
 
 
-def parse(text):
+def parse(text: str) -> iptext.Address:
     """An IP address as a value.
 
-    :param text: str
-    :returns: ipaddress.IPv4Address or IPv6Address
     :raises ValueError: when the text is no IP address
     """
     if '/' in text:
@@ -37,7 +35,7 @@ def parse(text):
     return address
 
 
-def as_vip(address):
+def as_vip(address: iptext.Address) -> None:
     """Raise ValueError unless an address can be announced."""
     _anywhere(address)
     if address.is_link_local:
@@ -48,7 +46,7 @@ def as_vip(address):
                          'reach; name an address that can be announced')
 
 
-def as_destination(address):
+def as_destination(address: iptext.Address) -> None:
     """Raise ValueError unless an address can be a destination."""
     _anywhere(address)
     if address.version == 6 and address.is_link_local:
@@ -61,7 +59,7 @@ def as_destination(address):
                          'address that the service listens on')
 
 
-def _anywhere(address):
+def _anywhere(address: iptext.Address) -> None:
     if address.is_multicast:
         raise ValueError('is a multicast address; name the address of one '
                          'host')

@@ -12,6 +12,8 @@ The marks are written first and removed last.  So whatever part of a change FRR
 has taken, advertisements of the agent have a mark.
 """
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 import itertools
 import re
 import typing
@@ -42,26 +44,19 @@ _IN_THE_WAY = (_ON, 'ipv6 nd ra-interval ', 'ipv6 nd ra-lifetime ',
 
 
 class Found(typing.NamedTuple):
-    """The lines of one interface.
+    """The lines of one interface."""
 
-    :ivar marks: the agent's marks, a tuple of lines
-    :ivar on: whether there are advertisements at all
-    :ivar prefixes: prefixes in lines of the agent's form, a sorted tuple
-    :ivar in_the_way: lines that prevent the agent's, a tuple; empty with a
-        mark
-    :ivar flags: which flags the marks name: (managed, other)
-    :ivar has_flags: whether there are lines for them
-    """
-
-    marks: tuple
-    on: bool
-    prefixes: tuple
-    in_the_way: tuple
-    flags: tuple = _NO_FLAG
-    has_flags: bool = True
+    marks: tuple[str, ...]  # the agent's, lines
+    on: bool  # whether there are advertisements at all
+    prefixes: tuple[str, ...]  # in lines of the agent's form, sorted
+    # Lines that prevent the agent's, none with a mark.
+    in_the_way: tuple[str, ...]
+    # Which flags the marks name: managed, other.
+    flags: tuple[bool, bool] = _NO_FLAG
+    has_flags: bool = True  # whether there are lines for them
 
     @property
-    def complete(self):
+    def complete(self) -> bool:
         """Whether nothing is missing but maybe prefixes."""
         return self.on and len(self.marks) == 2 and self.has_flags
 
@@ -69,13 +64,12 @@ class Found(typing.NamedTuple):
 NOTHING = Found((), False, (), ())
 
 
-def read(configuration):
-    """What each interface has.
+def read(configuration: Sequence[str]) -> dict[str, Found]:
+    """What each interface has, by its name.
 
     :param configuration: lines of the running configuration
-    :returns: dict of name of the interface to :class:`Found`
     """
-    blocks = {}
+    blocks: dict[str, list[str]] = {}
     name = ''
     for line in configuration:
         if not line.startswith(' '):
@@ -86,7 +80,7 @@ def read(configuration):
     return {name: _found(block) for name, block in blocks.items()}
 
 
-def _found(block):
+def _found(block: Sequence[str]) -> Found:
     marks = tuple(mark for mark in (_LIFETIME, *_INTERVALS) if mark in block)
     # mgmtd and zebra may both show them.
     prefixes = {line[1] for line in map(_OURS.fullmatch, block) if line}
@@ -97,7 +91,7 @@ def _found(block):
                  flags, set(itertools.compress(_FLAGS, flags)) <= set(block))
 
 
-def check(dev, prefixes=()):
+def check(dev: str, prefixes: Iterable[str] = ()) -> None:
     """Check what becomes a part of lines.
 
     :raises ValueError: when it is no name of a device, or no prefix of IPv6
@@ -108,14 +102,11 @@ def check(dev, prefixes=()):
             raise ValueError(f'{prefix} is no prefix of IPv6')
 
 
-def added(dev, prefixes, flags, found):
+def added(dev: str, prefixes: Sequence[str], flags: Sequence[bool],
+          found: Found) -> list[str]:
     """Lines that make an interface advertise exactly some prefixes.
 
-    :param dev: name of the interface
-    :param prefixes: list of prefixes of IPv6
-    :param flags: (managed, other), see :class:`Found`
-    :param found: :class:`Found`
-    :returns: list
+    :param flags: managed, other; see :class:`Found`
     :raises ValueError: as :func:`check`, and when lines of the operator are
         in the way
     """
@@ -138,20 +129,17 @@ def added(dev, prefixes, flags, found):
             *map(_PREFIX.format, prefixes), _ON, 'exit']
 
 
-def _undone(line):
+def _undone(line: str) -> str:
     return line.removeprefix('no ') if line == _ON else f'no {line}'
 
 
-def _quoted(texts):
+def _quoted(texts: Iterable[str]) -> str:
     return ', '.join(f'"{text}"' for text in texts)
 
 
-def removed(dev, found):
-    """Lines that end advertisements of the agent.
+def removed(dev: str, found: Found) -> list[str]:
+    """Lines that end advertisements of the agent, none without a mark.
 
-    :param dev: name of the interface
-    :param found: :class:`Found`
-    :returns: list, empty without a mark
     :raises ValueError: as :func:`check`
     """
     check(dev)

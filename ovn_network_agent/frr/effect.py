@@ -8,7 +8,10 @@ its content and not by its place, because a daemon without a result prints
 ``{}`` or a warning.
 """
 
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
 from ovn_network_agent import iptext
 from ovn_network_agent.frr import output
@@ -19,21 +22,17 @@ _NAMED = 5
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Found:
-    """The state of some host routes in zebra and bgpd.
+    """The state of some host routes in zebra and bgpd."""
 
-    :ivar active: dict of prefix to list of protocols whose route zebra has
-        selected and installed
-    :ivar advertised: dict of prefix that bgpd has from this node to list of
-        neighbours that it is advertised to
-    """
+    # By prefix, the protocols whose route zebra has selected and installed.
+    active: dict[str, list[str]]
+    # By prefix that bgpd has from this node, the neighbours that it is
+    # advertised to.
+    advertised: dict[str, list[str]]
 
-    active: dict
-    advertised: dict
+    def take(self, text: str) -> None:
+        """Add the content of a stream of documents, output of FRR.
 
-    def take(self, text):
-        """Add the content of a stream of documents.
-
-        :param text: output of FRR
         :raises output.Unreadable: when the text is no such stream
         """
         try:
@@ -42,7 +41,7 @@ class Found:
         except (AttributeError, KeyError, TypeError) as error:
             raise output.Unreadable(f'JSON of FRR: {error!r}') from error
 
-    def _take(self, document):
+    def _take(self, document: Mapping[str, Any]) -> None:
         if 'paths' in document:
             self._take_paths(document)
             return
@@ -52,7 +51,7 @@ class Found:
             if protocols:
                 self.active[prefix] = protocols
 
-    def _take_paths(self, document):
+    def _take_paths(self, document: Mapping[str, Any]) -> None:
         """Note the neighbours of a route that comes from this node.
 
         bgpd also advertises routes that it has learned, such as those of
@@ -69,39 +68,35 @@ class Found:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The prerequisites of announcements.
+    """The prerequisites of announcements."""
 
-    :ivar connected: list of the networks that zebra is connected to
-    :ivar neighbours: dict of BGP neighbour to its state ('Established'), of
-        those for routes of IPv4, or of IPv6 where there are none; None when
-        bgpd was not asked
-    """
-
-    connected: list
-    neighbours: dict | None
+    connected: list[str]  # the networks that zebra is connected to
+    # By BGP neighbour its state ('Established'), of those for routes of IPv4,
+    # or of IPv6 where there are none; None when bgpd was not asked.
+    neighbours: dict[str, str] | None
 
     @property
-    def established(self):
-        """Names of the neighbours with an established session, a list."""
+    def established(self) -> list[str]:
+        """Names of the neighbours with an established session."""
         return [peer for peer, state in (self.neighbours or {}).items()
                 if state == 'Established']
 
-    def reaches(self, address):
+    def reaches(self, address: str) -> bool:
         """Whether zebra is connected to the network of an address."""
-        address = iptext.address(address)
-        return any(address in iptext.network(network)
+        wanted = iptext.address(address)
+        return any(wanted in iptext.network(network)
                    for network in self.connected)
 
 
-def surroundings(text, bgp):
+def surroundings(text: str, bgp: bool) -> dict[str, Any]:
     """Parse 'show ip route connected' and 'show bgp summary'.
 
-    :param text: output of FRR
     :param bgp: whether bgpd was asked, which prints ``{}`` without neighbours
-    :returns: the fields of :class:`Surroundings`, a dict
+    :returns: the fields of :class:`Surroundings`
     :raises output.Unreadable: when the text is something else
     """
-    found = {'connected': [], 'neighbours': {} if bgp else None}
+    found: dict[str, Any] = {'connected': [],
+                             'neighbours': {} if bgp else None}
     try:
         for document in output.json_documents(text):
             if 'peers' in document and not found['neighbours']:
@@ -117,11 +112,10 @@ def surroundings(text, bgp):
     return found
 
 
-def heard(text):
-    """The neighbours from which bgpd has received a prefix.
+def heard(text: str) -> list[str]:
+    """The neighbours from which bgpd has received a prefix, sorted.
 
     :param text: output of 'show bgp summary'
-    :returns: sorted list of names
     :raises output.Unreadable: when the text is something else
     """
     try:
@@ -133,13 +127,13 @@ def heard(text):
         raise output.Unreadable(f'JSON of FRR: {error!r}') from error
 
 
-def _routes(document):
-    """(prefix, entries) pairs of a document of zebra; [] of another one."""
+def _routes(document: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
+    """Prefixes and entries of a document of zebra; [] of another one."""
     return [(prefix, entries) for prefix, entries in document.items()
             if '/' in prefix and isinstance(entries, list)]
 
 
-def _in_effect(entry):
+def _in_effect(entry: Mapping[str, Any]) -> bool:
     return bool(entry.get('selected') and entry.get('installed'))
 
 
@@ -148,15 +142,13 @@ NOT_IN_BGP = 'not in BGP'
 NOT_ADVERTISED = 'not advertised'
 
 
-def problem(prefix, protocol, found, bgp):
+def problem(prefix: str, protocol: str, found: Found, bgp: bool) -> str | None:
     """The fault of one announcement.
 
-    :param prefix: text such as '198.51.100.10/32'
     :param protocol: 'static' or 'kernel'
-    :param found: :class:`Found`
     :param bgp: whether bgpd was asked
-    :returns: :data:`INACTIVE`, :data:`NOT_IN_BGP`, :data:`NOT_ADVERTISED`,
-        or None without a fault
+    :returns: :data:`INACTIVE`, :data:`NOT_IN_BGP`, :data:`NOT_ADVERTISED`, or
+        None without a fault
     """
     if protocol not in found.active.get(prefix, ()):
         return INACTIVE
@@ -167,21 +159,20 @@ def problem(prefix, protocol, found, bgp):
     return None if found.advertised[prefix] else NOT_ADVERTISED
 
 
-def reasons(problems, wanted, around, vrf, nexthop):
+def reasons(problems: Mapping[str, str], wanted: Mapping[str, str],
+            around: Surroundings, vrf: str, nexthop: str) -> tuple[str, ...]:
     """The faults in words for the operator, with the remedies.
 
-    :param problems: dict of prefix to the result of :func:`problem`
-    :param wanted: dict of prefix to protocol of all announced prefixes
-    :param around: :class:`Surroundings`
+    :param problems: the result of :func:`problem` by prefix
+    :param wanted: the protocol of each announced prefix
     :param vrf: name of a VRF, '' for the default VRF
     :param nexthop: address or device that the routes lead to
-    :returns: tuple of str
     """
     where = f'VRF {vrf}' if vrf else 'the default VRF'
-    by_kind = {}
+    by_kind: dict[str, list[str]] = {}
     for prefix in sorted(problems):
         by_kind.setdefault(problems[prefix], []).append(prefix)
-    texts = []
+    texts: list[str] = []
     if wanted and around.neighbours is not None and not around.established:
         texts.append(f'no BGP neighbour of {where} is established '
                      f'({len(around.neighbours)} configured); nothing can '
@@ -208,14 +199,14 @@ def reasons(problems, wanted, around, vrf, nexthop):
     return tuple(texts)
 
 
-def _why_inactive(nexthop, around):
+def _why_inactive(nexthop: str, around: Surroundings) -> str:
     if nexthop[:1].isdigit() and not around.reaches(nexthop):
         return f'zebra has no connected network with {nexthop} in it'
     return (f'is {nexthop} reachable there, and is there no better route '
             'for them?')
 
 
-def _named(prefixes):
+def _named(prefixes: Sequence[str]) -> str:
     named = ', '.join(prefixes[:_NAMED])
     if len(prefixes) > _NAMED:
         named += f' and {len(prefixes) - _NAMED} more'

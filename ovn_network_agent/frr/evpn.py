@@ -7,6 +7,8 @@ An instance is the agent's as long as it has one of two odd timers, which have
 no use without neighbours.  So a lost line is no lost mark.
 """
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 import itertools
 import re
 import typing
@@ -16,6 +18,8 @@ from ovn_network_agent import ownership
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
 
+#: The address family and the text of a line of an instance.
+Line = tuple[str, str]
 _KEEPALIVE, _HOLD = ownership.EVPN_TIMERS
 # The address families in the order of FRR; '' is the instance itself.
 _TOP, _IPV4, _IPV6, L2VPN = '', 'ipv4 unicast', 'ipv6 unicast', 'l2vpn evpn'
@@ -42,45 +46,40 @@ class Wanted(typing.NamedTuple):
     asn: int
     router_id: str
     rd: str
-    imports: typing.Sequence
-    exports: typing.Sequence
+    imports: Sequence[str]
+    exports: Sequence[str]
 
 
 class Found(typing.NamedTuple):
-    """What FRR has for a VNI.
+    """What FRR has for a VNI."""
 
-    :ivar asn: AS number of the BGP instance as FRR shows it, '' without one
-    :ivar of_bgp: (address family, line) of the instance, a tuple
-    :ivar of_vrf: lines of the VRF, a tuple; None without a section
-    :ivar elsewhere: name of another VRF that has the VNI, or ''
-    """
-
+    # AS number of the BGP instance as FRR shows it, '' without one
     asn: str = ''
-    of_bgp: tuple = ()
-    of_vrf: tuple | None = None
-    elsewhere: str = ''
+    of_bgp: tuple[Line, ...] = ()  # the instance
+    of_vrf: tuple[str, ...] | None = None  # of the VRF, None without a section
+    elsewhere: str = ''  # name of another VRF that has the VNI, or ''
 
     @property
-    def ours(self):
+    def ours(self) -> bool:
         """Whether the BGP instance has a mark of the agent."""
         return not set(MARKS).isdisjoint(self.of_bgp)
 
-    def values(self, start):
-        """The rest of the lines that begin with a text, a sorted list."""
+    def values(self, start: str) -> list[str]:
+        """The rest of the lines that begin with a text, sorted."""
         return sorted(line.removeprefix(start) for _where, line in self.of_bgp
                       if line.startswith(start))
 
-    def has_vni(self, vni):
+    def has_vni(self, vni: int) -> bool:
         """Whether exactly the VNI's own line is in its VRF."""
         return self.vnis == [f'vni {vni:d}']
 
     @property
-    def vnis(self):
-        """The lines about VNIs in the VRF, a list."""
+    def vnis(self) -> list[str]:
+        """The lines about VNIs in the VRF."""
         return [line for line in self.of_vrf or () if line.startswith('vni ')]
 
     @property
-    def rest(self):
+    def rest(self) -> bool:
         """Whether the VRF has nothing but maybe a VNI.
 
         FRR 10 shows an empty section, which goes after its device.
@@ -88,11 +87,10 @@ class Found(typing.NamedTuple):
         return self.of_vrf is not None and len(self.of_vrf) == len(self.vnis)
 
 
-def read(configuration):
+def read(configuration: Sequence[str]) -> dict[int, Found]:
     """What FRR has of each VNI that there are names of.
 
     :param configuration: lines of the running configuration
-    :returns: dict of VNI to :class:`Found`
     """
     instances, vrfs = _sections(configuration)
     holders = {vni: name for name, held in vrfs.items()
@@ -105,16 +103,17 @@ def read(configuration):
         for vni, name in names.items()}
 
 
-def left_interfaces(configuration, devices):
-    """Interfaces of VNIs without a line and a device.
+def left_interfaces(configuration: Sequence[str],
+                    devices: Iterable[str]) -> list[str]:
+    """Interfaces of VNIs without a line and a device, sorted.
 
     FRR 10 keeps them after their router advertisements.
 
     :param configuration: lines of the running configuration
     :param devices: names of all devices
-    :returns: sorted list of names
     """
-    found, filled = set(), set()
+    found: set[str] = set()
+    filled: set[str] = set()
     for line, after in itertools.pairwise([*configuration, '']):
         words = line.split()
         if words[:1] == ['interface'] and evpn_names.is_vrf_end(words[-1]):
@@ -122,20 +121,24 @@ def left_interfaces(configuration, devices):
     return sorted(found - filled - set(devices))
 
 
-def vni_of(line):
+def vni_of(line: str) -> int:
     """The VNI of a line of a VRF, 0 for another line."""
     words = line.split()
     return evpn_names.vni(words[1]) if words[0] == 'vni' and words[1:] else 0
 
 
-def _sections(configuration):
+def _sections(configuration: Sequence[str]
+              ) -> tuple[dict[str, tuple[str, tuple[Line, ...]]],
+                         dict[str, tuple[str, ...]]]:
     """BGP instances and VRFs.
 
-    :returns: dict of VRF to (AS number, tuple of (family, line)); and dict of
-        VRF to tuple of lines, 'default' for those outside of all sections
+    :returns: by VRF, AS number and lines; and by VRF its lines, by 'default'
+        those outside of all sections
     """
-    instances, vrfs = {}, {}
-    section, family = None, _TOP
+    instances: dict[str, tuple[str, dict[Line, None]]] = {}
+    vrfs: dict[str, dict[Line, None]] = {}
+    section: dict[Line, None] | None = None
+    family = _TOP
     for line in configuration:
         words = line.split()
         if not words or words[0] == '!':
@@ -155,7 +158,9 @@ def _sections(configuration):
              for name, held in vrfs.items()})
 
 
-def _begin(words, instances, vrfs):
+def _begin(words: list[str],
+           instances: dict[str, tuple[str, dict[Line, None]]],
+           vrfs: dict[str, dict[Line, None]]) -> dict[Line, None] | None:
     """The place for the lines of a section, None for another section.
 
     mgmtd, zebra and bgpd may each show a section.
@@ -170,15 +175,13 @@ def _begin(words, instances, vrfs):
     return None
 
 
-def value(vni, found):
+def value(vni: int, found: Found) -> tuple[Wanted, bool | None] | None:
     """What FRR has of the agent, as the fields of a wanted instance.
 
-    :param vni: number
-    :param found: :class:`Found`
-    :returns: (:class:`Wanted`, whether nothing is missing or in the way);
-        None when nothing is the agent's.  Without a BGP instance, it is
-        whatever FRR has left of the VRF, with 0 for the AS number, and with
-        None in place of False for an empty section
+    :returns: with whether nothing is missing or in the way; None when nothing
+        is the agent's.  Without a BGP instance, it is whatever FRR has left of
+        the VRF, with 0 for the AS number, and with None in place of False for
+        an empty section
     """
     if not found.ours:
         rest = not found.asn and found.rest and (
@@ -194,11 +197,8 @@ def value(vni, found):
     return shown, complete
 
 
-def as_number(text):
-    """An AS number as FRR shows it, also "1.10".
-
-    :returns: int, 0 for another text
-    """
+def as_number(text: str) -> int:
+    """An AS number as FRR shows it, also "1.10"; 0 for another text."""
     high, dot, low = text.partition('.')
     parts = [high, low] if dot else ['0', high]
     if not all(map(_NUMBER.fullmatch, parts)):
@@ -206,18 +206,17 @@ def as_number(text):
     return int(parts[0]) << 16 | int(parts[1]) if dot else int(high)
 
 
-def underlay(configuration, vrf):
-    """AS number of the instance that has the sessions.
+def underlay(configuration: Sequence[str], vrf: str) -> int:
+    """AS number of the instance that has the sessions, 0 without one.
 
     :param configuration: lines of the running configuration
     :param vrf: name of its VRF, '' for the default VRF
-    :returns: int, 0 without an instance
     """
     return as_number(setup.bgp_instance(configuration, vrf)[0])
 
 
-def lines_of(wanted):
-    """(family, line) of a wanted instance, a list."""
+def lines_of(wanted: Wanted) -> list[Line]:
+    """The lines of a wanted instance."""
     return [*_FIXED,
             *[(_TOP, ROUTER_ID + wanted.router_id)] * bool(wanted.router_id),
             *[(L2VPN, RD + wanted.rd)] * bool(wanted.rd),
@@ -225,22 +224,19 @@ def lines_of(wanted):
             *((L2VPN, _EXPORT + target) for target in wanted.exports)]
 
 
-def difference(wanted, found):
-    """What is in the way of some lines, and what of them is missing.
-
-    :returns: (list of (family, line), list of (family, line))
-    """
+def difference(wanted: Sequence[Line],
+               found: Found) -> tuple[list[Line], list[Line]]:
+    """What is in the way of some lines, and what of them is missing."""
     return ([each for each in found.of_bgp if each not in wanted and
              each[0] in FAMILIES[1:] and _WATCHED.fullmatch(each[1])],
             [each for each in wanted if each not in found.of_bgp])
 
 
-def lacks(configuration, vrf):
+def lacks(configuration: Sequence[str], vrf: str) -> list[str]:
     """What the operator's own instance lacks, each with the lines to add.
 
     :param configuration: lines of the running configuration
     :param vrf: name of its VRF, '' for the default VRF
-    :returns: list of str
     """
     asn, section = setup.bgp_instance(configuration, vrf)
     instance = f'router bgp {asn or "ASN"}' + (f' vrf {vrf}' if vrf else '')
@@ -251,7 +247,8 @@ def lacks(configuration, vrf):
                 '"address-family l2vpn evpn" the lines "neighbor ADDRESS '
                 'activate" and "advertise-all-vni"']
     begin = f'"{instance}" / "address-family {L2VPN}" / "'
-    there, family = set(), ''
+    there: set[str] = set()
+    family = ''
     for words in map(str.split, section):
         if words[0] in ('address-family', 'exit-address-family'):
             family = ' '.join(words[1:])
@@ -274,11 +271,10 @@ class State(typing.NamedTuple):
     router_mac: str
 
 
-def states(text):
+def states(text: str) -> list[State]:
     """The VNIs of VRFs.
 
     :param text: output of 'show vrf vni json'
-    :returns: list of :class:`State`
     :raises output.Unreadable: when the text is something else
     """
     try:

@@ -11,6 +11,8 @@ FRR 8 has traps (:doc:`adr/0043-evpn`), and nothing here may step into them:
 * Route targets and the like do not change while the VNI is up.
 """
 
+from collections.abc import Iterator
+from collections.abc import Sequence
 import re
 import typing
 
@@ -30,24 +32,18 @@ _LARGEST_AS = (1 << 32) - 1
 
 
 class Steps(typing.NamedTuple):
-    """Lines of calls of vtysh, one after the other.
+    """Lines of calls of vtysh, one after the other."""
 
-    :ivar down: take the VNI out of FRR
-    :ivar change: the BGP instance
-    :ivar up: put the VNI into FRR, or remove what is left of its VRF
-    :ivar settle: whether withdrawals have to arrive before the change
-    """
-
-    down: list
-    change: list
-    up: list
+    down: list[str]  # take the VNI out of FRR
+    change: list[str]  # the BGP instance
+    up: list[str]  # Put the VNI into FRR, or remove what is left of its VRF.
+    # Whether withdrawals have to arrive before the change.
     settle: bool = False
 
 
-def check(wanted):
+def check(wanted: evpn.Wanted) -> None:
     """Check what becomes a part of lines.
 
-    :param wanted: :class:`evpn.Wanted`
     :raises ValueError: when something is no number, address, or target
     """
     check_vni(wanted.vni)
@@ -64,7 +60,7 @@ def check(wanted):
                     f'{each!r} is neither AS:NUMBER nor ADDRESS:NUMBER')
 
 
-def check_vni(vni):
+def check_vni(vni: int) -> None:
     """Check the number of a VNI.
 
     :raises ValueError: when it is none
@@ -73,19 +69,18 @@ def check_vni(vni):
         raise ValueError(f'{vni!r} is no VNI')
 
 
-def added(wanted, found):
+def added(wanted: evpn.Wanted, found: evpn.Found) -> Steps:
     """The steps to a wanted instance.
 
-    :param wanted: :class:`evpn.Wanted` with an AS number
-    :param found: :class:`evpn.Found`
-    :returns: :class:`Steps`
+    :param wanted: with an AS number
     :raises ValueError: as :func:`check`, and when an object of somebody else
         is in the way
     """
     check(wanted)
     vrf = evpn_names.vrf(wanted.vni)
     _check_others(wanted.vni, vrf, found)
-    change, asn, present = [], found.asn or f'{wanted.asn:d}', found
+    change: list[str] = []
+    asn, present = found.asn or f'{wanted.asn:d}', found
     if evpn.as_number(asn) != wanted.asn:
         change.append(f'no router bgp {asn} vrf {vrf}')
         asn, present = f'{wanted.asn:d}', evpn.Found()
@@ -102,7 +97,8 @@ def added(wanted, found):
                  if settle or not found.vnis else [], settle)
 
 
-def _changed(undone, missing):
+def _changed(undone: Sequence[evpn.Line],
+             missing: Sequence[evpn.Line]) -> Iterator[str]:
     """Lines inside of an instance, each in its family; the marks first."""
     for family in evpn.FAMILIES:
         inside = [*(_undone(line) for where, line in undone
@@ -116,16 +112,16 @@ def _changed(undone, missing):
             yield 'exit-address-family'
 
 
-def _undone(line):
+def _undone(line: str) -> str:
     advertised = _ADVERTISED.match(line)
     return 'no ' + (advertised[0] if advertised else line)
 
 
-def _without(vrf, vni):
+def _without(vrf: str, vni: int) -> list[str]:
     return [f'vrf {vrf}', f'no vni {vni:d}', 'exit-vrf']
 
 
-def _check_others(vni, vrf, found):
+def _check_others(vni: int, vrf: str, found: evpn.Found) -> None:
     """Refuse to touch what somebody else has.
 
     :raises ValueError: with the section and the remedy
@@ -151,12 +147,9 @@ def _check_others(vni, vrf, found):
             f'"no vni {vni:d}", or give the network another VNI')
 
 
-def removed(vni, found):
+def removed(vni: int, found: evpn.Found) -> Steps:
     """The steps that remove an instance of the agent, and its VNI.
 
-    :param vni: number
-    :param found: :class:`evpn.Found`
-    :returns: :class:`Steps`
     :raises ValueError: as :func:`check_vni`
     """
     check_vni(vni)

@@ -8,9 +8,13 @@ without a fitting entry nothing.  A filter of a neighbour that does not exist
 lets nothing pass, and a missing list of a route map fits no route.
 """
 
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import typing
 
+from ovn_network_agent import iptext
+from ovn_network_agent.frr import output
 from ovn_network_agent.frr import shape
 
 LIST, MAP = 'prefix-list', 'route-map'
@@ -25,62 +29,42 @@ class Undecided(Exception):
 
 
 class Rule(typing.NamedTuple):
-    """One entry of a route map.
-
-    :ivar sequence: its number
-    :ivar action: 'permit' or 'deny'
-    :ivar matches: tuple of texts, such as 'ip address prefix-list LIST'
-    :ivar call: name of the route map that is called, '' for none
-    :ivar ends: whether the entry is the last one for a route that fits
-    :ivar sets: tuple of texts, such as 'community 65001:1'
-    """
+    """One entry of a route map."""
 
     sequence: int
-    action: str
-    matches: tuple = ()
-    call: str = ''
-    ends: bool = True
-    sets: tuple = ()
+    action: str  # 'permit' or 'deny'
+    matches: tuple[str, ...] = ()  # such as 'ip address prefix-list LIST'
+    call: str = ''  # name of the route map that is called, '' for none
+    ends: bool = True  # whether it is the last entry for a route that fits
+    sets: tuple[str, ...] = ()  # such as 'community 65001:1'
 
 
 class Denial(typing.NamedTuple):
-    """Why a route does not pass.
+    """Why a route does not pass."""
 
-    :ivar kind: :data:`LIST` or :data:`MAP`
-    :ivar name: name of the list or of the map
-    :ivar text: the line that denies in FRR's notation, or what is missing
-    :ivar line: whether the text is a line
-    """
-
-    kind: str
-    name: str
-    text: str
-    line: bool = True
+    kind: str  # :data:`LIST` or :data:`MAP`
+    name: str  # of the list or of the map
+    text: str  # The line that denies in FRR's notation, or what is missing.
+    line: bool = True  # whether the text is a line
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Filters:
-    """Prefix lists of one family, and route maps.
+    """Prefix lists of one family, and route maps."""
 
-    :ivar own: name of the agent's list, '' for none.  The agent adds a line
-        for each of its networks, so only a line that denies counts there
-    :ivar lists: dict of name to tuple of :class:`frr.output.Entry`, None for
-        a list that does not exist
-    :ivar maps: dict of name to tuple of :class:`Rule`, None for a map that
-        does not exist
-    """
-
+    # Name of the agent's list, '' for none.  The agent adds a line for each of
+    # its networks, so only a line that denies counts there.
     own: str
-    lists: dict
-    maps: dict
+    # By name, None for what does not exist.
+    lists: Mapping[str, tuple[output.Entry, ...] | None]
+    maps: Mapping[str, tuple[Rule, ...] | None]
 
-    def denial(self, kind, name, address):
-        """Why the route of an address does not pass a filter.
+    def denial(self, kind: str, name: str,
+               address: iptext.Address) -> Denial | None:
+        """Why the route of an address does not pass a filter, None if it does.
 
         :param kind: 'prefix-list', 'route-map', or another word of FRR
-        :param name: name of the filter
-        :param address: IP address of the family
-        :returns: :class:`Denial`, or None when the route passes
+        :param name: of the filter
         :raises Undecided: when the filter goes by something else
         """
         if kind == LIST:
@@ -89,7 +73,7 @@ class Filters:
             return self._of_map(name, address, _DEPTH)
         raise Undecided(f'{kind} {name}')
 
-    def _of_list(self, name, address):
+    def _of_list(self, name: str, address: iptext.Address) -> Denial | None:
         entries = self.lists.get(name)
         if name == self.own:
             entries = entries or ()
@@ -103,7 +87,8 @@ class Filters:
         return None if first.action == 'permit' else Denial(
             LIST, name, line(first))
 
-    def _of_map(self, name, address, depth):
+    def _of_map(self, name: str, address: iptext.Address,
+                depth: int) -> Denial | None:
         rules = self.maps.get(name)
         if rules is None:
             return Denial(MAP, name, 'does not exist', False)
@@ -115,16 +100,19 @@ class Filters:
                 raise Undecided(text)
         return outcome
 
-    def _of_rules(self, name, rules, address, depth):
+    def _of_rules(self, name: str, rules: Sequence[Rule],
+                  address: iptext.Address,
+                  depth: int) -> tuple[Denial | None, list[tuple[str, bool]]]:
         """The outcome of the entries that certainly fit or do not fit.
 
         An entry that goes by more than the address is no doubt when the
         route fares the same with the entry and without.
 
-        :returns: (:class:`Denial` or None, list of (text of a match, whether
-            the route passes the entry if the match fits))
+        :returns: with the doubts: text of a match, and whether the route
+            passes the entry if the match fits
         """
-        noted, doubts = None, []
+        noted: Denial | None = None
+        doubts: list[tuple[str, bool]] = []
         for rule in rules:
             fits, denied, doubt = self._fits(rule, address)
             noted = noted or denied
@@ -138,7 +126,8 @@ class Filters:
         return noted or Denial(
             MAP, name, 'has no entry for the route', False), doubts
 
-    def _of_rule(self, name, rule, address, depth):
+    def _of_rule(self, name: str, rule: Rule, address: iptext.Address,
+                 depth: int) -> Denial | None:
         """The outcome of an entry for a route that fits."""
         if rule.action != 'permit':
             return Denial(MAP, name, f'deny {rule.sequence:d}')
@@ -149,11 +138,12 @@ class Filters:
             return None
         raise Undecided(f'{MAP} {name}: on-match')
 
-    def _fits(self, rule, address):
+    def _fits(self, rule: Rule,
+              address: iptext.Address) -> tuple[bool, Denial | None, str]:
         """Whether an entry may fit, the line that says no, and the doubt.
 
-        :returns: (bool, :class:`Denial` of a list or None, text of a match
-            that goes by more than the address or '')
+        :returns: with the denial of a list, and the text of a match that goes
+            by more than the address or ''
         """
         of_list, doubt = OF_LIST[address.version], ''
         for text in rule.matches:
@@ -166,11 +156,10 @@ class Filters:
         return True, None, doubt
 
 
-def line(entry):
+def line(entry: output.Entry) -> str:
     """An entry of a prefix list as FRR writes it, without the list's name.
 
-    :param entry: :class:`frr.output.Entry`
-    :returns: text such as 'seq 5 deny 198.51.100.0/24 le 32'
+    :returns: such as 'seq 5 deny 198.51.100.0/24 le 32'
     """
     return ' '.join((f'seq {entry.sequence:d} {entry.action} {entry.prefix}',
                      *(f'{word} {value:d}' for word, value in (

@@ -22,11 +22,10 @@ _ONLINK = ' onlink'
 _MAX_SEQUENCE = 0xffffffff
 
 
-def check_name(text, what='name'):
+def check_name(text: object, what: str = 'name') -> str:
     """Check a name that becomes a part of a command.
 
     :param what: word for the name in the error
-    :returns: the name
     :raises ValueError: when a character is not allowed in names
     """
     if not isinstance(text, str) or not _NAME.fullmatch(text):
@@ -34,22 +33,20 @@ def check_name(text, what='name'):
     return text
 
 
-def check_device(text):
+def check_device(text: object) -> str:
     """Check the name of a device or VRF.
 
-    :returns: the name
     :raises ValueError: when the text is no such name
     """
-    check_name(text, 'device name')
-    if len(text) > _MAX_DEVICE or text in _NO_DEVICES or text.isdigit():
+    name = check_name(text, 'device name')
+    if len(name) > _MAX_DEVICE or name in _NO_DEVICES or name.isdigit():
         raise ValueError(f'{text!r} is not a device name')
-    return text
+    return name
 
 
-def check_network(text):
+def check_network(text: object) -> iptext.Network:
     """Check a network in the usual notation.
 
-    :returns: IPv4Network or IPv6Network
     :raises ValueError: when the text is no network
     """
     # ipaddress allows any characters, even blanks, in the zone of an address.
@@ -61,11 +58,9 @@ def check_network(text):
     return network
 
 
-def check_host(text):
-    """Check the route of one host.
+def check_host(text: object) -> iptext.Address:
+    """Check the route of one host, such as '198.51.100.10/32'.
 
-    :param text: text such as '198.51.100.10/32'
-    :returns: IPv4Address or IPv6Address
     :raises ValueError: when the text is no such route
     """
     network = check_network(text)
@@ -74,7 +69,7 @@ def check_host(text):
     return network.network_address
 
 
-def _version(prefix):
+def _version(prefix: object) -> int:
     """The IP version of a prefix, checked as by :func:`check_network`.
 
     The library takes six times as long, and FRR waits for 10,000 lines.
@@ -87,10 +82,10 @@ def _version(prefix):
     return network.version
 
 
-def static_route(prefix, nexthop, tag=0):
+def static_route(prefix: object, nexthop: object, tag: object = 0) -> str:
     """The line 'ip route ...' (or ipv6) of a prefix.
 
-    :param prefix: text such as '198.51.100.10/32'
+    :param prefix: such as '198.51.100.10/32'
     :param nexthop: name of a device; or an IPv4 address; or, for IPv6, a
         link-local address, a blank and the name of the device of the address;
         or an address, a device and "onlink"
@@ -107,7 +102,8 @@ def static_route(prefix, nexthop, tag=0):
             (f' tag {tag}' if tag else ''))
 
 
-def prefix_list_entry(name, network, ge, le, sequence=None):
+def prefix_list_entry(name: object, network: object, ge: object, le: object,
+                      sequence: object = None) -> str:
     """The line 'ip prefix-list ...' (or ipv6) that permits routes.
 
     :param ge: prefix length of host routes, or of the network itself;
@@ -133,7 +129,7 @@ def prefix_list_entry(name, network, ge, le, sequence=None):
             f'{network}{lengths}')
 
 
-def _nexthop(text, version):
+def _nexthop(text: object, version: int) -> str:
     if isinstance(text, str) and text.endswith(_ONLINK):
         address, _blank, device = text.removesuffix(_ONLINK).partition(' ')
         found = iptext.address(address)
@@ -150,7 +146,7 @@ def _nexthop(text, version):
     return check_device(text)
 
 
-def _link_local(text):
+def _link_local(text: str) -> str:
     address = iptext.address(text)
     if address.version != 6 or not address.is_link_local:
         raise ValueError(f'{text!r} is not a link-local address')

@@ -11,10 +11,15 @@ in an unknown notation counts as a route of another program.  So at the worst
 the agent adds routes again, and it never removes a route by mistake.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 import functools
 import json
 import re
 import typing
+from typing import Any
 
 from ovn_network_agent import iptext
 
@@ -45,20 +50,20 @@ class Entry(typing.NamedTuple):
     le: int
 
 
-def split(text):
+def split(text: str) -> tuple[set[str], list[str]]:
     """Split the output of 'show daemons' and 'show running-config'.
 
-    :returns: (daemons, configuration lines)
+    :returns: daemons, configuration lines
     :raises Unreadable: when the configuration is not complete
     """
     before, configuration = parts(text)
     return daemons(before), configuration
 
 
-def parts(text):
+def parts(text: str) -> tuple[list[str], list[str]]:
     """Split output that ends with that of 'show running-config'.
 
-    :returns: (lines before the configuration, lines of the configuration)
+    :returns: lines before the configuration, lines of the configuration
     :raises Unreadable: when the configuration is not complete
     """
     lines = text.split('\n')
@@ -72,8 +77,8 @@ def parts(text):
     return lines[:begin], lines[current + 1:end]
 
 
-def daemons(lines):
-    """Names of the daemons that vtysh is connected to, as a set.
+def daemons(lines: Iterable[str]) -> set[str]:
+    """Names of the daemons that vtysh is connected to.
 
     :param lines: output of 'show daemons', which indents names, but not
         messages of vtysh itself
@@ -82,19 +87,18 @@ def daemons(lines):
             for name in line.split()}
 
 
-def is_version(line):
+def is_version(line: str) -> bool:
     """Whether a line of the configuration names the version of FRR."""
     return _VERSION.match(line) is not None
 
 
-def holders(lines):
+def holders(lines: Iterable[str]) -> tuple[str, ...]:
     """Daemons that have to run to show and accept static routes.
 
     Without the first daemon, FRR 9 and later show no static routes although
     zebra still has them.
 
     :param lines: lines of the running configuration
-    :returns: tuple of names
     """
     versions = [int(found[1]) for found in map(_VERSION.match, lines)
                 if found]
@@ -102,15 +106,15 @@ def holders(lines):
     return (*of_all, 'zebra', 'staticd')
 
 
-def static_routes(lines, vrf):
+def static_routes(lines: Iterable[str], vrf: str) -> list[tuple[str, str]]:
     """The static routes of one VRF.
 
     :param lines: lines of the running configuration
     :param vrf: name of the VRF, '' for the default VRF
-    :returns: list of (prefix, rest of the line)
+    :returns: prefix, rest of the line
     """
     found = []
-    section = None
+    section: str | None = None
     for line in lines:
         indented = line.startswith(' ')
         if not indented:
@@ -125,37 +129,34 @@ def static_routes(lines, vrf):
     return found
 
 
-def known_routes(text):
+def known_routes(text: str) -> set[str]:
     """Prefixes for which zebra has a route, selected or not.
 
     :param text: output of 'show ip route ... json', or of several such
         commands
-    :returns: set of str
     :raises Unreadable: when the text is something else
     """
     return {prefix for document in json_documents(text, _without_values)
             for prefix in document}
 
 
-def _without_values(pairs):
-    """A JSON object of which the names matter alone, a dict.
+def _without_values(pairs: Iterable[tuple[str, object]]) -> dict[str, None]:
+    """A JSON object of which the names matter alone.
 
     A route takes 95 bytes in this way, and 1,280 with all values.
     """
     return dict.fromkeys(name for name, _value in pairs)
 
 
-def prefix_list(text, name):
+def prefix_list(text: str, name: str) -> list[Entry] | None:
     """The prefix lists of a name in the answer of one daemon.
 
     :param text: output of 'show ip prefix-list <name> json', or of several
         such commands
-    :param name: name of the prefix list
-    :returns: list of :class:`Entry` of all answers, or None when the daemon
-        has no such list
+    :returns: of all answers; None when the daemon has no such list
     :raises Unreadable: when the text is something else
     """
-    found = None
+    found: list[Entry] | None = None
     try:
         for document in json_documents(_NO_ANSWER.sub(r'"\1":{}', text)):
             for asked, shown in named(document, 'entries'):
@@ -169,7 +170,8 @@ def prefix_list(text, name):
     return found
 
 
-def named(document, member):
+def named(document: Mapping[str, Any],
+          member: str) -> Iterator[tuple[str, Any]]:
     """The objects that a daemon shows by name, such as its route maps.
 
     FRR 8 and 9 put the name of the daemon around the objects.  In FRR 10 only
@@ -177,7 +179,6 @@ def named(document, member):
 
     :param document: JSON object of one daemon
     :param member: name of a list that each of the objects has
-    :returns: iterator of (name, object)
     :raises AttributeError: when the document has another shape
     :raises Unreadable: for a document of several daemons
     """
@@ -192,15 +193,16 @@ def named(document, member):
             yield from shown.items()
 
 
-def json_documents(text, made=None):
+def json_documents(text: str,
+                   made: Callable[[list[tuple[str, Any]]], Any] | None = None
+                   ) -> Iterator[dict[str, Any]]:
     """The JSON objects that follow each other in a text.
 
-    Each object is made when it is asked for: thousands of objects at once
-    take ten times the memory of their text.
+    Each object is made when it is asked for: thousands of objects at once take
+    ten times the memory of their text.
 
-    :param made: function(list of (name, value)) that returns the dict of an
-        object, also of an object inside of another one; None for all values
-    :returns: iterator of dict
+    :param made: makes the dict of an object, also of an object inside of
+        another one; None for all values
     :raises Unreadable: when the text has anything else, on the way
     """
     decoder = json.JSONDecoder(object_pairs_hook=made)
@@ -221,7 +223,7 @@ def json_documents(text, made=None):
             position += 1
 
 
-def _entries(shown):
+def _entries(shown: Mapping[str, Any]) -> list[Entry]:
     by_sequence = {}
     for entry in shown['entries']:
         made = Entry(
@@ -233,7 +235,7 @@ def _entries(shown):
     return list(by_sequence.values())
 
 
-def _check(entry):
+def _check(entry: Entry) -> None:
     """Check the types of an entry, and its network.
 
     :raises TypeError: for a value of another type

@@ -8,6 +8,8 @@ of them are better.  But meanwhile the daemon answers nobody, and watchfrr
 restarts a daemon after 10 s without an answer (watchfrr(8), --timeout).
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
 import time
 
 # Lines of a transaction while nobody knows how long FRR takes.  A route takes
@@ -31,26 +33,23 @@ _RECENT = 10.0
 class Pace:
     """The speed of FRR in the last transactions.
 
-    :param clock: function that returns monotonic seconds
+    :param clock: returns monotonic seconds
     """
 
-    def __init__(self, clock=time.monotonic):
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         # Seconds for a line, and until when they count.
-        self._known = None
+        self._known: tuple[float, float] | None = None
 
-    def forget(self):
+    def forget(self) -> None:
         """Take the speed for unknown, as at the start."""
         self._known = None
 
-    def parts(self, lines):
+    def parts(self, lines: list[str]) -> Iterator[list[str]]:
         """Parts of a configuration, each for a transaction.
 
         The caller writes one part before it takes the next one.  When the
         caller does not come back, the speed is unknown.
-
-        :param lines: list of lines
-        :returns: iterator of lists
         """
         while lines:
             size = self._size(len(lines))
@@ -61,13 +60,13 @@ class Pace:
             self._known = before
             self._note(len(some), began)
 
-    def _size(self, left):
+    def _size(self, left: int) -> int:
         at_most = _UNKNOWN
         if self._known is not None and self._clock() < self._known[1]:
             at_most = max(_UNKNOWN, int(_BUSY / self._known[0]))
         return left if left <= at_most * _LAST else at_most
 
-    def _note(self, count, began):
+    def _note(self, count: int, began: float) -> None:
         if count >= _TELLING:
             now = self._clock()
             self._known = (max((now - began) / count, _QUICKEST),

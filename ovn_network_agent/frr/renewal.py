@@ -13,24 +13,33 @@ FRR carries out the lines one by one, and bgpd may look at its routes between
 two lines.  So both halves of the network are permitted meanwhile.
 """
 
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+
 from ovn_network_agent import iptext
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import shape
 
 
-def renewal(name, due, copies):
+def renewal(name: str, due: Mapping[str, int],
+            copies: Mapping[str, Sequence[output.Entry]]
+            ) -> tuple[list[tuple[str, int, int]], list[str]]:
     """The lines that write entries again.
 
-    :param name: name of the list
-    :param due: dict of network to the number of its entry
-    :param copies: dict of daemon to list of :class:`frr.output.Entry`
-    :returns: list of (network, former number, new number); list of
-        configuration lines.  An entry is left out when another daemon has
-        another number for it, or when no number is free
+    :param name: of the list
+    :param due: number of the entry by network
+    :param copies: by daemon
+    :returns: network, former number, new number; and configuration lines.  An
+        entry is left out when another daemon has another number for it, or
+        when no number is free
     """
     entries = [entry for copy in copies.values() for entry in copy]
-    renewed, before, between, after = [], [], [], []
+    renewed: list[tuple[str, int, int]] = []
+    before: list[str] = []
+    between: list[str] = []
+    after: list[str] = []
     for network, former in sorted(due.items()):
         held = {shape.shaped(copy).get(network) for copy in copies.values()}
         number = shape.free_number(network, [entries])
@@ -49,7 +58,7 @@ def renewal(name, due, copies):
     return renewed, [*before, *between, *after]
 
 
-def _halves(network, entries):
+def _halves(network: str, entries: Iterable[output.Entry]) -> list[str]:
     """The halves of a network, unless an entry of another owner has one.
 
     The removal of a half at the end would disturb such an entry.  A network of
@@ -63,11 +72,11 @@ def _halves(network, entries):
     return [] if taken.intersection(halves) else halves
 
 
-def _entry(network, number):
+def _entry(network: str, number: int) -> output.Entry:
     return output.Entry(number, 'permit', network, *shape.hosts(network))
 
 
-def _line(name, network, number=None):
+def _line(name: str, network: str, number: int | None = None) -> str:
     """The line that adds the entry, or removes it if there is no number."""
     line = lines.prefix_list_entry(name, network, *shape.hosts(network),
                                    number)

@@ -7,24 +7,27 @@ A command ends with a zero byte; an answer is text, three zero bytes and a
 status.
 """
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import errno
 import os
 import socket
 import struct
 import time
+from typing import Any
 
 SUFFIX = '.vty'
 SUCCESS = 0
 # Of a second, the unit of the option SO_SNDTIMEO.
 _MICROSECONDS = 1000000
 _MARK = b'\0\0\0'
+#: Status and text.
+Answer = tuple[int, str]
 
 
-def daemons(directory):
+def daemons(directory: str) -> list[str]:
     """Names of the daemons that have a socket.
 
-    :param directory: directory with the sockets of the daemons
-    :returns: list of str
     :raises OSError: when the directory cannot be read
     """
     return [entry.removesuffix(SUFFIX) for entry in os.listdir(directory)
@@ -41,7 +44,8 @@ class Session:
     :raises OSError: when the daemon accepts no connections
     """
 
-    def __init__(self, directory, name, limit, deadline):
+    def __init__(self, directory: str, name: str, limit: float,
+                 deadline: float) -> None:
         self._name = name
         self._limit = limit
         self._deadline = deadline
@@ -52,61 +56,52 @@ class Session:
             self.close()
             raise
 
-    def ask(self, command):
-        """Run a command.
+    def ask(self, command: str) -> Answer:
+        """Run a command; the text of a failure is never empty.
 
-        :returns: (status, text); the text of a failure is never empty
         :raises OSError: when there is no answer
         """
         return self.ask_all([command])[0]
 
-    def ask_all(self, commands):
-        """Run commands, which the daemon gets at once.
+    def ask_all(self, commands: Sequence[str]) -> list[Answer]:
+        """Run commands, which the daemon gets at once; see :meth:`ask`.
 
-        :param commands: list of text
-        :returns: list of (status, text), see :meth:`ask`
         :raises OSError: when an answer is missing
         """
         return [(status, said if said or status == SUCCESS
                  else f'status {status} of {self._name}')
                 for status, said in self.exchange_all(commands)]
 
-    def exchange(self, command):
-        """Run a command.
+    def exchange(self, command: str) -> Answer:
+        """Run a command; the answer is that of the daemon.
 
-        :returns: (status, text) as the daemon answers
         :raises OSError: when there is no answer
         """
         return self.exchange_all([command])[0]
 
-    def exchange_all(self, commands):
-        """Run commands, which the daemon gets at once.
+    def exchange_all(self, commands: Sequence[str]) -> list[Answer]:
+        """Run commands, which the daemon gets at once; see :meth:`exchange`.
 
-        :param commands: list of text
-        :returns: list of (status, text), see :meth:`exchange`
         :raises OSError: when an answer is missing
         """
         self.send(commands)
         return self.receive(len(commands))
 
-    def send(self, commands):
+    def send(self, commands: Sequence[str]) -> None:
         """Send commands, whose answers :meth:`receive` has to take.
 
-        :param commands: list of text
         :raises OSError: when the daemon does not take them
         """
         self._in_time(self._socket.sendall, b''.join(
             command.encode() + b'\0' for command in commands))
 
-    def receive(self, count):
+    def receive(self, count: int) -> list[Answer]:
         """Receive the answers to commands that were sent.
 
-        :param count: number of the commands
-        :returns: list of (status, text), see :meth:`exchange`
         :raises OSError: when an answer is missing
         """
         received, looked = bytearray(), 0
-        answers = []
+        answers: list[Answer] = []
         while len(answers) < count:
             data = self._in_time(self._socket.recv, 65536)
             if not data:
@@ -124,18 +119,18 @@ class Session:
             looked = max(0, len(received) - len(_MARK))
         return answers
 
-    def extend(self, deadline):
+    def extend(self, deadline: float) -> None:
         """Set another limit for the answers to come.
 
         :param deadline: monotonic seconds
         """
         self._deadline = deadline
 
-    def close(self):
+    def close(self) -> None:
         """Close the connection."""
         self._socket.close()
 
-    def _connect(self, path):
+    def _connect(self, path: str) -> None:
         # The daemon's queue of connections is full during a hang and right
         # after the hang.  A socket that does not block would fail at once
         # then (EAGAIN of connect(2)).  This option is the limit for a socket
@@ -152,15 +147,16 @@ class Session:
                 error.errno, f'{self._name} of FRR takes no connections, so '
                 f'it does not run or only starts: {error.strerror}') from error
 
-    def _in_time(self, function, argument):
+    def _in_time(self, function: Callable[[Any], Any], argument: Any) -> Any:
         self._socket.settimeout(self._left())
         return self._within_limit(function, argument)
 
-    def _left(self):
+    def _left(self) -> float:
         # A timeout of 0 would have another meaning.
         return max(0.001, self._deadline - time.monotonic())
 
-    def _within_limit(self, function, argument):
+    def _within_limit(self, function: Callable[[Any], Any],
+                      argument: Any) -> Any:
         try:
             return function(argument)
         except (TimeoutError, BlockingIOError) as error:

@@ -7,6 +7,9 @@ Pure.  The agent writes static routes and one prefix list.  The operator
 configures BGP, its neighbours and its redistribution.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import typing
 
 from ovn_network_agent.frr import output
@@ -25,45 +28,32 @@ VRF, INSTANCE, REDISTRIBUTION, FILTER = (
 
 
 class Setup(typing.NamedTuple):
-    """The parts of FRR's configuration that the agent needs.
+    """The parts of FRR's configuration that the agent needs."""
 
-    :ivar vrf: whether zebra has the VRF, and its device
-    :ivar asn: AS number of the BGP instance of the VRF, '' without one
-    :ivar redistributes: sources of routes, like 'static', of the family
-    :ivar neighbours: whether the instance has neighbours
-    :ivar filters: whether a filter uses the prefix list
-    :ivar described: whether the prefix list has a description
-    :ivar undefined: (source, route map) of redistributions whose route map
-        does not exist; FRR lets no route pass such a map
-    :ivar bfd: whether a neighbour has BFD, which bfdd does
-    :ivar version: version of FRR, '' when it is not shown
-    :ivar mapped: (source, route map) of redistributions through a route map
-    :ivar family: 4 or 6, the family of the redistribution and of the filters
-    :ivar others: first lines of the BGP instances, if none is of the VRF
-    """
-
-    vrf: bool
-    asn: str
-    redistributes: tuple
-    neighbours: bool
-    filters: bool
-    described: bool = False
-    undefined: tuple = ()
-    bfd: bool = False
-    version: str = ''
-    mapped: tuple = ()
-    family: int = 4
-    others: tuple = ()
+    vrf: bool  # whether zebra has the VRF, and its device
+    asn: str  # AS number of the BGP instance of the VRF, '' without one
+    redistributes: tuple[str, ...]  # sources, like 'static', of the family
+    neighbours: bool  # whether the instance has neighbours
+    filters: bool  # whether a filter uses the prefix list
+    described: bool = False  # whether the prefix list has a description
+    # Source and route map of redistributions whose route map does not exist;
+    # FRR lets no route pass such a map.
+    undefined: tuple[tuple[str, str], ...] = ()
+    bfd: bool = False  # whether a neighbour has BFD, which bfdd does
+    version: str = ''  # of FRR, '' when it is not shown
+    # Source and route map of redistributions through a route map.
+    mapped: tuple[tuple[str, str], ...] = ()
+    family: int = 4  # 4 or 6, of the redistribution and of the filters
+    # First lines of the BGP instances, if none is of the VRF.
+    others: tuple[str, ...] = ()
 
 
-def read(text, vrf, prefix_list, version=4):
+def read(text: str, vrf: str, prefix_list: str, version: int = 4) -> Setup:
     """Parse the output of 'show vrf' and 'show running-config'.
 
-    :param text: output of vtysh
     :param vrf: name of the VRF, '' for the default VRF
     :param prefix_list: name of the prefix list, '' for none
     :param version: 4 or 6, the family of the announced routes
-    :returns: :class:`Setup`
     :raises frr.output.Unreadable: when the configuration is not complete
     """
     before, lines = output.parts(text)
@@ -74,7 +64,8 @@ def read(text, vrf, prefix_list, version=4):
                                 'fewer words than FRR writes') from error
 
 
-def _read(before, lines, vrf, prefix_list, version):
+def _read(before: Sequence[str], lines: Sequence[str], vrf: str,
+          prefix_list: str, version: int) -> Setup:
     asn, section = bgp_instance(lines, vrf)
     words = [line.split() for line in section]
     unicast = list(_unicast(words, version))
@@ -103,23 +94,27 @@ def _read(before, lines, vrf, prefix_list, version):
                              if line.startswith(_BGP))[:_NAMED])
 
 
-def _undefined(unicast, defined):
-    """(source, route map) of redistributions through a missing map."""
+def _undefined(unicast: Iterable[list[str]],
+               defined: set[str]) -> Iterator[tuple[str, str]]:
+    """Source and route map of redistributions through a missing map."""
     for source, name in _mapped(unicast):
         if name not in defined:
             yield source, name
 
 
-def _mapped(unicast):
-    """(source, route map) of redistributions through a route map."""
+def _mapped(unicast: Iterable[list[str]]) -> Iterator[tuple[str, str]]:
+    """Source and route map of redistributions through a route map."""
     for line in unicast:
         if line[0] == 'redistribute' and 'route-map' in line[:-1]:
             yield line[1], line[line.index('route-map') + 1]
 
 
-def _route_maps(lines, prefix_list, version):
-    """Route maps that use a prefix list, also by a call; a set of names."""
-    uses, calls, name = set(), set(), ''
+def _route_maps(lines: Sequence[str], prefix_list: str,
+                version: int) -> set[str]:
+    """Names of the route maps that use a prefix list, also by a call."""
+    uses: set[str] = set()
+    calls: set[tuple[str, str]] = set()
+    name = ''
     match = ['match', WORDS[version], 'address', 'prefix-list', prefix_list]
     for words in map(str.split, lines):
         if words[:1] == ['route-map']:
@@ -133,8 +128,8 @@ def _route_maps(lines, prefix_list, version):
     return uses
 
 
-def _passed(unicast):
-    """Route maps that announced routes pass, iterator of names."""
+def _passed(unicast: Iterable[list[str]]) -> Iterator[str]:
+    """Names of the route maps that announced routes pass."""
     for line in unicast:
         if line[0] == 'redistribute' and 'route-map' in line[:-1]:
             yield line[line.index('route-map') + 1]
@@ -143,14 +138,14 @@ def _passed(unicast):
             yield line[3]
 
 
-def bgp_instance(lines, vrf):
-    """AS number and lines of the BGP instance of a VRF.
+def bgp_instance(lines: Sequence[str], vrf: str) -> tuple[str, list[str]]:
+    """AS number ('' without an instance) and lines of the instance of a VRF.
 
     :param lines: lines of the running configuration
     :param vrf: name of the VRF, '' for the default VRF
-    :returns: (text, '' without an instance; list of lines)
     """
-    asn, section, inside = '', [], False
+    section: list[str] = []
+    asn, inside = '', False
     of_vrf = ['vrf', vrf] if vrf else []
     for line in lines:
         if not line.startswith(' '):
@@ -165,7 +160,7 @@ def bgp_instance(lines, vrf):
     return asn, section
 
 
-def _unicast(words, version):
+def _unicast(words: Iterable[list[str]], version: int) -> Iterator[list[str]]:
     """The lines of the unicast routes of a family.
 
     Lines outside of all address families are about IPv4.
@@ -180,24 +175,23 @@ def _unicast(words, version):
             yield line
 
 
-def lacks(setup, vrf, method, prefix_list):
+def lacks(setup: Setup, vrf: str, method: str, prefix_list: str) -> list[str]:
     """The missing parts, each with the lines that add it.
 
-    :param setup: :class:`Setup`
     :param vrf: name of the VRF, '' for the default VRF
     :param method: 'static' or 'kernel', the source to redistribute
     :param prefix_list: name of the prefix list, '' for none
-    :returns: list of str
     """
     return ['FRR: ' + text
             for _part, text in faults(setup, vrf, method, prefix_list)]
 
 
-def faults(setup, vrf, method, prefix_list):
+def faults(setup: Setup, vrf: str, method: str,
+           prefix_list: str) -> list[tuple[str, str]]:
     """The missing parts, as :func:`lacks`, by part.
 
-    :returns: list of (part, text); the part is :data:`VRF`,
-        :data:`INSTANCE`, :data:`REDISTRIBUTION` or :data:`FILTER`
+    :returns: part (:data:`VRF`, :data:`INSTANCE`, :data:`REDISTRIBUTION` or
+        :data:`FILTER`) and text
     """
     where = f'VRF {vrf}' if vrf else 'the default VRF'
     of_vrf = f' vrf {vrf}' if vrf else ''
@@ -207,15 +201,13 @@ def faults(setup, vrf, method, prefix_list):
             *_filter_faults(setup, where, instance, prefix_list)]
 
 
-def family_line(version):
-    """The lines of FRR between an instance and a line of a family, quoted.
-
-    :param version: 4 or 6
-    """
+def family_line(version: int) -> str:
+    """The lines of FRR between an instance and a line of a family, quoted."""
     return f'" / "address-family ipv{version:d} unicast" / "'
 
 
-def _instance_faults(setup, where, instance):
+def _instance_faults(setup: Setup, where: str,
+                     instance: str) -> Iterator[tuple[str, str]]:
     if not setup.vrf:
         yield VRF, (
             f'zebra does not know {where}, so it takes no routes for '
@@ -233,7 +225,7 @@ def _instance_faults(setup, where, instance):
             'ADDRESS remote-as ASN"')
 
 
-def _elsewhere(setup):
+def _elsewhere(setup: Setup) -> str:
     """A hint to the instances that are not of the VRF."""
     if not setup.others:
         return ''
@@ -241,7 +233,8 @@ def _elsewhere(setup):
             'routes of this one')
 
 
-def _redistribution_faults(setup, where, instance, method):
+def _redistribution_faults(setup: Setup, where: str, instance: str,
+                           method: str) -> Iterator[tuple[str, str]]:
     if method not in setup.redistributes:
         yield REDISTRIBUTION, (
             f'BGP of {where} does not redistribute {method} routes'
@@ -257,7 +250,8 @@ def _redistribution_faults(setup, where, instance, method):
                 f'"{instance}"')
 
 
-def _filter_faults(setup, where, instance, prefix_list):
+def _filter_faults(setup: Setup, where: str, instance: str,
+                   prefix_list: str) -> Iterator[tuple[str, str]]:
     if prefix_list and setup.asn and not setup.filters:
         yield FILTER, (
             f'no neighbour in {where} is filtered by the prefix list '
@@ -276,6 +270,6 @@ def _filter_faults(setup, where, instance, prefix_list):
             'description"')
 
 
-def _of_ipv6(setup):
+def _of_ipv6(setup: Setup) -> str:
     """The family for people, where it is not the usual one."""
     return ' of IPv6' if setup.family == 6 else ''

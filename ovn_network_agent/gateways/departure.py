@@ -10,6 +10,7 @@ owner's agent, BFD of the relay needs some seconds.  This happens when gateway
 nodes are restarted one after another.
 """
 
+from collections.abc import Iterable
 import operator
 import typing
 
@@ -22,33 +23,32 @@ from ovn_network_agent.conf import bridges
 PATIENCE = 5.0
 
 
+#: Of a group: its table and its key there.
+Key = tuple[str, str]
+
+
 class Holding:
-    """Remembers since when each group is held back.
+    """Remembers since when each group is held back."""
 
-    :param conf: the oslo.config ConfigOpts
-    """
-
-    def __init__(self, conf):
+    def __init__(self, conf: typing.Any) -> None:
         self._conf = conf
-        self._since = {}
+        self._since: dict[Key, float] = {}
 
-    def held(self, groups, node, now):
+    def held(self, groups: Iterable[model.GatewayGroup], node: model.Node,
+             now: float) -> tuple[frozenset[Key], float | None]:
         """The groups whose priority must not be lowered yet.
 
-        A stop leaves all groups at once, or none.  So of two chassis that
-        stop at the same time, one is before the other in every group, and
-        they never wait for each other.
+        A stop leaves all groups at once, or none.  So of two chassis that stop
+        at the same time, one is before the other in every group, and they
+        never wait for each other.
 
         While OVN NB is away, no priority can be lowered.  After an outage of
         OVN SB, some compute nodes follow a new order late.  All groups to
-        leave are held then: an overlap that began now would be over too
-        early.
+        leave are held then: an overlap that began now would be over too early.
 
-        :param groups: iterable of :class:`model.GatewayGroup`
-        :param node: :class:`model.Node`
         :param now: monotonic seconds
-        :returns: (frozenset of the :func:`key` of these groups; monotonic
-            seconds at which the first wait ends, or None)
+        :returns: the :func:`key` of these groups; monotonic seconds at which
+            the first wait ends, or None
         """
         self._since = {key(group): self._since.get(key(group), now)
                        for group in groups if self._unanswered(group, node)}
@@ -61,13 +61,13 @@ class Holding:
             (group.fixed or group.late) and self._to_lower(group, node)
             ), min(ends.values(), default=None)
 
-    def _to_lower(self, group, node):
+    def _to_lower(self, group: model.GatewayGroup, node: model.Node) -> bool:
         """Whether this chassis is to leave to another, and has a priority."""
         return (bool(why(group, node, self._conf)) and
-                group.candidate(node.chassis).priority > 0 and
+                has_priority(group, node.chassis) and
                 bool(group.takers(node.chassis)))
 
-    def _unanswered(self, group, node):
+    def _unanswered(self, group: model.GatewayGroup, node: model.Node) -> bool:
         """Whether it is to leave, and the relay to the next owner is silent.
         """
         if (not self._conf.gateway_drain.relay or
@@ -82,21 +82,20 @@ class Holding:
             group.bridges(bridges.served(self._conf)))
 
 
-def key(group):
-    """The key of a group, a tuple.
-
-    :param group: :class:`model.GatewayGroup`
-    """
+def key(group: model.GatewayGroup) -> Key:
+    """The key of a group."""
     return group.table, group.key
 
 
-def why(group: model.GatewayGroup, node: model.Node,
-        conf: typing.Any) -> str:
+def has_priority(group: model.GatewayGroup, chassis: str) -> bool:
+    """Whether OVN may give the ports of a group to a chassis."""
+    own = group.candidate(chassis)
+    return own is not None and own.priority > 0
+
+
+def why(group: model.GatewayGroup, node: model.Node, conf: typing.Any) -> str:
     """The reason why this chassis is to leave a group.
 
-    :param group: :class:`model.GatewayGroup`
-    :param node: :class:`model.Node`
-    :param conf: the oslo.config ConfigOpts
     :returns: :data:`model.MAINTENANCE`, :data:`model.SHUTDOWN`,
         :data:`model.UNFIT`, or '' if it is not to leave
     """
@@ -112,7 +111,7 @@ def why(group: model.GatewayGroup, node: model.Node,
     return ''
 
 
-def _unfit_standby(group, chassis):
+def _unfit_standby(group: model.GatewayGroup, chassis: str) -> bool:
     """Whether this chassis is a standby that could not announce the ports.
 
     An owner keeps its ports, because another candidate may be unfit, too.  A
@@ -123,4 +122,4 @@ def _unfit_standby(group, chassis):
         return False
     owners = {port.chassis for port in group.ports}
     return chassis not in owners and (
-        '' not in owners or not group.candidate(chassis).priority)
+        '' not in owners or not has_priority(group, chassis))

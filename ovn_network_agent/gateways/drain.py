@@ -8,13 +8,20 @@ The drivers lower the priorities, OVN moves the ports, and each port is handed
 over as at any other move.  This module only decides when the drain is over.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import enum
+import threading
 import time
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.gateways import departure
 
 LOG = logging.getLogger(__name__)
 
@@ -45,34 +52,34 @@ _FAILED = (Result.ERROR, Result.TIMEOUT, Result.NOBODY)
 class Drain:
     """Decides when a drain is over.
 
-    :param conf: the oslo.config ConfigOpts
-    :param hurry: threading.Event, set by a second stop request
-    :param clock: function that returns monotonic seconds
-    :ivar result: :class:`Result`, None until the drain is over
-    :ivar waiting: tuple of str: the conditions that the drain waits for
-    :ivar unclaimed: whether this chassis still has a priority in a group that
-        another candidate is to get, at once or when it can announce the group
+    :param hurry: set by a second stop request
+    :param clock: returns monotonic seconds
     """
 
-    def __init__(self, conf, hurry, clock=time.monotonic):
+    def __init__(self, conf: cfg.ConfigOpts, hurry: threading.Event,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self._conf = conf
         self._hurry = hurry
         self._clock = clock
         self._began = 0.0
-        self._gone = set()
-        self._back = set()
-        self._here = set()
-        self._hoped = frozenset()
-        self._stays = ()
-        self.result = None
-        self.waiting = ()
+        self._gone: set[str] = set()
+        self._back: set[str] = set()
+        self._here: set[str] = set()
+        self._hoped: frozenset[str] = frozenset()
+        self._stays: tuple[str, ...] = ()
+        # None until the drain is over.
+        self.result: Result | None = None
+        # The conditions that the drain waits for.
+        self.waiting: tuple[str, ...] = ()
+        # Whether this chassis still has a priority in a group that another
+        # candidate is to get, at once or when it can announce the group.
         self.unclaimed = False
 
-    def begin(self, snapshot):
+    def begin(self, snapshot: model.Snapshot | None) -> None:
         """Start the clock.
 
-        :param snapshot: :class:`model.Snapshot`, the last one before the
-            stop, or None when OVN was never seen
+        :param snapshot: the last one before the stop, None when OVN was never
+            seen
         """
         self._began = self._clock()
         if not (plugins.asked(self._conf, plugins.RANKING) and
@@ -93,19 +100,18 @@ class Drain:
         self._hoped = frozenset(_hoped(snapshot))
 
     @property
-    def failed(self):
+    def failed(self) -> bool:
         """Whether a port was not handed over that could have been."""
         return self.result in _FAILED
 
-    def left(self):
+    def left(self) -> float:
         """Seconds until the limit of the drain."""
-        return max(0.0, self._began - self._clock() +
-                   self._conf.gateway_drain.drain_timeout)
+        limit: float = self._conf.gateway_drain.drain_timeout
+        return max(0.0, self._began - self._clock() + limit)
 
-    def consider(self, snapshot, error=''):
+    def consider(self, snapshot: model.Snapshot, error: str = '') -> None:
         """Judge the view after a pass.
 
-        :param snapshot: :class:`model.Snapshot`
         :param error: the reason why the whole pass failed, or ''
         """
         self._watch(_here(snapshot))
@@ -117,7 +123,7 @@ class Drain:
         elif self._hurry.is_set() or not self.left():
             self._end(Result.ERROR if error else Result.TIMEOUT, error)
 
-    def _note(self, snapshot):
+    def _note(self, snapshot: model.Snapshot) -> None:
         """Note the groups that no other candidate takes over."""
         stays = [group for group in _left(snapshot)
                  if not group.takers(snapshot.node.chassis)]
@@ -130,7 +136,7 @@ class Drain:
             group.heirs(snapshot.node.chassis) for group in (
                 *stays, *_unchanged(snapshot)))
 
-    def _watch(self, here):
+    def _watch(self, here: set[str]) -> None:
         """Log the ports that have left or have come back."""
         for port in sorted(self._here - here):
             LOG.info('Drain: %s has left', port)
@@ -145,7 +151,7 @@ class Drain:
         self._here |= here
         self._here -= self._gone
 
-    def _unsettled(self, snapshot):
+    def _unsettled(self, snapshot: model.Snapshot) -> Iterator[str]:
         """Ports whose new owner has lost them, in words.
 
         The new owner has died, and OVN will move the port back here.
@@ -157,7 +163,7 @@ class Drain:
         for port in sorted(nowhere & self._gone):
             yield f'{port} to be bound to a chassis'
 
-    def _hope(self, hoped):
+    def _hope(self, hoped: frozenset[str]) -> None:
         """Log the begin and the end of each wait for another candidate."""
         for text in sorted(hoped - self._hoped):
             LOG.info('Drain: waiting for %s', text)
@@ -165,7 +171,7 @@ class Drain:
             LOG.info('Drain: no longer waiting for %s', text)
         self._hoped = hoped
 
-    def _end(self, result, error=''):
+    def _end(self, result: Result, error: str = '') -> None:
         self.result = result
         took = self._clock() - self._began
         if result is Result.NOOP:
@@ -183,14 +189,14 @@ class Drain:
                         _some(self.waiting) or 'nothing')
 
 
-def _waiting(snapshot):
+def _waiting(snapshot: model.Snapshot) -> Iterator[str]:
     """The ports that are not handed over yet, in words."""
     chassis = snapshot.node.chassis
     yield from _hoped(snapshot)
     for group in snapshot.groups:
         if not group.takers(chassis):
             continue
-        if group.candidate(chassis).priority > 0:
+        if departure.has_priority(group, chassis):
             yield _lowering(group)
         for port in group.ports:
             if port.chassis == chassis:
@@ -200,7 +206,7 @@ def _waiting(snapshot):
     yield from _handed_over(snapshot.routers)
 
 
-def _lowering(group):
+def _lowering(group: model.GatewayGroup) -> str:
     """The condition under which a priority is lowered, in words."""
     if group.fixed:
         return f'OVN NB to answer, for the priority of {group.name}'
@@ -210,7 +216,7 @@ def _lowering(group):
     return f'the priority of {group.name} to be lowered'
 
 
-def _handed_over(routers):
+def _handed_over(routers: Iterable[model.Router]) -> Iterator[str]:
     """The ports whose next owner does not announce yet, in words."""
     for router in routers:
         for port in router.ports:
@@ -222,7 +228,7 @@ def _handed_over(routers):
                 yield f'what is under way to router {router.called}'
 
 
-def _left(snapshot):
+def _left(snapshot: model.Snapshot) -> list[model.GatewayGroup]:
     """Groups of this chassis that another candidate could take over.
 
     This includes groups whose ports OVN is about to move here, because no
@@ -233,19 +239,19 @@ def _left(snapshot):
     return [group for group in snapshot.groups
             if len(group.candidates) > 1 and (any(
                 port.chassis == chassis for port in group.ports) or
-                group.ports and group.candidate(chassis).priority and
+                group.ports and departure.has_priority(group, chassis) and
                 not group.takers(chassis))]
 
 
-def _unchanged(snapshot):
+def _unchanged(snapshot: model.Snapshot) -> Iterator[model.GatewayGroup]:
     """Groups in which this chassis still has a priority above 0."""
     for group in snapshot.groups:
-        own = group.candidate(snapshot.node.chassis)
-        if own is not None and own.priority and group.ports:
+        if group.ports and departure.has_priority(group,
+                                                  snapshot.node.chassis):
             yield group
 
 
-def _hoped(snapshot):
+def _hoped(snapshot: model.Snapshot) -> Iterator[str]:
     """Groups that wait until another candidate can announce them, in words.
 
     A group does not wait if this chassis cannot announce it either.
@@ -257,7 +263,7 @@ def _hoped(snapshot):
             yield f'{" or ".join(map(_hope, hopes))}, for {group.name}'
 
 
-def _hope(candidate):
+def _hope(candidate: model.Candidate) -> str:
     """The condition under which a candidate takes over, in words."""
     if candidate.silent:
         return f'{candidate.chassis} to answer again'
@@ -266,12 +272,12 @@ def _hope(candidate):
     return f'the agent of {candidate.chassis} to be back'
 
 
-def _reasons(group, chassis):
+def _reasons(group: model.GatewayGroup, chassis: str) -> str:
     return ', '.join(f'{c.chassis} {_why(c)}' for c in group.candidates
                      if c.chassis != chassis)
 
 
-def _why(candidate):
+def _why(candidate: model.Candidate) -> str:
     """The reason why a candidate does not take over, in words."""
     if not candidate.known:
         return 'has no chassis in OVN SB'
@@ -283,13 +289,13 @@ def _why(candidate):
                 candidate.drained, f'has priority {candidate.priority:d}')
 
 
-def _here(snapshot):
-    """Names of the ports that are on this chassis, a set."""
+def _here(snapshot: model.Snapshot) -> set[str]:
+    """Names of the ports that are on this chassis."""
     return {port.redirect for group in snapshot.groups
             for port in group.ports if port.chassis == snapshot.node.chassis}
 
 
-def _some(texts):
+def _some(texts: Sequence[str]) -> str:
     named = ', '.join(texts[:_NAMED])
     more = len(texts) - _NAMED
     return f'{named} and {more} more' if more > 0 else named

@@ -15,12 +15,14 @@ No I/O.  Beside the inputs of the views, only this module and
 """
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import dataclasses
 import operator
 import time
 from typing import Any
 
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.gateways import membership
 from ovn_network_agent.gateways import tenure
@@ -39,51 +41,48 @@ MOVE = tenure.MOVE
 LINGER = tenure.LINGER
 
 
+# As Handovers._local, of all ports of a view; None for one that has left.
+_Present = dict[str, tuple[str, frozenset[ownership.Owner]] | None]
+
+
 @dataclasses.dataclass(slots=True)
 class _Leaving:
-    """A port that has left this chassis.
+    """A port that has left this chassis."""
 
-    :ivar router: UUID of the port's router, text
-    :ivar lrp: name of the port
-    :ivar since: monotonic seconds at which the port left
-    :ivar former: earlier proofs, which say nothing about this move
-    :ivar proved: monotonic seconds of the first view with the proof, or None
-    :ivar let_go: monotonic seconds of the withdrawal, or None
-    :ivar state: :class:`model.Handover`
-    """
-
-    router: str
-    lrp: str
-    since: float
-    former: frozenset = frozenset()
+    router: str  # UUID of the port's router
+    lrp: str  # name of the port
+    since: float  # monotonic seconds at which the port left
+    # Earlier proofs, which say nothing about this move.
+    former: frozenset[ownership.Owner] = frozenset()
+    # Monotonic seconds of the first view with the proof.
     proved: float | None = None
-    let_go: float | None = None
+    let_go: float | None = None  # monotonic seconds of the withdrawal
     state: model.Handover = model.Handover.NONE
 
 
 class Handovers:
     """Adds to each view the state of handovers.
 
-    :param conf: the oslo.config ConfigOpts
-    :param clock: function that returns monotonic seconds
-    :ivar routers: frozenset of the UUIDs (text) of routers that the next view
-        has to include; the same object while they are the same
-    :ivar settled: whether the same node, routers and groups have the same
-        states, so that :meth:`update` need not be called
+    :param clock: returns monotonic seconds
     """
 
     def __init__(self, conf: Any,
                  clock: Callable[[], float] = time.monotonic) -> None:
-        self.routers = frozenset()
+        # The UUIDs of routers that the next view has to include; the same
+        # object while they are the same.
+        self.routers: frozenset[str] = frozenset()
         self._conf = conf
         self._clock = clock
-        self._local = {}
-        self._leaving = {}
+        # By name of a port here, the UUID of its router, and proofs.
+        self._local: dict[str, tuple[str, frozenset[ownership.Owner]]] = {}
+        self._leaving: dict[str, _Leaving] = {}
         self._memberships = membership.Memberships(conf)
-        self._due = None
+        self._due: float | None = None
         # The last view as OVN has it, and its groups with their states.
-        self._input = None
-        self._groups = ()
+        self._input: model.Snapshot | None = None
+        self._groups: tuple[model.GatewayGroup, ...] = ()
+        # Whether the same node, routers and groups have the same states, so
+        # that update() need not be called.
         self.settled = False
 
     def due_in(self) -> float | None:
@@ -103,7 +102,7 @@ class Handovers:
         self._input, self._groups = snapshot, seen.groups
         return seen
 
-    def _include(self):
+    def _include(self) -> None:
         """Note which routers the next view has to include."""
         routers = frozenset(
             router for router, _proofs in self._local.values()) | {
@@ -111,13 +110,13 @@ class Handovers:
         if routers != self.routers:
             self.routers = routers
 
-    def _at_rest(self, snapshot, seen):
+    def _at_rest(self, snapshot: model.Snapshot, seen: model.Snapshot) -> bool:
         """Whether nothing but the states of groups was added to a view."""
         return (self._due is None and not self._leaving and
                 seen.node is snapshot.node and
                 all(map(operator.is_, seen.routers, snapshot.routers)))
 
-    def _compute(self, snapshot):
+    def _compute(self, snapshot: model.Snapshot) -> model.Snapshot:
         self._due = None
         if not self._wanted(snapshot.node.phase):
             self._local.clear()
@@ -131,7 +130,7 @@ class Handovers:
                 if addresses else snapshot.node)
         by_port = {port.redirect: group for group in groups
                    for port in group.ports}
-        present = {}
+        present: _Present = {}
         routers = tuple(
             self._router(router, snapshot.node, by_port, present, now)
             for router in snapshot.routers)
@@ -142,23 +141,27 @@ class Handovers:
         return dataclasses.replace(snapshot, node=node, routers=routers,
                                    groups=groups)
 
-    def _wanted(self, phase):
+    def _wanted(self, phase: model.Phase) -> bool:
         return (plugins.asked(self._conf, plugins.RANKING) and
                 phase in (model.Phase.RUNNING, model.Phase.DRAINING))
 
-    def _wake_at(self, when):
+    def _wake_at(self, when: float) -> None:
         self._due = when if self._due is None else min(self._due, when)
 
     # -- ports --------------------------------------------------------------
 
-    def _router(self, router, node, by_port, present, now):
+    def _router(self, router: model.Router, node: model.Node,
+                by_port: Mapping[str, model.GatewayGroup], present: _Present,
+                now: float) -> model.Router:
         ports = tuple(self._port(port, router, node, by_port, present, now)
                       for port in router.ports)
         if all(new is old for new, old in zip(ports, router.ports)):
             return router
         return dataclasses.replace(router, ports=ports)
 
-    def _port(self, port, router, node, by_port, present, now):
+    def _port(self, port: model.GatewayPort, router: model.Router,
+              node: model.Node, by_port: Mapping[str, model.GatewayGroup],
+              present: _Present, now: float) -> model.GatewayPort:
         group = by_port.get(model.REDIRECT + port.lrp)
         if port.local:
             self._leaving.pop(port.lrp, None)
@@ -184,14 +187,17 @@ class Handovers:
             return port
         return dataclasses.replace(port, handover=state, relay=relay)
 
-    def _state(self, leaving, router, node, relay, now):
-        """The :class:`model.Handover` of a port that has left."""
+    def _state(self, leaving: _Leaving, router: model.Router, node: model.Node,
+               relay: int, now: float) -> model.Handover:
+        """The state of a port that has left."""
         leaving.state = transitions.PORT.after(leaving.state, self._passage(
             leaving, router, node, relay, now))
         return leaving.state
 
-    def _passage(self, leaving, router, node, relay, now):
-        """The condition of that: :class:`transitions.Passage`."""
+    def _passage(self, leaving: _Leaving, router: model.Router,
+                 node: model.Node, relay: int,
+                 now: float) -> transitions.Passage:
+        """The condition of that."""
         if leaving.let_go is None:
             if not self._over(leaving, router, node, relay, now):
                 return transitions.Passage.AWAITED
@@ -201,7 +207,8 @@ class Handovers:
         self._wake_at(leaving.let_go + SETTLE)
         return transitions.Passage.ENOUGH
 
-    def _over(self, leaving, router, node, relay, now):
+    def _over(self, leaving: _Leaving, router: model.Router, node: model.Node,
+              relay: int, now: float) -> bool:
         """Whether this chassis has to stop to announce a port."""
         if not relay:
             # This chassis cannot deliver packets of the port.
@@ -223,11 +230,8 @@ class Handovers:
         return bool(ends) and now >= min(ends)
 
 
-def _alike(snapshot, other):
-    """Whether two views are the same for handovers.
-
-    :param snapshot: :class:`model.Snapshot`, likewise other
-    """
+def _alike(snapshot: model.Snapshot, other: model.Snapshot) -> bool:
+    """Whether two views are the same for handovers."""
     return (snapshot.node == other.node and
             # Whether a relay answers is no part of its value.
             [relay.alive for relay in snapshot.node.relays] ==
@@ -240,13 +244,13 @@ def _alike(snapshot, other):
                 if router is not former]))
 
 
-def _alike_routers(router, other):
+def _alike_routers(router: model.Router, other: model.Router) -> bool:
     """Whether two routers differ at most in their addresses."""
     return (router.uuid == other.uuid and router.ports == other.ports and
             router.default_routes == other.default_routes)
 
 
-def _routes(router, lrp):
+def _routes(router: model.Router, lrp: str) -> list[model.NbDefaultRoute]:
     """Managed routes of a router whose proof would be about a port.
 
     A router has one default route, and its ports may be on several chassis.
@@ -255,7 +259,8 @@ def _routes(router, lrp):
             if route.managed and route.output_port in ('', lrp)]
 
 
-def _proofs(router, lrp, node):
+def _proofs(router: model.Router, lrp: str,
+            node: model.Node) -> frozenset[ownership.Owner]:
     """The other chassis that are proved to announce a port.
 
     An agent that takes a route over removes the proof of the former owner.
@@ -266,7 +271,8 @@ def _proofs(router, lrp, node):
         route.owner not in node.marks)
 
 
-def _relay(port, group, node, only=''):
+def _relay(port: model.GatewayPort, group: model.GatewayGroup,
+           node: model.Node, only: str = '') -> int:
     """OpenFlow port of the relay to the present or next owner, or 0.
 
     The VRF of a VNI needs none: it forwards by the route of the next owner.

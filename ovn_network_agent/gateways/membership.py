@@ -6,7 +6,9 @@
 Only this module remembers these states.  No I/O.
 """
 
+from collections.abc import Iterable
 import dataclasses
+from typing import Any
 
 from ovn_network_agent import model
 from ovn_network_agent.gateways import departure
@@ -17,41 +19,14 @@ from ovn_network_agent.gateways import tenure
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Memory:
-    """The memory of one group.
+    """The memory of one group."""
 
-    :ivar seen: :class:`tenure.Seen`
-    :ivar bare: :class:`model.GatewayGroup` of the last view, or None
-    :ivar group: the same group with its state
-    """
+    seen: tenure.Seen
+    # The group of the last view, and the same with its state.
+    bare: model.GatewayGroup
+    group: model.GatewayGroup
 
-    seen: tenure.Seen = tenure.Seen()
-    bare: model.GatewayGroup | None = None
-    group: model.GatewayGroup | None = None
-
-    @property
-    def state(self):
-        """The :class:`model.GatewayState` of the last view."""
-        return (model.GatewayState.UNDECIDED if self.group is None
-                else self.group.state)
-
-    def look(self, bare, node, now):
-        """The memory after one more view.
-
-        Most groups do not change from one view to the next, and stay the
-        same objects.
-
-        :returns: :class:`_Memory` with the new tenure, and the state of
-            before
-        """
-        seen = tenure.look(self.seen, bare, node, now)
-        if bare is self.bare and seen == self.seen:
-            return self
-        if bare is self.bare and seen.tenure is self.seen.tenure:
-            return _Memory(seen, bare, self.group)
-        return _Memory(seen, bare, dataclasses.replace(
-            bare, state=self.state, tenure=seen.tenure))
-
-    def settled(self, state):
+    def settled(self, state: model.GatewayState) -> '_Memory':
         """The same memory with a new state."""
         if state is self.group.state:
             return self
@@ -59,48 +34,59 @@ class _Memory:
             self.group, state=state))
 
 
-_NEW = _Memory()
+def _look(before: _Memory | None, bare: model.GatewayGroup,
+          node: model.Node, now: float) -> _Memory:
+    """The memory after one more view, with the state of before.
+
+    Most groups do not change from one view to the next, and stay the same
+    objects.
+    """
+    seen = tenure.look(before.seen if before else tenure.Seen(), bare, node,
+                       now)
+    if before and bare is before.bare:
+        if seen == before.seen:
+            return before
+        if seen.tenure is before.seen.tenure:
+            return _Memory(seen, bare, before.group)
+    return _Memory(seen, bare, dataclasses.replace(
+        bare, state=(before.group.state if before else
+                     model.GatewayState.UNDECIDED), tenure=seen.tenure))
 
 
 class Memberships:
-    """Remembers the groups from one view to the next.
+    """Remembers the groups from one view to the next."""
 
-    :param conf: the oslo.config ConfigOpts
-    """
-
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         self._conf = conf
-        self._memories = {}
+        self._memories: dict[departure.Key, _Memory] = {}
         self._holding = departure.Holding(conf)
         self._overlap = overlap.Overlap(conf)
 
-    def clear(self):
+    def clear(self) -> None:
         """Forget what was under way."""
         self._memories.clear()
         self._overlap.clear()
 
-    def former(self, group):
+    def former(self, group: model.GatewayGroup) -> str:
         """Chassis that a port of a group has to be relayed to, or ''.
 
-        :param group: :class:`model.GatewayGroup` of the last view
+        :param group: of the last view
         """
         return self._memories[departure.key(group)].seen.former
 
-    def update(self, groups, node, now):
+    def update(self, groups: Iterable[model.GatewayGroup], node: model.Node,
+               now: float) -> tuple[tuple[model.GatewayGroup, ...],
+                                    tuple[str, ...], float | None]:
         """The groups with their states.
 
-        :param groups: tuple of :class:`model.GatewayGroup`
-        :param node: :class:`model.Node`
         :param now: monotonic seconds
-        :returns: (tuple of :class:`model.GatewayGroup`; tuple of the tunnel
-            addresses of the next owners in an overlap; monotonic seconds at
-            which a state changes by time alone, or None)
+        :returns: also the tunnel addresses of the next owners in an overlap,
+            and monotonic seconds at which a state changes by time alone
         """
         memories = {}
         for group in groups:
             key = departure.key(group)
-            memories[key] = self._memories.get(key, _NEW).look(group, node,
-                                                               now)
+            memories[key] = _look(self._memories.get(key), group, node, now)
         looked = [memory.group for memory in memories.values()]
         held, until = self._holding.held(looked, node, now)
         overlapping, addresses, ends = self._overlap.plan(

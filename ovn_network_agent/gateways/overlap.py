@@ -12,6 +12,11 @@ Only then the priorities are changed, which decide where compute nodes send.
 Pure; the only memory is the begin of each condition.
 """
 
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+
+from ovn_network_agent import model
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import transitions
 
@@ -29,39 +34,35 @@ LONGEST = 10.0
 
 
 class Overlap:
-    """Decides when an overlap begins and ends.
+    """Decides when an overlap begins and ends."""
 
-    :param conf: the oslo.config ConfigOpts
-    :ivar stage: :class:`transitions.Stage`
-    """
-
-    def __init__(self, conf):
+    def __init__(self, conf: Any) -> None:
         self._conf = conf
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forget what was under way."""
         self.stage = transitions.Stage.NONE
         self._forget()
 
-    def _forget(self):
-        self._began = None
-        self._left = None
-        self._lowered = None
-        self._addresses = ()
+    def _forget(self) -> None:
+        # Monotonic seconds.
+        self._began = 0.0
+        self._left: float | None = None
+        self._lowered: float | None = None
+        self._addresses: tuple[str, ...] = ()
 
-    def plan(self, groups, node, now, held=frozenset()):
+    def plan(self, groups: Sequence[model.GatewayGroup], node: model.Node,
+             now: float, held: frozenset[departure.Key] = frozenset()
+             ) -> tuple[frozenset[departure.Key], tuple[str, ...],
+                        float | None]:
         """The present state of the overlap.
 
-        :param groups: tuple of :class:`model.GatewayGroup`
-        :param node: :class:`model.Node`
         :param now: monotonic seconds
-        :param held: frozenset of the :func:`departure.key` of groups that
-            wait for a relay
-        :returns: (frozenset of the keys of groups whose priorities have to
-            stay for now; tuple of the tunnel addresses of the next owners,
-            empty without an overlap; monotonic seconds at which this changes
-            by time alone, or None)
+        :param held: the :func:`departure.key` of groups that wait for a relay
+        :returns: keys of groups whose priorities have to stay for now; tunnel
+            addresses of the next owners, empty without an overlap; monotonic
+            seconds at which this changes by time alone, or None
         """
         leaving = [group for group in groups
                    if departure.why(group, node, self._conf) and
@@ -78,8 +79,11 @@ class Overlap:
         return _keys(leaving), self._addresses, min(self._until(),
                                                     self._ends())
 
-    def _progress(self, groups, leaving, node, now, held):
-        """The condition of the stage: :class:`transitions.Progress`."""
+    def _progress(self, groups: Sequence[model.GatewayGroup],
+                  leaving: Sequence[model.GatewayGroup], node: model.Node,
+                  now: float,
+                  held: frozenset[departure.Key]) -> transitions.Progress:
+        """The condition of the stage."""
         if not leaving:
             return transitions.Progress.NOTHING
         if self.stage is transitions.Stage.OVER:
@@ -97,11 +101,13 @@ class Overlap:
         return (transitions.Progress.HERE if here else
                 transitions.Progress.LEFT)
 
-    def _begin(self, groups, leaving, node, now, held):
+    def _begin(self, groups: Sequence[model.GatewayGroup],
+               leaving: Sequence[model.GatewayGroup], node: model.Node,
+               now: float, held: frozenset[departure.Key]
+               ) -> transitions.Progress | None:
         """Begin an overlap if all gateway ports here are to leave.
 
-        :returns: the :class:`transitions.Progress` that prevents the overlap,
-            or None
+        :returns: what prevents the overlap
         """
         here = [group for group in groups if _here(group, node) and
                 group.peers(node.chassis)]
@@ -110,7 +116,7 @@ class Overlap:
                   for taker in group.takers(node.chassis)]
         if (not self._conf.gateway_drain.overlap or not here or
                 any(departure.key(group) not in wanted - held or
-                    not group.candidate(node.chassis).priority
+                    not departure.has_priority(group, node.chassis)
                     for group in here) or
                 not all(taker.address for taker in takers)):
             # A group that is held back for its relay may still begin one.
@@ -122,31 +128,33 @@ class Overlap:
             address for taker in takers for address in taker.addresses}))
         return None
 
-    def _look(self, leaving, here, node, now):
+    def _look(self, leaving: Sequence[model.GatewayGroup], here: bool,
+              node: model.Node, now: float) -> None:
         """Take note of the times that the ends go by."""
         if self._lowered is None and all(
-                group.candidate(node.chassis).lowered for group in leaving):
+                own is not None and own.lowered for own in (
+                    group.candidate(node.chassis) for group in leaving)):
             self._lowered = now
         if here:
             self._left = None
         elif self._left is None:
             self._left = now
 
-    def _ends(self):
+    def _ends(self) -> float:
         """When it is over in any case, monotonic seconds."""
         ends = self._began + LONGEST
         return ends if self._lowered is None else min(
             ends, self._lowered + SWITCH)
 
-    def _until(self):
+    def _until(self) -> float:
         """When the order may be changed, monotonic seconds."""
         return (self._began + TAKE if self._left is None else
                 self._left + INSTALL)
 
 
-def _here(group, node):
+def _here(group: model.GatewayGroup, node: model.Node) -> bool:
     return any(port.chassis == node.chassis for port in group.ports)
 
 
-def _keys(groups):
+def _keys(groups: Iterable[model.GatewayGroup]) -> frozenset[departure.Key]:
     return frozenset(map(departure.key, groups))

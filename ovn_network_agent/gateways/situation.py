@@ -6,6 +6,8 @@
 :mod:`gateways.transitions` has the next state for each situation.
 """
 
+from typing import Any
+
 from ovn_network_agent import model
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import transitions
@@ -13,25 +15,23 @@ from ovn_network_agent.gateways import transitions
 _Situation = transitions.Situation
 
 
-def settled(group, node, conf, held=False, overlapping=False):
-    """A group with its next state.
+def settled(group: model.GatewayGroup, node: model.Node, conf: Any,
+            held: bool = False,
+            overlapping: bool = False) -> model.GatewayState:
+    """The next state of a group.
 
-    :param group: :class:`model.GatewayGroup` with the former state and the
-        present tenure
-    :param node: :class:`model.Node`
-    :param conf: the oslo.config ConfigOpts
+    :param group: with the former state and the present tenure
     :param held: whether the group has to wait for a relay
     :param overlapping: whether the group has to wait for an overlap
-    :returns: the state, :class:`model.GatewayState`
     """
     return transitions.GROUP.after(
         group.state, read(group, node, conf, held, overlapping))
 
 
-def read(group, node, conf, held=False, overlapping=False):
+def read(group: model.GatewayGroup, node: model.Node, conf: Any,
+         held: bool = False,
+         overlapping: bool = False) -> transitions.Situation:
     """The situation of a group; the parameters are those of :func:`settled`.
-
-    :returns: :class:`transitions.Situation`
     """
     own = group.candidate(node.chassis)
     if own is None or len(group.candidates) < 2:
@@ -48,7 +48,8 @@ def read(group, node, conf, held=False, overlapping=False):
             else _Situation.LOWERED_BY_OTHERS)
 
 
-def _leaving(group, own, held, overlapping):
+def _leaving(group: model.GatewayGroup, own: model.Candidate, held: bool,
+             overlapping: bool) -> transitions.Situation:
     """The situation of a group that this chassis is to leave."""
     if not group.abandoned and (held or overlapping):
         return _Situation.OVERLAP if overlapping else _Situation.HOLD
@@ -63,7 +64,8 @@ def _leaving(group, own, held, overlapping):
     return _Situation.NO_TAKER
 
 
-def _owner(group, own):
+def _owner(group: model.GatewayGroup,
+           own: model.Candidate) -> transitions.Situation:
     """The situation of a group whose ports are all here."""
     # Somebody gave another candidate a higher priority, so that it gets the
     # ports.

@@ -8,12 +8,20 @@ announcements are in place on this node, without the time of FRR and the
 fabric.
 """
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import dataclasses
 import time
+import typing
 
 from oslo_log import log as logging
 
+from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent import trigger
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.engine import outcome as outcomes
 
 LOG = logging.getLogger(__name__)
 
@@ -23,16 +31,11 @@ _NAMED = 5
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Takeover:
-    """A takeover that has ended.
+    """A takeover that has ended."""
 
-    :ivar routers: names of the routers, tuple of str, sorted
-    :ivar addresses: number of announced addresses
-    :ivar seconds: seconds from the event to the last announcement
-    """
-
-    routers: tuple
-    addresses: int
-    seconds: float
+    routers: tuple[str, ...]  # names, sorted
+    addresses: int  # number of announced addresses
+    seconds: float  # from the event to the last announcement
 
 
 class Takeovers:
@@ -42,28 +45,23 @@ class Takeovers:
     nor is a repair.  A gateway port without an address to announce ends its
     takeover at once, so that a later addition does not count (trap T20).
 
-    :param clock: function that returns monotonic seconds
-    :ivar last: the last :class:`Takeover`, or None
+    :param clock: returns monotonic seconds
     """
 
-    def __init__(self, clock=time.monotonic):
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._seen = None
+        self._seen: Sequence[model.Router] | None = None
         # By UUID of the router the names of its ports here, a frozenset; only
         # routers with such ports.  None before the first view.
-        self._here = None
-        self._since = None
-        self._routers = {}
+        self._here: dict[str, frozenset[str]] | None = None
+        self._since: float | None = None
+        self._routers: dict[str, str] = {}
         self._announced = 0
-        self.last = None
+        self.last: Takeover | None = None
 
-    def after_pass(self, snapshot, wake, outcome):
-        """Note the result of a pass with a view of OVN.
-
-        :param snapshot: :class:`model.Snapshot`
-        :param wake: :class:`trigger.Wake`
-        :param outcome: :class:`outcome.Outcome`
-        """
+    def after_pass(self, snapshot: model.Snapshot, wake: trigger.Wake,
+                   outcome: 'outcomes.Outcome') -> None:
+        """Note the result of a pass with a view of OVN."""
         first = self._here is None
         came = self._note(snapshot.routers)
         if first:
@@ -73,15 +71,14 @@ class Takeovers:
             self._announced = 0
         self._routers.update(came)
         self._routers = {uuid: name for uuid, name in self._routers.items()
-                         if uuid in self._here}
+                         if uuid in (self._here or {})}
         if self._routers:
             self._look(outcome)
 
-    def _note(self, routers):
+    def _note(self, routers: Sequence[model.Router]) -> dict[str, str]:
         """Note the ports that are here now.
 
-        :returns: dict of UUID to name of the routers with a port that has
-            come
+        :returns: names of the routers with a port that has come, by UUID
         """
         if routers == self._seen:
             return {}
@@ -93,7 +90,7 @@ class Takeovers:
                 if self._here.get(router.uuid, frozenset()) -
                 before.get(router.uuid, frozenset())}
 
-    def _look(self, outcome):
+    def _look(self, outcome: 'outcomes.Outcome') -> None:
         self._announced += sum(
             1 for verb, resource in outcome.applied if verb == 'created' and
             resource.stage is resources.Stage.ANNOUNCE)
@@ -108,13 +105,13 @@ class Takeovers:
             _say(self.last)
 
 
-def _announces(kind):
+def _announces(kind: str) -> bool:
     return kind in (resources.Announcement.kind,
                     resources.AnnouncedRoute.kind,
                     resources.VniRoute.kind)
 
 
-def _say(takeover):
+def _say(takeover: Takeover) -> None:
     named = ', '.join(takeover.routers[:_NAMED])
     more = len(takeover.routers) - _NAMED
     LOG.info('Took over %s%s: %d addresses announced after %.0f ms', named,

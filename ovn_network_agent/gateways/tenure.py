@@ -29,25 +29,20 @@ _CAME = (_Tenure.CONTESTED, _Tenure.INHERITED)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Seen:
-    """The memory of a group's tenure from one view to the next.
-
-    :ivar tenure: :class:`model.Tenure`
-    :ivar above: frozenset of :attr:`model.Candidate.rank` of the candidates
-        before this chassis, while it has ports
-    :ivar since: monotonic seconds at which the last candidate got there
-    :ivar former: name of the chassis that was before this one and still
-        answers, or ''
-    :ivar until: monotonic seconds at which ``former`` is forgotten
-    """
+    """The memory of a group's tenure from one view to the next."""
 
     tenure: model.Tenure = _Tenure.NEW
-    above: frozenset = frozenset()
+    # The :attr:`model.Candidate.rank` of the candidates before this chassis,
+    # while it has ports.
+    above: frozenset[tuple[int, str]] = frozenset()
+    # Monotonic seconds at which the last candidate got there.
     since: float = 0.0
+    # Name of the chassis that was before this one and still answers, or ''.
     former: str = ''
-    until: float = 0.0
+    until: float = 0.0  # monotonic seconds at which ``former`` is forgotten
 
     @property
-    def ends(self):
+    def ends(self) -> float | None:
         """Monotonic seconds at which time alone changes the tenure, or None.
         """
         if self.tenure is _Tenure.LINGERING:
@@ -57,14 +52,12 @@ class Seen:
         return None
 
 
-def look(seen, group, node, now):
+def look(seen: Seen, group: model.GatewayGroup, node: model.Node,
+         now: float) -> Seen:
     """The memory after one more view.
 
-    :param seen: :class:`Seen` of the former view
-    :param group: :class:`model.GatewayGroup`
-    :param node: :class:`model.Node`
+    :param seen: of the former view
     :param now: monotonic seconds
-    :returns: :class:`Seen`
     """
     above = _above(group, node.chassis)
     if above:
@@ -79,12 +72,14 @@ def look(seen, group, node, now):
     return Seen(_after(seen, _Place.FIRST))
 
 
-def _after(seen, place):
+def _after(seen: Seen, place: transitions.Place) -> model.Tenure:
     return transitions.TENURE.after(seen.tenure, place)
 
 
-def _outranked(seen, above, group, node, now):
-    """(place, since) of a chassis with other candidates before it."""
+def _outranked(seen: Seen, above: frozenset[tuple[int, str]],
+               group: model.GatewayGroup, node: model.Node,
+               now: float) -> tuple[transitions.Place, float]:
+    """Place and begin of a chassis with other candidates before it."""
     came = seen.tenure is _Tenure.ELSEWHERE
     if not came and not (seen.above and above <= seen.above):
         return _Place.RAISED, now
@@ -97,8 +92,10 @@ def _outranked(seen, above, group, node, now):
             _Place.SILENT), since
 
 
-def _former(seen, group, chassis, now):
-    """(name of the chassis before this one, monotonic seconds of the end)."""
+def _former(seen: Seen, group: model.GatewayGroup, chassis: str,
+            now: float) -> tuple[str, float]:
+    """Name of the chassis before this one, and monotonic seconds of the end.
+    """
     if seen.tenure in _CAME:
         _priority, former = max(seen.above)
         return former, now + LINGER
@@ -109,35 +106,34 @@ def _former(seen, group, chassis, now):
     return seen.former, seen.until
 
 
-def _applied_before(former, own):
+def _applied_before(former: model.Candidate | None,
+                    own: model.Candidate | None) -> bool:
     """Whether compute nodes still have to send to the former owner.
 
     These go by the order in OVN SB, into which ovn-northd copies the order.
     """
-    return former is not None and None not in (
-        former.applied, own.applied) and (
-        (former.applied, former.chassis) > (own.applied, own.chassis))
+    if former is None or own is None or (
+            former.applied is None or own.applied is None):
+        return False
+    return (former.applied, former.chassis) > (own.applied, own.chassis)
 
 
-def _above(group, chassis):
+def _above(group: model.GatewayGroup,
+           chassis: str) -> frozenset[tuple[int, str]] | None:
     """The candidates before a chassis that has ports of a group.
 
-    :returns: frozenset of :attr:`model.Candidate.rank` of the candidates in
-        SB, or None if the chassis has no port
+    :returns: :attr:`model.Candidate.rank` of the candidates in SB, None if the
+        chassis has no port
     """
     if all(port.chassis != chassis for port in group.ports):
         return None
     own = group.candidate(chassis)
-    return frozenset(c.rank for c in group.candidates
-                     if c.known and c.priority > own.priority)
+    return frozenset(c.rank for c in group.candidates if c.known and
+                     own is not None and c.priority > own.priority)
 
 
-def relay_to(candidate, node):
-    """OpenFlow port of the relay to a candidate, 0 without an answer.
-
-    :param candidate: :class:`model.Candidate` at the other end, or None
-    :param node: :class:`model.Node`
-    """
+def relay_to(candidate: model.Candidate | None, node: model.Node) -> int:
+    """OpenFlow port of the relay to a candidate, 0 without an answer."""
     return next((relay.port for relay in node.relays
                  if relay.alive and candidate is not None and
                  relay.address == candidate.address), 0)

@@ -12,16 +12,22 @@ name the right next state even for these.
 ``tools/gateway_states.py`` draws this module in the documentation.
 """
 
+from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 import enum
 import itertools
 import types
+from typing import Generic
+from typing import TypeVar
 
 from ovn_network_agent import model
 
 State = model.GatewayState
 Tenure = model.Tenure
 Handover = model.Handover
+_State = TypeVar('_State', bound=enum.Enum)
+_Condition = TypeVar('_Condition', bound=enum.Enum)
 
 
 class Situation(enum.Enum):
@@ -100,65 +106,54 @@ class Order(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wants:
-    """The wishes of the drivers in a state.
-
-    :ivar order: :class:`Order`
-    :ivar relay: whether the packets of a port on this chassis also go to the
-        next owner
-    :ivar announce: whether a port that has left is still announced
-    :ivar forward: whether packets for such a port are forwarded
-    :ivar overlap: whether the next owners are to believe that this chassis
-        has died
-    :ivar hold: whether the order of all groups that are left has to stay
-    """
+    """The wishes of the drivers in a state."""
 
     order: Order = Order.AS_IT_IS
+    # Whether the packets of a port on this chassis also go to the next owner.
     relay: bool = False
-    announce: bool = False
-    forward: bool = False
+    announce: bool = False  # whether a port that has left is still announced
+    forward: bool = False  # whether packets for such a port are forwarded
+    # Whether the next owners are to believe that this chassis has died.
     overlap: bool = False
+    # Whether the order of all groups that are left has to stay.
     hold: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Table:
-    """A table of states and their transitions.
+class Table(Generic[_State, _Condition]):
+    """A table of states and their transitions."""
 
-    :ivar name: subject of the table, for the picture
-    :ivar states: enum of the states, of which the first is the start
-    :ivar conditions: enum of the conditions, in the order of precedence
-    :ivar rows: mapping of (state, condition) to the next state, complete
-    :ivar impossible: frozenset of the pairs that cannot occur
-    :ivar wants: mapping of state to :class:`Wants`, complete
-    :ivar meanings: mapping of state or condition to a sentence
-    """
+    name: str  # subject of the table, for the picture
+    states: type[_State]  # of which the first is the start
+    conditions: type[_Condition]  # in the order of precedence
+    rows: Mapping[tuple[_State, _Condition], _State]  # complete
+    # The pairs that cannot occur.
+    impossible: frozenset[tuple[_State, _Condition]]
+    wants: Mapping[_State, Wants]  # complete
+    # A sentence for each state and condition.
+    meanings: Mapping[enum.Enum, str]
 
-    name: str
-    states: type
-    conditions: type
-    rows: types.MappingProxyType
-    impossible: frozenset
-    wants: types.MappingProxyType
-    meanings: types.MappingProxyType
-
-    def after(self, state, condition):
+    def after(self, state: _State, condition: _Condition) -> _State:
         """The next state."""
         return self.rows[state, condition]
 
 
-def _complete(states, always, others=()):
-    """The rows of a table.
+def _complete(states: Iterable[_State], always: Mapping[_Condition, _State],
+              others: Mapping[tuple[_State, _Condition],
+                              _State] = types.MappingProxyType({})
+              ) -> Mapping[tuple[_State, _Condition], _State]:
+    """The rows of a table, read-only.
 
-    :param always: dict of condition to its usual next state
-    :param others: dict of (state, condition) to another next state
-    :returns: read-only mapping of (state, condition) to state
+    :param always: the usual next state after a condition
+    :param others: another next state
     """
     return types.MappingProxyType({
-        (state, condition): dict(others).get((state, condition), after)
+        (state, condition): others.get((state, condition), after)
         for state in states for condition, after in always.items()})
 
 
-def _pairs(states, conditions):
+def _pairs(states: Iterable[_State], conditions: Iterable[_Condition]
+           ) -> frozenset[tuple[_State, _Condition]]:
     return frozenset(itertools.product(states, conditions))
 
 
@@ -376,10 +371,7 @@ OVERLAP = Table(
 TABLES = (GROUP, TENURE, PORT, OVERLAP)
 
 
-def relays(group):
-    """Whether the packets of a group's ports on this chassis are relayed.
-
-    :param group: :class:`model.GatewayGroup`
-    """
+def relays(group: model.GatewayGroup) -> bool:
+    """Whether the packets of a group's ports on this chassis are relayed."""
     return (GROUP.wants[group.state].relay or
             TENURE.wants[group.tenure].relay)

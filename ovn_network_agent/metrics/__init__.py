@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""HTTP: metrics for Prometheus, readiness, and the health probe."""
+"""HTTP: metrics for Prometheus, readiness, and the health probe.
+
+It imports whatever has something to measure, and nobody but the service
+imports it.
+"""

@@ -3,12 +3,24 @@
 
 """The metrics of what the loop does."""
 
+import collections
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import time
+import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.metrics import objects
+from ovn_network_agent.backends import base
+from ovn_network_agent.engine import outcome as outcomes
+from ovn_network_agent.engine import tracking
+from ovn_network_agent.gateways import takeover
+from ovn_network_agent.metrics import declared
 from ovn_network_agent.runtime import record
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.metrics import store
 
 _FLOWS = {ownership.COOKIE_HAIRPIN: 'hairpin',
           ownership.COOKIE_MAC_TWEAK: 'mactweak',
@@ -19,24 +31,31 @@ _PLANES = {resources.KernelRoute.kind: 'kernel',
            resources.VniRoute.kind: 'kernel',
            resources.Announcement.kind: 'frr'}
 _STALE = resources.StaleRoute.kind
+_ANNOUNCING = (resources.Announcement.kind, resources.AnnouncedRoute.kind,
+               resources.VniRoute.kind)
+_FLOW = resources.Flow.kind
+# The parts of a VNI, with the values of a label.
+_VNIS = {resources.VniDevices.kind: 'devices',
+         resources.EvpnInstance.kind: 'frr'}
+# What is counted beside announcements, by kind.
+_OTHERS = (_FLOW, *_VNIS)
+_COUNTED = (*_ANNOUNCING, *_OTHERS)
 
 
 class Collection(record.Record):
     """Counts the work of the loop, on the loop thread.
 
-    :param backends: list of :class:`backends.base.Backend`
-    :param clock: function that returns monotonic seconds
-    :param wall: function that returns seconds since 1970
-    :ivar backends: names of all backends, a tuple
-    :ivar kinds: names of all kinds of resources, a tuple
-    :ivar store: :class:`store.Store`, set before the first pass
-    :ivar gauges: dict, see :meth:`store.Store`; replaced as a whole, so that
-        any thread may read it
+    :param clock: returns monotonic seconds
+    :param wall: returns seconds since 1970
     """
 
-    def __init__(self, backends, clock=time.monotonic, wall=time.time):
-        self.store = None
-        self.gauges = {}
+    def __init__(self, backends: Sequence[base.Backend],
+                 clock: Callable[[], float] = time.monotonic,
+                 wall: Callable[[], float] = time.time) -> None:
+        # To be set before the first pass.
+        self.store: store.Store
+        # See store.Store; replaced as a whole, so that any thread may read it.
+        self.gauges: declared.Gauges = {}
         self.backends = tuple(backend.name for backend in backends)
         self.kinds = tuple(kind.kind for backend in backends
                            for kind in backend.kinds)
@@ -46,28 +65,27 @@ class Collection(record.Record):
                 for kind in backend.kinds)}
         self._clock = clock
         self._wall = wall
-        self._since = None
-        self._takeover = None
-        self._failures = frozenset()
-        self._unreadable = frozenset()
-        self._objects = objects.Objects()
+        self._since: float | None = None
+        self._takeover: takeover.Takeover | None = None
+        self._failures: frozenset[resources.Ref] = frozenset()
+        self._unreadable: frozenset[str] = frozenset()
+        self._objects = Objects()
         # Refs of objects that are to be counted, or all objects.
-        self._uncounted, self._uncounted_all = set(), True
+        self._uncounted: set[resources.Ref] = set()
+        self._uncounted_all = True
 
     # -- what the loop tells ----------------------------------------------
 
-    def ended(self, seconds):
+    def ended(self, seconds: float) -> None:
         """Observe the duration of a pass, in ``reconcile_duration_seconds``.
-
-        :param seconds: duration
         """
         self.store.observe('reconcile_duration_seconds', seconds)
 
-    def failed(self):
+    def failed(self) -> None:
         """Count a failed pass, in ``reconcile_failures_total``."""
         self.store.count('reconcile_failures_total')
 
-    def reloaded(self, good):
+    def reloaded(self, good: bool) -> None:
         """Count a reload by its result, in ``config_reload_total``.
 
         :param good: False when the configuration stays as it was
@@ -75,25 +93,22 @@ class Collection(record.Record):
         self.store.count('config_reload_total',
                          result='success' if good else 'error')
 
-    def drained(self, result, seconds):
+    def drained(self, result: str, seconds: float) -> None:
         """Count a drain by its result, and observe its duration.
 
         A drain without a port to wait for has no duration.
 
-        :param result: text, a value of :class:`drain.Result`
-        :param seconds: duration
+        :param result: a value of :class:`drain.Result`
         """
         self.store.count('drain_total', result=result)
         if result != 'noop':
             self.store.observe('drain_duration_seconds', seconds)
 
-    def made(self, passed):
+    def made(self, passed: record.Passed) -> None:
         """Count the changes, failures, drift and announcements of a pass.
 
         Failures count when they begin.  The gauges of objects are taken from
         the tracker, but only if one of them may have changed.
-
-        :param passed: :class:`record.Passed`
         """
         outcome = passed.outcome
         self.store.count('reconcile_total', trigger=passed.trigger)
@@ -116,7 +131,8 @@ class Collection(record.Record):
 
     # -- the parts of a pass ----------------------------------------------
 
-    def _note_failures(self, outcome, tracker):
+    def _note_failures(self, outcome: outcomes.Outcome,
+                       tracker: tracking.Tracker) -> None:
         """Count what has begun to fail."""
         failing = frozenset(outcome.failures)
         for ref in failing - self._failures:
@@ -132,7 +148,8 @@ class Collection(record.Record):
             self.store.count('backend_failures_total', backend=name)
         self._unreadable = unreadable
 
-    def _note_drift(self, outcome, tracker):
+    def _note_drift(self, outcome: outcomes.Outcome,
+                    tracker: tracking.Tracker) -> None:
         for ref in outcome.lost:
             self.store.count('repairs_total', kind=ref.kind)
             if ref.kind in _PLANES:
@@ -141,7 +158,7 @@ class Collection(record.Record):
                 self.store.count('ovs_flow_drift_total',
                                  flow=_flow(ref, tracker))
 
-    def _note_announcements(self, passed):
+    def _note_announcements(self, passed: record.Passed) -> None:
         """Measure from the event to the announcement.
 
         If a backend still works, a later pass collects the announcements.
@@ -167,8 +184,8 @@ class Collection(record.Record):
             self.store.observe('failover_announce_seconds',
                                passed.takeover.seconds)
 
-    def _of_pass(self, outcome):
-        """The gauges of the last pass, a dict."""
+    def _of_pass(self, outcome: outcomes.Outcome) -> declared.Gauges:
+        """The gauges of the last pass."""
         failed = dict.fromkeys(((kind,) for kind in self.kinds), 0)
         for ref in outcome.failures:
             failed[ref.kind,] = failed.get((ref.kind,), 0) + 1
@@ -185,7 +202,7 @@ class Collection(record.Record):
                 for name in self.backends},
             'last_reconcile_timestamp_seconds': self._wall()}
 
-    def _count_objects(self, passed):
+    def _count_objects(self, passed: record.Passed) -> None:
         """Count the objects that may have changed.
 
         A pass that announces first leaves the count to the next pass.
@@ -203,11 +220,120 @@ class Collection(record.Record):
             self._set(**self._objects.gauges)
         self._uncounted, self._uncounted_all = set(), False
 
-    def _set(self, **gauges):
+    def _set(self, **gauges: declared.Gauge) -> None:
         self.gauges = {**self.gauges, **gauges}
 
 
-def _flow(ref, tracker):
+def _flow(ref: resources.Ref, tracker: tracking.Tracker) -> str:
     """The kind of a flow: a value of the label ``flow``."""
     flow = tracker.desired(ref) or tracker.existing(ref)
-    return _FLOWS.get(flow.cookie if flow else None, 'other')
+    return (_FLOWS.get(flow.cookie, 'other')
+            if isinstance(flow, resources.Flow) else 'other')
+
+
+# -- objects that are desired and in place, kept by what changes -----------
+
+# Owner and name.
+_Name = tuple[str, str | None]
+
+
+class _Names:
+    """How many objects each name has, and how many names each owner has."""
+
+    def __init__(self) -> None:
+        # By owner and name.
+        self.objects: collections.Counter[_Name] = collections.Counter()
+        self.of: collections.Counter[str] = collections.Counter()
+
+    def change(self, name: _Name | None, number: int) -> None:
+        """Count more objects of a name, or fewer; nothing for None."""
+        if name is None:
+            return
+        before = bool(self.objects[name])
+        self.objects[name] += number
+        self.of[name[0]] += bool(self.objects[name]) - before
+        if not self.objects[name]:
+            del self.objects[name]
+
+    @property
+    def addresses(self) -> int:
+        """The number of addresses and prefixes."""
+        return self.of.total() - sum(bool(self.count(kind))
+                                     for kind in _OTHERS)
+
+    def count(self, kind: str) -> int:
+        """The number of objects of one of :data:`_OTHERS`."""
+        return self.objects[kind, '']
+
+
+class Objects:
+    """Counts announced addresses by driver, hairpin flows, parts of VNIs."""
+
+    def __init__(self) -> None:
+        # Those that have announced something, also if it is gone.
+        self._drivers: set[str] = set()
+        self._forget()
+
+    def _forget(self) -> None:
+        # Whether each desired object is in place, with the name that it
+        # counts for; and by name the numbers of both.
+        self._states: dict[resources.Ref, tuple[_Name, bool]] = {}
+        self._desired, self._there = _Names(), _Names()
+
+    def count_all(self, tracker: tracking.Tracker) -> None:
+        """Count everything anew."""
+        self._forget()
+        self.count(tracker, [r.ref for r in tracker.wanted(_COUNTED)])
+
+    def count(self, tracker: tracking.Tracker,
+              refs: Iterable[resources.Ref]) -> None:
+        """Count the objects that may have changed."""
+        for ref in refs:
+            if ref.kind not in _COUNTED:
+                continue
+            name, is_there = self._states.pop(ref, (None, False))
+            self._desired.change(name, -1)
+            self._there.change(name, -int(is_there))
+            name = _name(tracker.desired(ref), tracker)
+            if name is not None:
+                self._states[ref] = name, tracker.in_sync(ref)
+                self._desired.change(name, 1)
+                self._there.change(name, int(tracker.in_sync(ref)))
+
+    @property
+    def gauges(self) -> declared.Gauges:
+        """The numbers, see :class:`store.Store`."""
+        desired, there = self._desired, self._there
+        self._drivers.update(desired.of.keys() - {*_OTHERS})
+        return {'desired_ips': desired.addresses,
+                'announced_ips': there.addresses,
+                'announcements': {
+                    (driver, state): number for driver in self._drivers
+                    for state, number in zip(declared.ANNOUNCEMENTS, (
+                        there.of[driver],
+                        desired.of[driver] - there.of[driver]), strict=True)},
+                'hairpin_flows_desired': desired.count(_FLOW),
+                'hairpin_flows_installed': there.count(_FLOW),
+                'vnis_desired': _parts(desired),
+                'vnis_installed': _parts(there)}
+
+
+def _parts(names: _Names) -> dict[tuple[str], int]:
+    return {(part,): names.count(kind) for kind, part in _VNIS.items()}
+
+
+def _name(resource: resources.Resource | None,
+          tracker: tracking.Tracker) -> _Name | None:
+    """The name that an object counts for, None for an object without one.
+
+    The objects of an address count as one address, and each other object as
+    one of its kind.
+    """
+    if resource is None:
+        return None
+    if resource.kind in _ANNOUNCING:
+        return tracker.driver(resource.ref), resource.subject
+    if isinstance(resource, resources.Flow) and (
+            resource.cookie != ownership.COOKIE_HAIRPIN):
+        return None
+    return resource.kind, ''

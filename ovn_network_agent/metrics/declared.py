@@ -8,12 +8,21 @@ and the dashboard may use no other name.  Names with a counterpart in the
 original Go program have its name and meaning.
 """
 
+from collections.abc import Mapping
 import dataclasses
 import enum
+from typing import Any
 
 from ovn_network_agent import ownership
 
 PREFIX = 'ovn_network_agent_'
+
+
+#: At a scrape: a number, or numbers by the values of the labels, a tuple; None
+#: while unknown.
+Gauge = float | Mapping[Any, float] | None
+#: By name of the metric.
+Gauges = Mapping[str, Gauge]
 
 
 class Kind(enum.Enum):
@@ -26,45 +35,40 @@ class Kind(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric.
+    """One metric."""
 
-    :ivar name: name without :data:`PREFIX`
-    :ivar kind: :class:`Kind`
-    :ivar text: meaning, full sentences; also says when a series is missing
-    :ivar labels: dict of label to the tuple of its values; an empty tuple if
-        the values depend on the node
-    :ivar buckets: upper bounds of a histogram, seconds
-    """
-
-    name: str
+    name: str  # without :data:`PREFIX`
     kind: Kind
-    text: str
-    labels: dict = dataclasses.field(default_factory=dict)
-    buckets: tuple = ()
+    text: str  # Meaning, full sentences; also says when a series is missing.
+    # By label the values; none if these depend on the node.
+    labels: Mapping[str, tuple[str, ...]] = dataclasses.field(
+        default_factory=dict)
+    buckets: tuple[float, ...] = ()  # upper bounds of a histogram, seconds
 
     @property
-    def full(self):
+    def full(self) -> str:
         """The name that Prometheus sees."""
         return PREFIX + self.name
 
     @property
-    def series(self):
-        """All names of series, a tuple."""
+    def series(self) -> tuple[str, ...]:
+        """All names of series."""
         if self.kind is Kind.HISTOGRAM:
             return tuple(self.full + end
                          for end in ('_bucket', '_sum', '_count'))
         return (self.full,)
 
 
-def _counter(name, text, **labels):
+def _counter(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
     return Metric(name, Kind.COUNTER, text, labels)
 
 
-def _gauge(name, text, **labels):
+def _gauge(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
     return Metric(name, Kind.GAUGE, text, labels)
 
 
-def _histogram(name, text, buckets, **labels):
+def _histogram(name: str, text: str, buckets: tuple[float, ...],
+               **labels: tuple[str, ...]) -> Metric:
     return Metric(name, Kind.HISTOGRAM, text, labels, buckets)
 
 
@@ -83,7 +87,7 @@ LEVELS = ('warning', 'error', 'critical')
 VETH = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
 DIRECTIONS = ('received', 'sent')
 FAMILIES = ('ipv4', 'ipv6')
-PARTS = ('devices', 'frr')
+VNI_PARTS = ('devices', 'frr')
 LOCKS = ('held', 'waiting', 'not connected')
 PROBES = ('ready', 'unready', 'refused', 'timeout', 'error')
 PEERINGS = ('pending', 'created', 'conflict', 'error')
@@ -274,10 +278,10 @@ _DRIFT = (
            backend=()),
     _gauge('vnis_desired',
            'VNIs that this node should have, by part: their devices, and '
-           'their lines in FRR.', part=PARTS),
+           'their lines in FRR.', part=VNI_PARTS),
     _gauge('vnis_installed',
            'VNIs among vnis_desired that were there, as desired, at the last '
-           'reading or change.', part=PARTS),
+           'reading or change.', part=VNI_PARTS),
     _gauge('hairpin_flows_desired', 'Hairpin flows that should be there.'),
     _gauge('hairpin_flows_installed',
            'Hairpin flows that were there, as desired, at the last reading '
@@ -345,8 +349,9 @@ _EGRESS = (
            chassis=()),
 )
 
-PARTS = (('The agent', _AGENT), ('Passes', _PASSES),
-         ('Announcements', _ANNOUNCING), ('Gateways', _GATEWAYS),
-         ('Systems', _SYSTEMS), ('Drift', _DRIFT), ('Port forwards', _VIPS),
-         ('Peerings', _PEERS), ('Egress addresses', _EGRESS))
+PARTS: tuple[tuple[str, tuple[Metric, ...]], ...] = (
+    ('The agent', _AGENT), ('Passes', _PASSES),
+    ('Announcements', _ANNOUNCING), ('Gateways', _GATEWAYS),
+    ('Systems', _SYSTEMS), ('Drift', _DRIFT), ('Port forwards', _VIPS),
+    ('Peerings', _PEERS), ('Egress addresses', _EGRESS))
 METRICS = tuple(metric for _title, part in PARTS for metric in part)

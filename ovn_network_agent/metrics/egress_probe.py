@@ -8,23 +8,36 @@ signs of life.  The agent that writes the rows asks all others.
 """
 
 import collections
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import functools
 import ssl
 import threading
 import time
+import typing
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
+from ovn_network_agent import model
+from ovn_network_agent import trigger as triggers
+from ovn_network_agent.backends import base as backends_base
 from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.conf import tls
+from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state
+from ovn_network_agent.runtime import watchdog as watchdogs
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import egress_question
+
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.metrics import server
 
 LOG = logging.getLogger(__name__)
 
@@ -41,17 +54,15 @@ _TEXT = 'text/plain; charset=utf-8'
 _BACKEND = 'egress'
 
 
-def of_agent(conf, drivers, backends, databases, watchdog, stopping):
+def of_agent(conf: cfg.ConfigOpts, drivers: Sequence[drivers_base.Driver],
+             backends: Sequence[backends_base.Backend],
+             databases: Callable[[], Mapping[str, connection.Database]],
+             watchdog: watchdogs.Watchdog,
+             stopping: Callable[[], bool]) -> 'EgressProbe | None':
     """The probe of an agent, None where nobody wants it.
 
-    :param conf: the oslo.config ConfigOpts
-    :param drivers: list of :class:`drivers.base.Driver`
-    :param backends: list of :class:`backends.base.Backend`
-    :param databases: function without arguments that returns the databases,
-        see :class:`EgressProbe`
-    :param watchdog: :class:`runtime.watchdog.Watchdog`
-    :param stopping: function without arguments that returns whether the agent
-        has been asked to stop
+    :param databases: see :class:`EgressProbe`
+    :param stopping: whether the agent has been asked to stop
     """
     if not conf.egress_ip.probe_port or all(
             driver.name != egress_ip.GROUP for driver in drivers):
@@ -65,41 +76,40 @@ def of_agent(conf, drivers, backends, databases, watchdog, stopping):
 
 class Findings:
     """The table of what the probe has found, see :class:`ovn.sources.Table`.
-
-    :ivar rows: dict of chassis to :class:`egress_health.Unreachable`
     """
 
-    reasons = ()
+    reasons: tuple[str, ...] = ()
 
-    def __init__(self):
-        self.rows = {}
+    def __init__(self) -> None:
+        # By chassis.
+        self.rows: Mapping[str, egress_health.Unreachable] = {}
 
 
 class EgressProbe(base.Observer):
     """Answers the agents of other nodes, and asks them.
 
-    :param conf: the oslo.config ConfigOpts
-    :param databases: function without arguments that returns a dict of 'nb',
-        'sb' and 'ovs' to :class:`ovsdb.connection.Database`
-    :param writes: function without arguments that returns whether this agent
-        writes the rows of egress addresses; asks for that
-    :param watchdog: :class:`runtime.watchdog.Watchdog`
+    :param databases: by 'nb', 'sb' and 'ovs'
+    :param writes: whether this agent writes the rows of egress addresses; asks
+        for that
     :param stopping: see :func:`of_agent`
-    :ivar table: :class:`Findings`
     """
 
-    def __init__(self, conf, databases, writes, watchdog, stopping):
+    def __init__(self, conf: cfg.ConfigOpts,
+                 databases: Callable[[], Mapping[str, connection.Database]],
+                 writes: Callable[[], bool], watchdog: watchdogs.Watchdog,
+                 stopping: Callable[[], bool]) -> None:
         self._port = conf.egress_ip.probe_port
         self._files = tls.between_agents(conf)
         self._databases = databases
         self._writes = writes
         self._watchdog = watchdog
         watchdog.also_within(SILENCE / 3)
-        self._trigger = self._node = None
+        self._trigger: triggers.Trigger | None = None
+        self._node: model.Node | None = None
         self._agent_stops = stopping
         self._wake, self._stopping = threading.Event(), False
         # By address; replaced as a whole, as the four below.
-        self._servers = {}
+        self._servers: dict[str, server.Server] = {}
         self._trouble = ''
         self._health = egress_health.Health()
         self._results = dict.fromkeys(declared.PROBES, 0)
@@ -112,14 +122,14 @@ class EgressProbe(base.Observer):
     # -- on any thread ----------------------------------------------------
 
     @property
-    def reasons(self):
-        """Why nobody can ask this agent, or it nobody, a tuple of str."""
+    def reasons(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Why nobody can ask this agent, or it nobody."""
         return tuple(dict.fromkeys(filter(None, (
             *(each.trouble for each in self._servers.values()),
             self._trouble))))
 
     @property
-    def counts(self):
+    def counts(self) -> declared.Gauges:  # type: ignore[override]
         """The metrics, see :class:`base.Observer`."""
         health = self._health
         return {
@@ -132,27 +142,27 @@ class EgressProbe(base.Observer):
                 (chassis,): int(chassis not in health.unreachable)
                 for chassis in health.failures}}
 
-    def start(self, trigger):
+    def start(self, trigger: triggers.Trigger) -> None:
         """Start the thread; see :class:`base.Observer`."""
         self._trigger = trigger
         threading.Thread(target=self._run, name='egress-probe',
                          daemon=True).start()
 
-    def seen(self, snapshot):
+    def seen(self, snapshot: model.Snapshot) -> None:
         """Note who this node is."""
         first, self._node = self._node is None, snapshot.node
         if first:
             # The replicas are there.
             self._wake.set()
 
-    def stop(self):
+    def stop(self) -> None:
         """Tell the thread to end; see :class:`base.Observer`."""
         self._stopping = True
         self._wake.set()
 
     # -- on the threads of the servers ------------------------------------
 
-    def _page(self):
+    def _page(self) -> tuple[int, str, bytes]:
         node = self._node
         if time.monotonic() - self._watchdog.last > SILENCE:
             word = 'stuck'
@@ -165,7 +175,7 @@ class EgressProbe(base.Observer):
 
     # -- on the thread of the probe ---------------------------------------
 
-    def _run(self):
+    def _run(self) -> None:
         while not self._stopping:
             began = time.monotonic()
             try:
@@ -180,33 +190,35 @@ class EgressProbe(base.Observer):
         for each in self._servers.values():
             each.stop()
 
-    def _listen(self):
+    def _listen(self) -> None:
         """Listen on the present addresses of the tunnels."""
         # An agent without the driver does without the library of the server.
         from ovn_network_agent.metrics import server
         with self._databases()['ovs'].rows() as ovs:
             # What is none is a matter of ovn-controller.
             wanted = filter(groups.is_address, wiring.addresses(ovs))
-        before, now = self._servers, {}
+        before, now = self._servers, dict[str, server.Server]()
         for address in wanted:
-            now[address] = before.get(address)
-            if now[address] is None:
+            if address in before:
+                now[address] = before[address]
+            else:
                 listen = (f'[{address}]:{self._port:d}' if ':' in address
                           else f'{address}:{self._port:d}')
                 now[address] = server.Server(
                     listen, {egress_question.PATH: self._page},
-                    lambda: self._trigger.fire('egress probe'),
+                    self._wake_loop,
                     name='egress probes',
                     setting=f'[egress_ip] probe_port = {self._port:d}, '
                             f'ovn-encap-ip = {address}',
-                    tls=self._files and functools.partial(
-                        self._files.context, ssl.PROTOCOL_TLS_SERVER))
+                    tls=functools.partial(
+                        self._files.context, ssl.PROTOCOL_TLS_SERVER)
+                    if self._files else None)
                 now[address].start()
         self._servers = now
         for address in before.keys() - now.keys():
             before[address].stop()
 
-    def _look(self):
+    def _look(self) -> None:
         """A round of questions, if this agent writes the rows.
 
         Where nodes offer networks, one agent has to be the writer before there
@@ -242,7 +254,7 @@ class EgressProbe(base.Observer):
         self._note(self._health.after(
             {chassis: each.why for chassis, each in found.items()}))
 
-    def _note(self, health):
+    def _note(self, health: egress_health.Health) -> None:
         before, self._health = self._health.unreachable, health
         now = health.unreachable
         if now == before:
@@ -255,4 +267,8 @@ class EgressProbe(base.Observer):
             LOG.info('The agent of chassis %s no longer counts as dead',
                      chassis)
         self.table.rows = now
-        self._trigger.fire('egress probe')
+        self._wake_loop()
+
+    def _wake_loop(self) -> None:
+        if self._trigger is not None:
+            self._trigger.fire('egress probe')

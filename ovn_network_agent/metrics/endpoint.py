@@ -3,20 +3,30 @@
 
 """The listener for metrics and readiness as a part of the running agent."""
 
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import time
 import typing
 
+from oslo_config import cfg
+
 from ovn_network_agent import model
 from ovn_network_agent import version
+from ovn_network_agent.backends import base as backends_base
 from ovn_network_agent.conf import log_counts
 from ovn_network_agent.control import health
+from ovn_network_agent.forward import standing
 from ovn_network_agent.metrics import collection
+from ovn_network_agent.metrics import declared
 from ovn_network_agent.metrics import present
 from ovn_network_agent.metrics import veth
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import record
+from ovn_network_agent.runtime import status as statuses
 from ovn_network_agent.watches import base
 
 _TEXT = 'text/plain; charset=utf-8'
@@ -33,47 +43,34 @@ _KEPT = ('veth_packets_total', 'veth_dropped_total',
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class State:
-    """The questions of the listener to the agent, on any thread.
+    """The questions of the listener to the agent, on any thread."""
 
-    :ivar status: :class:`runtime.status.Status`
-    :ivar view: :class:`ovn.view.View`, or that of :mod:`runtime.alone`
-    :ivar databases: dict of name to :class:`ovsdb.connection.Database`
-    :ivar standings: function without arguments that returns a tuple of
-        :class:`forward.standing.Standing`
-    :ivar stopping: function without arguments that returns whether the agent
-        has been asked to stop
-    :ivar passes: :class:`runtime.pass_log.PassLog`
-    """
-
-    status: typing.Any
-    view: typing.Any
-    databases: dict
-    standings: typing.Callable
-    stopping: typing.Callable
+    status: statuses.Status
+    view: typing.Any  # :class:`ovn.view.View`, or that of :mod:`runtime.alone`
+    databases: Mapping[str, connection.Database]
+    standings: Callable[[], tuple[standing.Standing, ...]]
+    stopping: Callable[[], bool]  # whether the agent has been asked to stop
     passes: pass_log.PassLog
 
 
 class Endpoint(base.Serving):
-    """Serves ``[metrics] listen``; does nothing if that is empty.
+    """Serves ``[metrics] listen``; does nothing if that is empty."""
 
-    :param conf: the oslo.config ConfigOpts
-    :param backends: list of :class:`backends.base.Backend`
-    :param observers: list of :class:`watches.base.Observer`
-    :param state: :class:`State`
-    :ivar record: :class:`record.Record` for the loop
-    """
-
-    def __init__(self, conf, backends, observers, state):
+    def __init__(self, conf: cfg.ConfigOpts,
+                 backends: Sequence[backends_base.Backend],
+                 observers: Sequence[base.Observer], state: State) -> None:
         super().__init__('metrics')
         self._conf = conf
         self._locks = [each.lock for each in backends if each.lock]
-        self._counting = (*backends, *observers)
+        self._counting: tuple[backends_base.Backend | base.Observer, ...] = (
+            *backends, *observers)
         self._state = state
+        # For the loop.
         self.record = record.Record()
         if conf.metrics.listen:
             self._serve(backends)
 
-    def _serve(self, backends):
+    def _serve(self, backends: Sequence[backends_base.Backend]) -> None:
         # An agent without metrics does without the libraries of the server
         # and of the format: 35 ms of the processor and 4 MiB.
         from ovn_network_agent.metrics import server
@@ -87,11 +84,8 @@ class Endpoint(base.Serving):
             '/metrics': self._metrics, '/healthz': _alive,
             '/readyz': self._ready}, self._changed)
 
-    def present(self):
-        """The metrics to be asked for at a scrape.
-
-        :returns: dict, see :class:`store.Store`
-        """
+    def present(self) -> declared.Gauges:
+        """The metrics to be asked for at a scrape."""
         view, status = self._state.view, self._state.status
         snapshot = view.last
         found = {
@@ -124,18 +118,18 @@ class Endpoint(base.Serving):
 
     # -- the answers (on the server's thread) ------------------------------
 
-    def _metrics(self):
+    def _metrics(self) -> tuple[int, str, bytes]:
         return 200, _METRICS, self._store.page()
 
-    def _ready(self):
+    def _ready(self) -> tuple[int, str, bytes]:
         reasons = self._unready()
         if not reasons:
             return 200, _TEXT, b'ready\n'
         return 503, _TEXT, ''.join(
             f'unready: {reason}\n' for reason in reasons).encode()
 
-    def _unready(self):
-        """The reasons for which the agent is not ready, a list of texts.
+    def _unready(self) -> list[str]:
+        """The reasons for which the agent is not ready.
 
         The reasons are those of "ovn-network-agent-ctl health".
         """
@@ -153,5 +147,5 @@ class Endpoint(base.Serving):
         return [' '.join(reason.split()) for reason in found]
 
 
-def _alive():
+def _alive() -> tuple[int, str, bytes]:
     return 200, _TEXT, b'alive\n'

@@ -8,6 +8,10 @@ them.
 """
 
 import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
@@ -15,16 +19,17 @@ from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.conf import network_peer
 from ovn_network_agent.control import peers
 from ovn_network_agent.forward import standing
+from ovn_network_agent.metrics import declared
 from ovn_network_agent.netlink import neighbour_table
+from ovn_network_agent.ovsdb import connection
+
+# By the values of the labels.
+_Labelled = dict[tuple[str], int]
 
 
-def of_view(snapshot, conf):
-    """The gauges of a view of OVN.
-
-    :param snapshot: :class:`model.Snapshot`, the last one, or None
-    :param conf: the oslo.config ConfigOpts
-    :returns: dict of name to number or to a dict, see :class:`store.Store`
-    """
+def of_view(snapshot: model.Snapshot | None,
+            conf: cfg.ConfigOpts) -> declared.Gauges:
+    """The gauges of the last view of OVN, if there was one."""
     if snapshot is None:
         return {'phase': _phases(model.Phase.RESTORING)}
     ports = [port for router in snapshot.routers
@@ -49,7 +54,8 @@ def of_view(snapshot, conf):
             snapshot, conf.frr.vrf_name)}
 
 
-def _peerings(snapshot, conf):
+def _peerings(snapshot: model.Snapshot,
+              conf: cfg.ConfigOpts) -> _Labelled | None:
     """The intents of routers to peer, by state; None without the driver."""
     if network_peer.GROUP not in conf.drivers:
         return None
@@ -58,7 +64,7 @@ def _peerings(snapshot, conf):
     return {(state.value,): states[state] for state in model.PeerState}
 
 
-def _egress(snapshot, conf):
+def _egress(snapshot: model.Snapshot, conf: cfg.ConfigOpts) -> declared.Gauges:
     """The places of egress addresses, and machines; {} without the driver."""
     if egress_ip.GROUP not in conf.drivers:
         return {}
@@ -74,7 +80,7 @@ def _egress(snapshot, conf):
             for state, wanted in (('leaving', False), ('left_out', True))}}
 
 
-def of_neighbours():
+def of_neighbours() -> declared.Gauges:
     """The tables of neighbours of the kernel, which are read here."""
     tables = {(f'ipv{version}',): neighbour_table.read(version)
               for version in networks.VERSIONS}
@@ -86,16 +92,16 @@ def of_neighbours():
                 ('neighbour_overflows_total', 'overflows'))}
 
 
-def _phases(present):
+def _phases(present: model.Phase) -> _Labelled:
     return {(phase.value,): int(phase is present) for phase in model.Phase}
 
 
-def _groups(snapshot):
+def _groups(snapshot: model.Snapshot) -> _Labelled:
     found = collections.Counter(group.state for group in snapshot.groups)
     return {(state.value,): found[state] for state in model.GatewayState}
 
 
-def _served(snapshot):
+def _served(snapshot: model.Snapshot) -> _Labelled:
     """Whether this node has to announce a port, by the name of the port."""
     # In the clean-up, the addresses of ports that stay here are withdrawn.
     serves = snapshot.node.phase is not model.Phase.STOPPED
@@ -109,20 +115,17 @@ def _served(snapshot):
         for group in snapshot.groups for port in group.ports}
 
 
-def _default_route(snapshot, vrf):
+def _default_route(snapshot: model.Snapshot, vrf: str) -> int | None:
     device = snapshot.node.device(vrf) if vrf else None
     known = device.default_route if device else None
     return None if known is None else int(known)
 
 
-def of_vips(standings):
-    """The gauges of port forwards.
-
-    :param standings: tuple of :class:`forward.standing.Standing`
-    :returns: as :func:`of_view`
-    """
+def of_vips(standings: Iterable[standing.Standing]) -> declared.Gauges:
+    """The gauges of port forwards."""
     states = collections.Counter(found.state for found in standings)
-    backends, alive = {}, {}
+    backends: dict[tuple[str, str, int], int] = {}
+    alive: dict[tuple[str, str, int], int] = {}
     for found in standings:
         for rule in found.vip.rules:
             labels = found.vip.address, rule.proto, rule.port
@@ -139,12 +142,9 @@ def of_vips(standings):
         'vip_backends': backends, 'vip_backends_alive': alive}
 
 
-def of_databases(databases):
-    """The gauges of the connections.
-
-    :param databases: dict of name to :class:`ovsdb.connection.Database`
-    :returns: as :func:`of_view`
-    """
+def of_databases(
+        databases: Mapping[str, connection.Database]) -> declared.Gauges:
+    """The gauges of the connections."""
     return {'ovn_connection_state': {
         (name,): int(database.connected)
         for name, database in databases.items()}}

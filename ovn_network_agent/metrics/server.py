@@ -12,10 +12,13 @@ of one processor.
 """
 
 import asyncio
+from collections.abc import Callable
+from collections.abc import Mapping
 import contextlib
 import errno
 import os
 import socket
+import ssl
 import threading
 import time
 
@@ -50,26 +53,29 @@ _REMEDIES = {
                   '1024; choose another port'}
 
 
+#: Status, content type, body.
+Answer = tuple[int, str, bytes]
+
+
 class Server:
     """Owns the listening socket, its thread and its clients.
 
     :param listen: 'address:port', as of :class:`conf.types.ListenAddress`
-    :param pages: dict of path to a function without arguments that returns
-        (status, content type, body in bytes); called on the server's thread
-    :param changed: function without arguments, called on the server's thread
-        when ``trouble`` has changed
+    :param pages: by path; called on the server's thread
+    :param changed: called on the server's thread when ``trouble`` has changed
     :param patience: seconds, see :data:`PATIENCE`
     :param interval: seconds, see :data:`INTERVAL`
     :param name: what the clients want, for the log
     :param setting: option with its value, for ``trouble``
-    :param tls: function without arguments that returns the ssl.SSLContext of
-        a connection, or raises :class:`conf.tls.BadFile`; None without TLS
-    :ivar trouble: the reason why nobody can connect, or ''
+    :param tls: returns the context of a connection, or raises
+        :class:`conf.tls.BadFile`; None without TLS
     """
 
-    def __init__(self, listen, pages, changed=lambda: None,
-                 patience=PATIENCE, interval=INTERVAL, name='metrics',
-                 setting='', tls=None):
+    def __init__(self, listen: str, pages: Mapping[str, Callable[[], Answer]],
+                 changed: Callable[[], None] = lambda: None,
+                 patience: float = PATIENCE, interval: float = INTERVAL,
+                 name: str = 'metrics', setting: str = '',
+                 tls: Callable[[], ssl.SSLContext] | None = None) -> None:
         self._listen = listen
         self._pages = pages
         self._changed = changed
@@ -78,42 +84,45 @@ class Server:
         self._name = name
         self._setting = setting or f'[metrics] listen = {listen}'
         self._tls = tls
-        self._clients = {}
-        self._loop = None
-        self._main = None
+        self._clients: dict[socket.socket, asyncio.Task[None]] = {}
+        # Of the thread, while it serves.
+        self._loop: asyncio.AbstractEventLoop
+        self._main: asyncio.Task[None] | None = None
         self._stopped = threading.Event()
-        self._thread = None
+        self._thread: threading.Thread | None = None
+        # The reason why nobody can connect, or ''.
         self.trouble = ''
 
-    def start(self):
+    def start(self) -> None:
         """Start the thread."""
         self._thread = threading.Thread(target=self._run, daemon=True,
                                         name=self._name)
         self._thread.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """Close the socket and all connections; may be called twice."""
         self._stopped.set()
         # The thread ends its event loop at any time.
         with contextlib.suppress(RuntimeError):
-            if self._loop is not None:
+            if self._main is not None:
                 self._loop.call_soon_threadsafe(self._main.cancel)
         if self._thread is not None:
             self._thread.join(_CLOSE)
 
-    def _run(self):
+    def _run(self) -> None:
         with contextlib.suppress(asyncio.CancelledError):
             asyncio.run(self._serve())
 
-    async def _serve(self):
-        self._main = asyncio.current_task()
+    async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._main = asyncio.current_task()
         while not self._stopped.is_set():
             try:
                 opened = _opened(self._listen)
             except OSError as error:
-                remedy = _REMEDIES.get(error.errno, 'choose another address')
-                self._say(f'{self._setting}: {os.strerror(error.errno)}: '
+                remedy = _REMEDIES.get(error.errno or 0,
+                                       'choose another address')
+                self._say(f'{self._setting}: {os.strerror(error.errno or 0)}: '
                           f'{remedy}')
                 await asyncio.sleep(self._interval)
                 continue
@@ -122,7 +131,7 @@ class Server:
             with opened:
                 await self._accept(opened)
 
-    def _say(self, trouble):
+    def _say(self, trouble: str) -> None:
         if trouble == self.trouble:
             return
         self.trouble = trouble
@@ -132,7 +141,7 @@ class Server:
 
     # -- clients ----------------------------------------------------------
 
-    async def _accept(self, opened):
+    async def _accept(self, opened: socket.socket) -> None:
         """Accept clients until an error of the listening socket."""
         used, said = time.thread_time(), None
         while True:
@@ -157,7 +166,7 @@ class Server:
             await asyncio.sleep((now - used) * REST)
             used = now
 
-    async def _serve_client(self, client):
+    async def _serve_client(self, client: socket.socket) -> None:
         try:
             with client:
                 client.setblocking(False)
@@ -170,7 +179,7 @@ class Server:
         finally:
             self._clients.pop(client, None)
 
-    async def _talk(self, client):
+    async def _talk(self, client: socket.socket) -> None:
         reader = asyncio.StreamReader(LARGEST)
         protocol = asyncio.StreamReaderProtocol(reader)
         transport, _protocol = await self._loop.connect_accepted_socket(
@@ -184,7 +193,7 @@ class Server:
         finally:
             transport.abort()
 
-    def _context(self):
+    def _context(self) -> ssl.SSLContext | None:
         """The context of a new connection, None without TLS.
 
         :raises ConnectionAbortedError: when a file cannot be used
@@ -199,7 +208,8 @@ class Server:
         self._say('')
         return made
 
-    async def _answer(self, reader, writer):
+    async def _answer(self, reader: asyncio.StreamReader,
+                      writer: asyncio.StreamWriter) -> None:
         connection = h11.Connection(h11.SERVER,
                                     max_incomplete_event_size=LARGEST)
         try:
@@ -218,10 +228,10 @@ class Server:
             answer.append(connection.send(h11.Data(data=body)))
         writer.write(b''.join(answer))
 
-    async def _request(self, reader, connection):
+    async def _request(self, reader: asyncio.StreamReader,
+                       connection: h11.Connection) -> h11.Request:
         """The request of a client; its body is not read.
 
-        :returns: :class:`h11.Request`
         :raises h11.RemoteProtocolError: when it is none, or too large
         """
         for _piece in range(PIECES):
@@ -233,7 +243,7 @@ class Server:
             connection.receive_data(await reader.read(LARGEST))
         raise h11.RemoteProtocolError('the request comes in too many pieces')
 
-    def _page(self, request):
+    def _page(self, request: h11.Request) -> Answer:
         path = request.target.partition(b'?')[0].decode('latin-1')
         if request.method not in (b'GET', b'HEAD'):
             return 405, _TEXT, b'only GET and HEAD\n'
@@ -247,7 +257,7 @@ class Server:
             return 500, _TEXT, f'{type(error).__name__}\n'.encode()
 
 
-def _opened(listen):
+def _opened(listen: str) -> socket.socket:
     """A socket that listens.
 
     :raises OSError: when the address cannot be used

@@ -8,7 +8,13 @@ the counters that other objects of the agent keep, are asked for at each
 scrape.  So a gauge without a known value has no series.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import itertools
+from typing import Any
 
 import prometheus_client
 from prometheus_client import core
@@ -22,55 +28,54 @@ _TOTAL = '_total'
 class Store:
     """Holds the metrics of one agent.
 
-    :param known: dict of label to its values on this node, for labels whose
-        values the declaration leaves open
-    :param present: function without arguments that returns the metrics to be
-        asked for: dict of name to number, or to a dict of tuple of the
-        labels' values to number; called at each scrape, on any thread
+    :param known: values on this node, for labels whose values the declaration
+        leaves open
+    :param present: returns the metrics to be asked for; called at each scrape,
+        on any thread
     :param asked: names of the counters that ``present`` returns
     """
 
-    def __init__(self, known, present, asked=()):
+    def __init__(self, known: Mapping[str, Sequence[str]],
+                 present: Callable[[], declared.Gauges],
+                 asked: Iterable[str] = ()) -> None:
         # The time of creation of each series would double the page.
         prometheus_client.disable_created_metrics()
         self._known = known
         self._registry = registry.CollectorRegistry()
-        self._counted = {}
-        asked = set(asked)
+        self._counted: dict[str, Any] = {}
+        names = set(asked)
         for metric in declared.METRICS:
             if metric.kind is declared.Kind.GAUGE:
-                asked.add(metric.name)
-            elif metric.name not in asked:
+                names.add(metric.name)
+            elif metric.name not in names:
                 self._counted[metric.name] = self._make(metric)
         self._registry.register(_Asked(
-            [m for m in declared.METRICS if m.name in asked], present))
+            [m for m in declared.METRICS if m.name in names], present))
         prometheus_client.ProcessCollector(registry=self._registry)
 
-    def count(self, name, amount=1, **labels):
+    def count(self, name: str, amount: float = 1, **labels: str) -> None:
         """Count a counter up.
 
-        :param name: declared name
-        :param amount: number, not negative
-        :param labels: label=value
+        :param amount: not negative
         """
         self._series(name, labels).inc(amount)
 
-    def observe(self, name, seconds, **labels):
+    def observe(self, name: str, seconds: float, **labels: str) -> None:
         """Add an observation to a histogram; see :meth:`count`."""
         self._series(name, labels).observe(seconds)
 
-    def page(self):
-        """All metrics in the text format of Prometheus, bytes."""
+    def page(self) -> bytes:
+        """All metrics in the text format of Prometheus."""
         return prometheus_client.generate_latest(self._registry)
 
-    def _series(self, name, labels):
+    def _series(self, name: str, labels: Mapping[str, str]) -> Any:
         counted = self._counted[name]
         return counted.labels(**labels) if labels else counted
 
-    def _make(self, metric):
+    def _make(self, metric: declared.Metric) -> Any:
         """The object of a counter or histogram, with all known series."""
         if metric.kind is declared.Kind.COUNTER:
-            made = prometheus_client.Counter(
+            made: Any = prometheus_client.Counter(
                 metric.full.removesuffix(_TOTAL), metric.text,
                 tuple(metric.labels), registry=self._registry)
         else:
@@ -86,36 +91,32 @@ class Store:
 
 
 class _Asked(registry.Collector):
-    """Asks for the present values at each scrape.
+    """Asks for the present values at each scrape; see :class:`Store`."""
 
-    :param metrics: list of :class:`declared.Metric`
-    :param present: see :class:`Store`
-    """
-
-    def __init__(self, metrics, present):
+    def __init__(self, metrics: Sequence[declared.Metric],
+                 present: Callable[[], declared.Gauges]) -> None:
         self._metrics = metrics
         self._present = present
 
-    def describe(self):
+    def describe(self) -> list[core.Metric]:
         """The families without values, so that none is asked at the start."""
         return [_family(metric) for metric in self._metrics]
 
-    def collect(self):
+    def collect(self) -> Iterator[core.Metric]:
         """The families with their present values."""
         found = self._present()
         for metric in self._metrics:
             family = _family(metric)
             values = found.get(metric.name)
-            if values is None:
-                values = {}
-            elif not isinstance(values, dict):
-                values = {(): values}
-            for labels, number in values.items():
+            numbers: Mapping[Any, float] = (
+                {} if values is None else
+                values if isinstance(values, Mapping) else {(): values})
+            for labels, number in numbers.items():
                 family.add_metric([str(label) for label in labels], number)
             yield family
 
 
-def _family(metric):
+def _family(metric: declared.Metric) -> Any:
     if metric.kind is declared.Kind.COUNTER:
         return core.CounterMetricFamily(
             metric.full.removesuffix(_TOTAL), metric.text,

@@ -17,12 +17,11 @@ _PACKETS, _DROPPED, _SENT = 1, 3, 8
 _FIELD = re.compile(r'(?<!\S)[0-9]{1,20}(?!\S)')
 
 
-def read(path=PATH):
-    """The counters of the pair.
+def read(path: str = PATH) -> dict[str, dict[tuple[str, str], int]]:
+    """The counters of the pair, by device and direction.
 
-    :returns: dict of the name of a metric to a dict of (device, direction) to
-        number, see :class:`store.Store`; a device that is not there is
-        missing, and all are if the kernel cannot be asked
+    :returns: see :class:`store.Store`; a device that is not there is missing,
+        and all are if the kernel cannot be asked
     """
     try:
         with open(path, encoding='ascii', errors='replace') as opened:
@@ -31,9 +30,10 @@ def read(path=PATH):
         return {}
 
 
-def parsed(text):
+def parsed(text: str) -> dict[str, dict[tuple[str, str], int]]:
     """The counters of the devices, from the text of the kernel."""
-    packets, dropped = {}, {}
+    packets: dict[tuple[str, str], int] = {}
+    dropped: dict[tuple[str, str], int] = {}
     for line in text.splitlines():
         name, _colon, rest = line.partition(':')
         device = name.strip()

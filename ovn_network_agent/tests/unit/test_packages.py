@@ -40,6 +40,12 @@ class OrderTest(base.BaseTestCase):
             known['backends.nftables'], known))
         self.assertIn(('backends', 'forward'), self.edges)
 
+    def test_imports_for_types_alone_do_not_count(self):
+        known = packages.modules()
+        found = packages.imports(known['gateways.takeover'], known)
+        self.assertIn('trigger', found)
+        self.assertNotIn('engine.outcome', found)
+
     def test_a_stranger_in_the_root_is_refused(self):
         self.assertRaises(ValueError, packages.package, 'helpers')
 

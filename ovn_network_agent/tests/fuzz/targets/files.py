@@ -13,6 +13,7 @@ import types as types_of_python
 from ovn_network_agent import iptext
 from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent.conf import evpn
 from ovn_network_agent.conf import go_values
 from ovn_network_agent.conf import types
 from ovn_network_agent.diagnosis.node import managers
@@ -132,7 +133,7 @@ def _options(data):
     for parse in (types.OvsdbRemote(), types.ListenAddress(),
                   types.Command(), types.Name(),
                   types.CommaList(types.Name()), types.NamedTag(),
-                  types.NamedVni(),
+                  evpn.NamedVni(),
                   types.Uuid(),
                   go_values.seconds, go_values.listen):
         with contextlib.suppress(ValueError):
@@ -183,8 +184,8 @@ TARGETS = (
            words=(b'198.51.100.10', b'/32', b'2001:db8::', b'::ffff:',
                   b'%eth0', b'/', b'.', b':')),
     Target('options', _options, (),
-           ('conf.types', 'conf.go_values', 'diagnosis.node.versions',
-            'privileged.overlap_keeper'),
+           ('conf.evpn', 'conf.types', 'conf.go_values',
+            'diagnosis.node.versions', 'privileged.overlap_keeper'),
            words=(b'tcp:', b'ssl:', b'unix:/', b'127.0.0.1', b':6641', b'[',
                   b']', b'1h', b'30s', b'ms')),
 )

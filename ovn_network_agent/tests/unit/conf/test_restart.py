@@ -9,9 +9,9 @@ import pathlib
 from oslotest import base
 
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf import restart
+from ovn_network_agent.conf import reload
 
-PAGE = (pathlib.Path(restart.__file__).parents[2] / 'doc' / 'source' /
+PAGE = (pathlib.Path(reload.__file__).parents[2] / 'doc' / 'source' /
         'configuration' / 'sources.rst')
 
 
@@ -21,24 +21,24 @@ class RestartTest(base.BaseTestCase):
         known = {(group, option.dest): option
                  for group, option in opts.everything()}
         groups = {group for group, _name in known}
-        for key in restart.REASONS:
+        for key in reload.REASONS:
             if len(key) == 1:
                 self.assertIn(key[0], groups)
             elif key != ('port_forward', 'rules_file'):
                 self.assertFalse(known[key].mutable, key)
         for group, option in opts.everything():
-            self.assertTrue(restart.reason(group, option))
+            self.assertTrue(reload.reason(group, option))
 
     def test_the_page_has_each_reason_with_its_options(self):
         text = ' '.join(PAGE.read_text().split())
-        for key, reason in restart.REASONS.items():
+        for key, reason in reload.REASONS.items():
             self.assertIn(reason, text)
             self.assertIn(key[1] if len(key) > 1 else f'[{key[0]}]', text)
         # No other option goes without one.
         for group, option in opts.everything():
             if not option.mutable:
                 self.assertNotEqual('is read at the start only',
-                                    restart.reason(group, option),
+                                    reload.reason(group, option),
                                     option.dest)
 
     def test_each_option_says_whether_a_change_needs_a_restart(self):

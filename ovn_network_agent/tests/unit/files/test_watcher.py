@@ -8,7 +8,7 @@ import os
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.files import watcher
+from ovn_network_agent.files import watched
 
 
 class WatcherTest(base.BaseTestCase):
@@ -19,7 +19,7 @@ class WatcherTest(base.BaseTestCase):
         self.path = os.path.join(self.folder, 'rules.yaml')
         self.write('one')
         self.taken = []
-        self.watcher = watcher.Watcher(
+        self.watcher = watched.Watcher(
             lambda: self.path, lambda: self.taken.append(self.content()))
 
     def write(self, content, path=None):
@@ -97,7 +97,7 @@ class WatcherTest(base.BaseTestCase):
         def fail():
             raise ValueError('a bug')
         log = self.useFixture(fixtures.FakeLogger())
-        watcher.Watcher(lambda: self.path, fail).look(wanted=True)
+        watched.Watcher(lambda: self.path, fail).look(wanted=True)
         self.assertIn('a bug', log.output)
 
     def test_the_end(self):

@@ -9,7 +9,7 @@ from oslotest import base
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.engine import tracking
-from ovn_network_agent.metrics import objects
+from ovn_network_agent.metrics import collection
 from ovn_network_agent.tests import budget
 
 
@@ -41,7 +41,7 @@ class ObjectsTest(base.BaseTestCase):
         strategies.integers(0, 20), strategies.sampled_from([
             ownership.COOKIE_HAIRPIN, ownership.COOKIE_MAC_TWEAK]))))
     def test_it_equals_a_count_of_all(self, steps):
-        tracker, kept = tracking.Tracker(), objects.Objects()
+        tracker, kept = tracking.Tracker(), collection.Objects()
         for verb, number, cookie in (*steps, ('look', 0, 0)):
             resource = made(number, cookie)
             if verb in ('want', 'found'):
@@ -50,7 +50,7 @@ class ObjectsTest(base.BaseTestCase):
                 getattr(tracker, verb)(resource.ref)
             else:
                 kept.count(tracker, tracker.take_changed())
-                fresh = objects.Objects()
+                fresh = collection.Objects()
                 fresh.count_all(tracker)
                 self.assertEqual(some(fresh.gauges), some(kept.gauges))
                 devices = tracker.wanted(['vni_devices'])
@@ -71,7 +71,7 @@ class ObjectsTest(base.BaseTestCase):
                     kept.gauges['announcements'].values()))
 
     def test_by_driver(self):
-        tracker, kept = tracking.Tracker(), objects.Objects()
+        tracker, kept = tracking.Tracker(), collection.Objects()
         state = tracking.DesiredState(tracker)
         one, other = (resources.Announcement('', prefix, 'br-ex')
                       for prefix in ('198.51.100.9/32', '10.0.0.0/24'))

@@ -11,6 +11,7 @@ import functools
 import threading
 import time
 from typing import Any
+from typing import cast
 
 from oslo_config import cfg
 from oslo_log import log as logging
@@ -61,7 +62,7 @@ from oslo_service import service  # noqa: E402
 LOG = logging.getLogger(__name__)
 
 
-class AgentService(service.Service):
+class AgentService(service.Service):  # type: ignore[misc]  # untyped
     """Runs the loop on a thread of its own.
 
     :param side: makes the side of OVN, with the arguments of
@@ -99,7 +100,8 @@ class AgentService(service.Service):
         self._forwards = source.Source(conf, health_checks.Checks())
         self._databases: dict[
             str, connection.Database] = self._side.databases
-        self._view: Any = self._side.view
+        # That without OVN has the interface of the other one.
+        self._view = cast(view.View, self._side.view)
         for backend in backends:
             backend.attach(self._context())
         self._reconciler = reconciler.Reconciler(

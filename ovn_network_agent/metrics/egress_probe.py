@@ -233,7 +233,7 @@ class EgressProbe(base.Observer):
             self._note(egress_health.Health())
             return
         try:
-            context = self._files and self._files.context()
+            context = self._files.context() if self._files else None
         except tls.BadFile as error:
             # This says nothing about others.
             self._trouble = str(error)

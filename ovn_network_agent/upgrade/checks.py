@@ -9,7 +9,7 @@ oslo.upgradecheck.
 
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
@@ -82,7 +82,7 @@ class Node:
         self._unreadable = ''
         self._started = False
 
-    def examine(self, names: Iterable[str]) -> list[finding.Finding]:
+    def examine(self, names: Collection[str]) -> list[finding.Finding]:
         """Make some checks; the first call starts the privileged daemons."""
         if not self._started:
             self._start()

@@ -46,7 +46,7 @@ class TableWatch(notifications.Watch):
     EVERYTHING = [('some changes of the table were not reported',)]
 
     def __init__(self, callback: Callable[[str], object],
-                 subscribe: Callable[[str], object] | None = None,
+                 subscribe: Callable[[str], int] | None = None,
                  table: str = ownership.NFT_TABLE) -> None:
         super().__init__(callback)
         self._table = table

@@ -85,11 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def convert(found: given.Source, rules_path: str) -> Made:
-    """The options and rules of this agent.
-
-    :param found: the settings in force
-    :param rules_path: absolute path that the rules file will have
-    """
+    """The options and rules of this agent."""
     converted = settings.convert(found)
     text, forwarded = forwards.convert(found, rules_path)
     options = {key: str(setting.value)
@@ -151,10 +147,7 @@ def _say(kind: str, messages: Iterable[object]) -> None:
 # -- the check of the new files, as a start of the agent would make it -------
 
 def _problems(options: ini.Options, forwards: str) -> list[str]:
-    """Reasons that would keep the agent from starting with new files.
-
-    :param forwards: text of the rules file, '' for none
-    """
+    """Reasons that would keep the agent from starting with new files."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'rules')
         named = options.get(_RULES_OPTION, '')
@@ -188,8 +181,6 @@ def write(contents: Mapping[str, str], force: bool) -> None:
     All texts stand in their folders under other names before the first file
     gets its name.  So a full disk or a closed folder leaves no file.
 
-    :param contents: text of each path
-    :param force: whether files that are there are replaced
     :raises Refused: when one is there, or cannot be written; the text names
         the files that are written by then
     """
@@ -204,10 +195,7 @@ def write(contents: Mapping[str, str], force: bool) -> None:
 
 
 def _stage(path: str, text: str, stack: contextlib.ExitStack) -> str:
-    """Write a text beside its path; the path of the new file.
-
-    :param stack: removes the file in the end
-    """
+    """Write a text beside its path; the path of the new file."""
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, exist_ok=True)
@@ -222,10 +210,7 @@ def _stage(path: str, text: str, stack: contextlib.ExitStack) -> str:
 
 
 def _rename(staged: Mapping[str, str]) -> None:
-    """Give files their names.
-
-    :param staged: the path of the text of each path
-    """
+    """Give files their names."""
     done: list[str] = []
     for path, temporary in staged.items():
         try:

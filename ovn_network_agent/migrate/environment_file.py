@@ -23,8 +23,6 @@ def parse(content: bytes, name: str) -> given.Source:
     """The settings in a file of environment variables.
 
     ``config`` is among them if the file names the YAML file.
-
-    :param name: of the file, for messages
     """
     made = given.Source()
     try:

@@ -19,8 +19,6 @@ def parse(words: Iterable[str]) -> given.Source:
     """The settings on a command line.
 
     ``config`` is among them if the line names the YAML file.
-
-    :param words: without the program
     """
     made = given.Source()
     rest = list(words)

@@ -30,8 +30,6 @@ ANNOUNCE = ('port_forward', 'vip_announce')
 def convert(found: given.Source, name: str) -> tuple[str, given.Source]:
     """The rules file for the port forwards of the original.
 
-    :param found: all sources
-    :param name: path of the rules file, for messages
     :returns: text, '' without port forwards; problems and warnings
     """
     made = given.Source()

@@ -15,7 +15,6 @@ _SCALARS = (str, int, float, bool)
 def parse(content: bytes, name: str) -> given.Source:
     """The settings in a YAML file.
 
-    :param name: of the file, for messages
     :returns: the value of ``port_forwards`` is as in the file
     """
     made = given.Source()

@@ -9,6 +9,10 @@ many messages at once.  Routes have a codec of their own, because there are
 thousands (:mod:`netlink.route_codec`).  Dumps need no privileges and run in
 the agent; changes run on the privileged side.
 
+A function that asks the kernel raises OSError when the kernel refuses or does
+not answer.  One that decodes raises ValueError when a length does not fit, and
+one that encodes when a text is malformed.
+
 An import of any module of pyroute2 loads the package, which loads all other
 modules.  This takes 0.1 s and 10 MiB in each process, and the agent needs a
 tenth of it.  So an empty package takes the place of pyroute2.  The whole

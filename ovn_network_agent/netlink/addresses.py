@@ -59,7 +59,6 @@ def encode(index: int, address: str, protocol: int = 0,
     :param shared: whether other hosts are on the link, and the node has other
         addresses there: an IPv6 address is looked for first, and the node
         does not choose it for connections of its own
-    :raises ValueError: when the address is malformed
     """
     family, _packed, length = texts.parse_interface(address)
     own = address.partition('/')[0]
@@ -105,7 +104,6 @@ def read(kernel: connection.Connection, index: int = 0) -> list[Address]:
     """Addresses of one device or of all devices.
 
     :param index: ifindex, 0 for all devices
-    :raises OSError: when the addresses cannot be read
     """
     found = (_decode(data[start:end]) for data, start, end in kernel.dump(
         RTM_GETADDR, messages.encode(MESSAGE, index=index)))
@@ -149,7 +147,6 @@ def read_first(name: str) -> str:
     """As :func:`first`, of the device with a name, on a new connection.
 
     :returns: '' also when there is no such device
-    :raises OSError: when the addresses cannot be read
     """
     try:
         index = socket.if_nametoindex(name)

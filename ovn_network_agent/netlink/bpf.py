@@ -92,10 +92,7 @@ def default_filter(new: int, delete: int) -> Program:
 
 
 def attach(sock: socket.socket, program: Program) -> None:
-    """Attach a program to a socket.
-
-    :raises OSError: when the kernel refuses the program
-    """
+    """Attach a program to a socket."""
     code = ctypes.create_string_buffer(
         b''.join(struct.pack('=HBBI', *step) for step in program))
     # struct sock_fprog: number of instructions, pointer to them.

@@ -115,11 +115,8 @@ class Connection:
 
         If the table changes during a dump, the dump is repeated.
 
-        :param kind: RTM_GET... number
-        :param body: family header and attributes, the filter
         :param wanted: whether to keep an object with such a body, for
             properties that the kernel cannot filter by
-        :raises OSError: when the kernel refuses or does not answer
         """
         return [message for message in objects(self.datagrams(kind, body))
                 if wanted is None or wanted(*message)]
@@ -156,12 +153,7 @@ class Connection:
             found.append(data)
 
     def ask(self, kind: int, body: bytes) -> wire.Body:
-        """The body of the answer to a question about one object.
-
-        :param kind: RTM_GET... number
-        :param body: family header and attributes
-        :raises OSError: the kernel's error, or a missing answer
-        """
+        """The body of the answer to a question about one object."""
         sequence = self._next()
         self._socket.send(wire.message(kind, 0, sequence, body))
         while True:
@@ -239,10 +231,7 @@ class Connection:
 
 
 def objects(datagrams: Iterable[bytes]) -> list[wire.Body]:
-    """The bodies of the objects of a dump.
-
-    :raises ValueError: when a length does not fit
-    """
+    """The bodies of the objects of a dump."""
     return [(data, start, end) for data in datagrams
             for kind, _flags, _seq, _port, start, end in wire.messages(data)
             if kind not in (wire.NLMSG_DONE, wire.NLMSG_ERROR)]

@@ -71,10 +71,8 @@ def read(kernel: connection.Connection, family: str, zone: int,
 
     Connections that have a zone for one direction only are left out.
 
-    :param kernel: of NETLINK_NETFILTER
     :param family: 'ip' or 'ip6'
     :param targets: only such connections, None for all
-    :raises OSError: when the table cannot be read
     """
     number = FAMILIES[family]
     # Linux 6.8 filters by zone, and 5.18 by status; older kernels dump all.
@@ -111,10 +109,7 @@ def read_senders(kernel: connection.Connection, family: str,
                  addresses: Collection[str]) -> list[Sender]:
     """Connections in the zone 0 that some hosts have begun.
 
-    :param kernel: of NETLINK_NETFILTER
     :param family: 'ip' or 'ip6'
-    :param addresses: IP addresses of the hosts
-    :raises OSError: when the table cannot be read
     """
     number, words = FAMILIES[family], _words(addresses)
 

@@ -95,10 +95,7 @@ def _drain(sock: socket.socket) -> None:
 
 
 def _subscribed() -> socket.socket:
-    """A netlink socket with the notifications about devices.
-
-    :raises OSError: when the kernel refuses one of the groups
-    """
+    """A netlink socket with the notifications about devices."""
     sock = socket.socket(
         socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
         socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)

@@ -47,10 +47,7 @@ class Chosen:
 
 def read(kernel: connection.Connection,
          chosen: Chosen) -> tuple[model.Link, ...]:
-    """The links of this node, sorted by name.
-
-    :raises OSError: when the kernel does not answer
-    """
+    """The links of this node, sorted by name."""
     found = links.read(kernel)
     by_index = {link.index: link for link in found.values()}
     own: dict[int, set[str]] = {}
@@ -126,7 +123,6 @@ def decode(data: bytes, start: int, end: int,
 
     :param index: ifindex of the link
     :returns: (destination, metric, gateway or ''), or None
-    :raises ValueError: when a length does not fit
     """
     if end - start < route_codec.RTMSG.size:
         raise ValueError(f'netlink route of {end - start} bytes')

@@ -142,10 +142,7 @@ def _decode(body: bytes) -> Link:
 
 
 def header(body: bytes) -> tuple[int, bool, dict[int, bytes]]:
-    """(ifindex, whether it is up, attributes) of a body of RTM_NEWLINK.
-
-    :raises ValueError: when the body is too short, or a length does not fit
-    """
+    """(ifindex, whether it is up, attributes) of a body of RTM_NEWLINK."""
     if len(body) < _HEADER.size:
         raise ValueError(f'netlink link of {len(body)} bytes')
     index, flags = _HEADER.unpack_from(body)
@@ -171,10 +168,7 @@ def _vlan(data: dict[int, bytes]) -> int:
 
 
 def read(kernel: connection.Connection) -> dict[str, Link]:
-    """All devices of the network namespace, by name.
-
-    :raises OSError: when the devices cannot be read
-    """
+    """All devices of the network namespace, by name."""
     links = (decode(*message) for message in kernel.dump(
         RTM_GETLINK, everything()))
     return {link.name: link for link in links}
@@ -189,10 +183,7 @@ def everything() -> bytes:
 
 def named(kernel: connection.Connection,
           names: Iterable[str]) -> dict[str, Link]:
-    """Some devices, by one question for each, without those that are missing.
-
-    :raises OSError: when the kernel does not answer
-    """
+    """Those of some devices that exist, by one question for each."""
     found = {}
     for name in names:
         try:
@@ -247,9 +238,6 @@ def read_devices() -> tuple[model.Device, ...]:
     """The devices of this node, for the snapshot, but those of machines.
 
     These come and go, and each would make another node of this one.
-
-    :returns: sorted by name
-    :raises OSError: when the devices cannot be read
     """
     with connection.Connection() as kernel:
         found = read(kernel)

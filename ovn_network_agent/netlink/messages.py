@@ -69,7 +69,6 @@ def encode(message: typing.Any,
            **fields: typing.Any) -> bytes:
     """Body of a message.
 
-    :param message: result of :func:`narrow`
     :param fields: fields of the family header; other fields are 0
     """
     made = message()
@@ -82,9 +81,7 @@ def encode(message: typing.Any,
 def decode(message: typing.Any, data: bytes, start: int, end: int) -> Message:
     """A message from its body.
 
-    :param message: result of :func:`narrow`
     :param start: offset of the body, a multiple of four
-    :raises ValueError: when the body is too short, or a length does not fit
     """
     # pyroute2 would read what follows a body that is too short.
     found = message(data[:end], start, end - start)
@@ -107,7 +104,6 @@ def attributes(found: Message | bytes) -> dict[str, typing.Any]:
     Bytes that are not of an attribute's type stay bytes.
 
     :param found: a message, or an attribute with nested attributes
-    :raises ValueError: when nested attributes cannot be decoded
     """
     if isinstance(found, bytes):
         raise ValueError(f'{found!r} are no nested netlink attributes')

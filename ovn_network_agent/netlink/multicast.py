@@ -51,10 +51,7 @@ def device_of_sysctls(data: bytes, start: int, end: int) -> int:
 
 
 def join(sock: socket.socket, groups: Iterable[int]) -> None:
-    """Make a socket a member of some groups.
-
-    :raises OSError: when the kernel refuses
-    """
+    """Make a socket a member of some groups."""
     for group in groups:
         sock.setsockopt(netlink.SOL_NETLINK, netlink.NETLINK_ADD_MEMBERSHIP,
                         group)

@@ -3,6 +3,7 @@
 
 """Neighbours: struct ndmsg, linux/neighbour.h."""
 
+from collections.abc import Callable
 import errno
 import socket
 import struct
@@ -45,11 +46,7 @@ class Neighbour(typing.NamedTuple):
 
 
 def encode(index: int, dst: str, mac: str = '', protocol: int = 0) -> bytes:
-    """Body of RTM_NEWNEIGH (permanent), or without a MAC of RTM_DELNEIGH.
-
-    :param protocol: NDA_PROTOCOL
-    :raises ValueError: when an address is malformed
-    """
+    """Body of RTM_NEWNEIGH (permanent), or without a MAC of RTM_DELNEIGH."""
     family, _packed = texts.parse_address(dst)
     attributes: list[tuple[str, str | bytes | int]] = [('NDA_DST', dst)]
     if mac:
@@ -62,11 +59,7 @@ def encode(index: int, dst: str, mac: str = '', protocol: int = 0) -> bytes:
 
 
 def encode_proxy(index: int, dst: str, protocol: int = 0) -> bytes:
-    """Body of RTM_NEWNEIGH or RTM_DELNEIGH of a proxy entry.
-
-    :param protocol: NDA_PROTOCOL
-    :raises ValueError: when the address is malformed
-    """
+    """Body of RTM_NEWNEIGH or RTM_DELNEIGH of a proxy entry."""
     family, _packed = texts.parse_address(dst)
     attributes: list[tuple[str, str | bytes | int]] = [('NDA_DST', dst)]
     if protocol:
@@ -80,14 +73,10 @@ def read(kernel: connection.Connection, index: int = 0,
     """Neighbours of a device, or of all devices.
 
     :param index: ifindex, 0 for all devices
-    :param permanent: whether to read only permanent entries
-    :raises OSError: when the neighbours cannot be read
     """
     body = messages.encode(MESSAGE,
                            [('NDA_IFINDEX', index)] if index else ())
-    found = (_decode(*message) for message in kernel.dump(
-        RTM_GETNEIGH, body, _is_permanent if permanent else None))
-    return [entry for entry in found if entry is not None]
+    return _read(kernel, body, _is_permanent if permanent else None)
 
 
 def read_proxies(kernel: connection.Connection,
@@ -95,22 +84,25 @@ def read_proxies(kernel: connection.Connection,
     """Proxy entries of all devices: addresses that the kernel answers for.
 
     They are in a table of their own, without MAC and state.
-
-    :raises OSError: when the entries cannot be read
     """
     body = messages.encode(MESSAGE, family=family, flags=ndmsg.NTF_PROXY)
-    found = (_decode(*message) for message in kernel.dump(RTM_GETNEIGH, body))
-    return [entry for entry in found if entry is not None]
+    return _read(kernel, body)
 
 
 def read_tunnels(kernel: connection.Connection) -> list[Neighbour]:
     """Entries of VXLAN devices: the other end of the tunnel to a MAC address.
 
     :returns: with the end as the address
-    :raises OSError: when the entries cannot be read
     """
     body = messages.encode(MESSAGE, family=socket.AF_BRIDGE)
-    found = (_decode(*message) for message in kernel.dump(RTM_GETNEIGH, body))
+    return _read(kernel, body)
+
+
+def _read(kernel: connection.Connection, body: bytes,
+          wanted: Callable[[bytes, int, int], bool] | None = None
+          ) -> list[Neighbour]:
+    found = (_decode(*message) for message in kernel.dump(
+        RTM_GETNEIGH, body, wanted))
     return [entry for entry in found if entry is not None]
 
 
@@ -120,7 +112,6 @@ def look_up(kernel: connection.Connection, index: int,
 
     :returns: with the name of the state such as 'REACHABLE'; None without an
         entry
-    :raises OSError: when the kernel does not answer
     """
     family, _packed = texts.parse_address(dst)
     try:

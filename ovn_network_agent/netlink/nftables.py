@@ -13,11 +13,7 @@ _MESSAGE = messages.narrow(nfnetlink.nfgen_msg, (1, 'table', 'asciiz'))
 
 
 def table(kind: int, data: bytes, start: int, end: int) -> str | None:
-    """The name of the table that a notification is about, None for no table.
-
-    :param kind: type of the message
-    :param start: offset of the body
-    """
+    """The name of the table that a notification is about."""
     if kind >> 8 != nfnetlink.NFNL_SUBSYS_NFTABLES:
         return None
     return messages.attributes(

@@ -36,7 +36,6 @@ def kinds(datagram: bytes) -> Iterator[tuple[int, int, int, int, int]]:
 
     :returns: (type, flags, sequence, start, end), start and end of the body of
         the first one
-    :raises ValueError: when a length does not fit
     """
     at = 0
     while at + wire.HEADER.size <= len(datagram):

@@ -142,7 +142,6 @@ def decode(data: bytes, start: int, end: int,
 
     :param names: of devices by ifindex, filled on demand
     :returns: None for a cached clone of a route
-    :raises ValueError: when a length does not fit
     """
     if end - start < RTMSG.size:
         raise ValueError(f'netlink route of {end - start} bytes')
@@ -193,10 +192,7 @@ def decode_all(messages: Iterable[wire.Body],
 
 
 def is_usual(data: bytes, start: int, end: int) -> bool:
-    """Whether an IPv4 route has its only destination where most have it.
-
-    :raises ValueError: when a length does not fit
-    """
+    """Whether an IPv4 route has its only destination where most have it."""
     return (end - start >= DST_FROM + _IPV4 and
             data[start] == socket.AF_INET and
             ATTRIBUTE.unpack_from(data, start + RTMSG.size)[0] == _U32 and
@@ -206,10 +202,7 @@ def is_usual(data: bytes, start: int, end: int) -> bool:
 
 
 def via_text(payload: bytes) -> str:
-    """The gateway of an attribute RTA_VIA, text.
-
-    :raises ValueError: when there is no address
-    """
+    """The gateway of an attribute RTA_VIA, text."""
     return texts.address_text(payload[_VIA_HEAD:])
 
 
@@ -239,12 +232,7 @@ def u32(kind: int, value: int) -> bytes:
 
 def attributes(data: bytes, start: int = 0,
                end: int | None = None) -> dict[int, bytes]:
-    """Attributes by type; of a repeated type, the last attribute counts.
-
-    :param start: offset of the first attribute
-    :param end: offset after the last attribute, None for the end of ``data``
-    :raises ValueError: when a length does not fit
-    """
+    """Attributes by type; of a repeated type, the last attribute counts."""
     found = {}
     end = len(data) if end is None else end
     unpack = ATTRIBUTE.unpack_from
@@ -259,10 +247,7 @@ def attributes(data: bytes, start: int = 0,
 
 
 def number(payload: bytes | None, default: int = 0) -> int:
-    """A 32-bit attribute as int.
-
-    :raises ValueError: when the attribute has another size
-    """
+    """A 32-bit attribute as int."""
     if payload is None:
         return default
     if len(payload) != U32.size:

@@ -90,11 +90,7 @@ def decode(data: bytes, start: int, end: int,
 
 
 def gateway(found: dict[str, typing.Any]) -> str | None:
-    """The gateway of a decoded route.
-
-    :param found: with the attributes RTA_GATEWAY and RTA_VIA
-    :raises ValueError: when the value is no address
-    """
+    """The gateway of a decoded route."""
     if 'RTA_GATEWAY' in found:
         return texts.canonical(found['RTA_GATEWAY'])
     return (route_codec.via_text(found['RTA_VIA'])
@@ -108,7 +104,6 @@ def read(kernel: connection.Connection, protocol: int = 0, table: int = 0,
 
     :param protocol: rtm_protocol, 0 for all
     :param table: table id, 0 for all; a missing table counts as empty
-    :raises OSError: when the routes cannot be read
     """
     return _decoded(_dumps(kernel, protocol, table, families), {})
 
@@ -148,10 +143,7 @@ def _filter(family: int, protocol: int, table: int) -> bytes:
 
 def read_on(kernel: connection.Connection,
             index: int) -> list[route_codec.Route]:
-    """IPv4 routes through a device, of all tables and protocols.
-
-    :raises OSError: when the routes cannot be read
-    """
+    """IPv4 routes through a device, of all tables and protocols."""
     names: dict[int, str] = {}
     body = messages.encode(MESSAGE, [('RTA_OIF', index)],
                            family=socket.AF_INET)
@@ -175,7 +167,6 @@ def has_default(kernel: connection.Connection, vrf: int, table: int,
     default route nor the lack of one; the table itself decides then.
 
     :param vrf: ifindex of the VRF
-    :raises OSError: when the kernel does not answer
     """
     try:
         answer = kernel.ask(RTM_GETROUTE, _lookup(vrf, family))
@@ -233,7 +224,6 @@ def divide(dumps: Iterable[Iterable[bytes]]
 
     :param dumps: of each its datagrams
     :returns: the values are for :func:`connection.objects`
-    :raises ValueError: when a length does not fit
     """
     found: dict[bytes, list[bytes]] = {}
     for dump in dumps:
@@ -245,10 +235,7 @@ def divide(dumps: Iterable[Iterable[bytes]]
 
 
 def _runs(data: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """The routes of a datagram, those of a portion in a row as one.
-
-    :returns: (key of the portion, start, end)
-    """
+    """The routes of a datagram, those of a portion in a row as one."""
     at = 0
     while at + wire.HEADER.size <= len(data):
         kind, _flags, _sequence, _port, start, end = next(
@@ -293,7 +280,6 @@ def read_again(protocol: int, mark: Seen | None, last: Seen | None = None,
     :param last: of the last answer
     :param known: digests of portions of the last answer
     :returns: None for the routes of the mark
-    :raises OSError: when the routes cannot be read
     """
     former = mark or last
     with connection.Connection(port=former.port if former else 0) as kernel:
@@ -315,9 +301,6 @@ def read_again(protocol: int, mark: Seen | None, last: Seen | None = None,
 
 
 def read_ours(protocol: int) -> list[route_codec.Route]:
-    """All routes of a protocol, in all tables and both families.
-
-    :raises OSError: when the routes cannot be read
-    """
+    """All routes of a protocol, in all tables and both families."""
     with connection.Connection() as kernel:
         return read(kernel, protocol)

@@ -126,10 +126,7 @@ def _prefix(address: str | bytes | None, length: int) -> str | None:
 
 
 def read(kernel: connection.Connection) -> list[Rule]:
-    """All rules that :class:`Rule` can express.
-
-    :raises OSError: when the rules cannot be read
-    """
+    """All rules that :class:`Rule` can express."""
     return [rule for rule, exact in listed(kernel) if exact]
 
 
@@ -137,7 +134,6 @@ def listed(kernel: connection.Connection) -> list[tuple[Rule, bool]]:
     """All rules, in the order of the kernel, IPv4 first.
 
     :returns: with whether the kernel's rule has no other attributes
-    :raises OSError: when the rules cannot be read
     """
     rules: list[tuple[Rule, bool]] = []
     for family in (socket.AF_INET, socket.AF_INET6):

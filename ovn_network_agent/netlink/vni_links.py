@@ -172,7 +172,6 @@ def read(kernel: connection.Connection
     """All devices of the network namespace, by name.
 
     :returns: the details only of the devices with names of EVPN
-    :raises OSError: when the devices cannot be read
     """
     found: dict[str, links.Link] = {}
     details: dict[str, Details] = {}
@@ -182,10 +181,7 @@ def read(kernel: connection.Connection
 
 
 def inside(kernel: connection.Connection) -> set[str]:
-    """Names of the devices in VRFs of VNIs.
-
-    :raises OSError: when the devices cannot be read
-    """
+    """Names of the devices in VRFs of VNIs."""
     found, _details = read(kernel)
     vrfs = {link.index for name, link in found.items()
             if link.kind == 'vrf' and evpn_names.vni_of_vrf(name)}
@@ -238,10 +234,7 @@ def _body(data: bytes, start: int, end: int) -> bytes:
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
 def decode(body: bytes) -> Details:
-    """The :class:`Details` in the body of RTM_NEWLINK.
-
-    :raises ValueError: when a length does not fit
-    """
+    """The :class:`Details` in the body of RTM_NEWLINK."""
     found = links.header(body)[-1]
     info = links.nested(found, links.IFLA_LINKINFO)
     inet6 = links.nested(links.nested(found, _AF_SPEC), socket.AF_INET6)

@@ -38,7 +38,6 @@ def read(kernel: connection.Connection, base: int) -> list[Hop]:
     have the routes of the whole fabric.
 
     :param base: the option table_base
-    :raises OSError: when the kernel does not answer
     """
     names = {link.index: name for name, link in links.read(kernel).items()}
     hops = {(vni, route.via) for name in names.values()

@@ -35,9 +35,7 @@ NLM_F_DUMP = 0x300
 def message(kind: int, flags: int, sequence: int, body: bytes) -> bytes:
     """One netlink message.
 
-    :param flags: nlmsg_flags without NLM_F_REQUEST
     :param sequence: 32-bit number that the answer repeats
-    :param body: family header and attributes
     """
     return HEADER.pack(HEADER.size + len(body), kind,
                        flags | NLM_F_REQUEST, sequence, 0) + body
@@ -50,7 +48,6 @@ def messages(data: bytes, offset: int = 0
     :param offset: begin of the first message
     :returns: (type, flags, sequence, port, start, end); the body is
         ``data[start:end]``
-    :raises ValueError: when a length does not fit
     """
     total = len(data)
     while offset + HEADER.size <= total:

@@ -34,10 +34,8 @@ class NoAnswer(Exception):
 def fetch_schema(remotes: str, database: str, timeout: float) -> Any:
     """Ask servers for a schema until one answers.
 
-    :param remotes: comma-separated list of remotes
     :param database: such as 'OVN_Northbound'
     :param timeout: seconds, for each remote
-    :returns: the schema as JSON types
     :raises NoSchema: when no remote gives the schema
     """
     reasons = []
@@ -111,7 +109,6 @@ class Transaction(transaction.Transaction):
     def do_commit(self) -> list[Any]:
         """Run the commands until the server accepts them (IDL thread).
 
-        :returns: the commands' results
         :raises RuntimeError: when the server refuses
         :raises NoAnswer: when the server does not answer within the limit
         """

@@ -44,9 +44,6 @@ class Command(command.BaseCommand):
 
         The value ends with the transaction.  A repetition after a conflict is
         another transaction.
-
-        :param txn: ovs.db.idl.Transaction
-        :param make: makes the value, for the first command
         """
         values = _SHARED.setdefault(txn, {})
         if name not in values:
@@ -61,8 +58,6 @@ def verify(txn: Any, row: columns.Row, column: str) -> None:
     change: ovs 4.0 sends the prerequisites of changed rows only.  So, like
     the C library, this function takes the row into the transaction, by a
     private name (:mod:`private_names`).
-
-    :param txn: ovs.db.idl.Transaction
     """
     row.verify(column)
     txn._txn_rows[row.uuid] = row

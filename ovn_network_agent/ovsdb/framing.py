@@ -44,8 +44,6 @@ class Framer:
     def feed(self, data: bytes) -> list[bytes]:
         """Take the next bytes.
 
-        :param data: any piece of the stream
-        :returns: the objects that are complete now
         :raises Malformed: for something else than objects
         """
         if not data:
@@ -79,8 +77,6 @@ class Framer:
              found: list[bytes]) -> bytes:
         """Cut after each object.
 
-        :param parts: of the data between quotes
-        :param found: gets the objects
         :returns: the bytes behind the last object
         """
         begin = offset = 0
@@ -116,7 +112,6 @@ def _begun(text: bytes) -> bytes:
 def value(text: bytes) -> Any:
     """The value of a JSON object, as the parser of python-ovs gives it.
 
-    :param text: an object of :meth:`Framer.feed`
     :raises Malformed: when the text is not JSON
     """
     try:

@@ -49,7 +49,6 @@ class Lock:
     """A lock that is asked for from :meth:`start` to :meth:`close`.
 
     :param database: 'nb' or 'sb'
-    :param remotes: comma-separated list of remotes
     :param name: of the lock, one for each driver: letters, digits and
         underscores, as the protocol wants it
     :param probe_interval: milliseconds

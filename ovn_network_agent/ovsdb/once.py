@@ -87,7 +87,6 @@ class Row:
 class Session:
     """A connection for questions to the first server that answers.
 
-    :param database: such as 'OVN_Northbound'
     :param timeout: seconds for everything together
     :raises Failed: when no server answers
     """
@@ -119,7 +118,6 @@ class Session:
         :param questions: tuples (table, clause, ...), see RFC 7047, 5.1; a
             question without a clause is for the whole table
         :param columns: the columns to select, none for all
-        :returns: the rows for each question
         :raises Failed: when the server refuses, or does not answer
         """
         if not questions:
@@ -134,10 +132,7 @@ class Session:
                     in zip(questions, answers, strict=False)]
 
     def by_uuid(self, table: str, keys: Iterable[uuid.UUID]) -> list[Row]:
-        """Select rows by their UUIDs, without rows that are gone.
-
-        :raises Failed: as :meth:`select`
-        """
+        """Select rows by their UUIDs, without rows that are gone."""
         found = self.select(*((table, ['_uuid', '==', ['uuid', str(key)]])
                               for key in keys))
         return [row for rows in found for row in rows]
@@ -242,10 +237,7 @@ class Session:
 
 @contextlib.contextmanager
 def _understood(what: str) -> Iterator[None]:
-    """Turn the errors of an answer in another form into one of ours.
-
-    :raises Failed: for such an answer
-    """
+    """Turn the errors of an answer in another form into one of ours."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError,

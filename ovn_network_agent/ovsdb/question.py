@@ -37,7 +37,6 @@ def ask(idl: Any, operations: Sequence[Operation],
     The caller holds the connection's lock.  The server sends all earlier
     updates before the answer.
 
-    :param idl: :class:`replica.Idl`
     :param answered: called on the IDL thread with the lock held; with None
         when the server does not answer
     """

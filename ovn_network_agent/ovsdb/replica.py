@@ -213,9 +213,6 @@ class Idl(values.QuickIdl):
 
         The library calls this on the IDL thread for each change.  An error of
         an event only wakes the loop.
-
-        :param event: 'create', 'update' or 'delete'
-        :param updates: with the former values of changed columns
         """
         self.dirty.mark(row._table.name, row.uuid)
         if self._silent:
@@ -320,8 +317,6 @@ class Handler(ovsdb_event.RowEventHandler):
 
         The thread of the library would need a copy of the row, which converts
         all columns, and a router may have thousands of NAT rows.
-
-        :param row: only for now
         """
         for match in self.matching_events(event, row, updates):
             match.run(event, row, updates)

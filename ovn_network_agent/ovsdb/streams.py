@@ -68,7 +68,6 @@ def configure(conf: cfg.ConfigOpts) -> None:
 def reason(remote: str, error: int) -> str:
     """The reason why a connection to a remote failed.
 
-    :param remote: such as 'ssl:192.0.2.1:6641'
     :param error: the error number of python-ovs, used without a better reason
     """
     with _lock:
@@ -154,7 +153,6 @@ def _connect(remote: str, dscp: int,
     """Begin to connect.
 
     :param remote: 'scheme:host:port'
-    :param wrap: gives the socket to use for a socket and a host
     """
     try:
         host, target = _resolve(remote.partition(':')[2])

@@ -36,10 +36,7 @@ _ALERTS = {
 
 
 def explanation(error: ssl.SSLError, files: tls.Files) -> str:
-    """What an error of a TLS connection means, and the remedy if known.
-
-    :param files: of the connection
-    """
+    """What an error of a TLS connection means, and the remedy if known."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return _of_server(error, files)
     name = error.reason or ''

@@ -43,9 +43,6 @@ class QuickIdl(connection.OvsdbIdl):
 
         The library calls this method ``__row_update`` of its class.
 
-        :param table: ovs.db.schema.TableSchema
-        :param row: ovs.db.idl.Row
-        :param row_json: JSON by column
         :returns: whether a column that counts has changed
         """
         known = self._columns[table.name]
@@ -70,9 +67,6 @@ class QuickIdl(connection.OvsdbIdl):
         The library calls this method ``__add_default`` of its class.  The
         library goes through the types of all columns for each row, and gets
         the same values each time.
-
-        :param table: IdlTable
-        :param row_json: JSON by column
         """
         known = self._defaults.get(table.name)
         if known is None:
@@ -89,10 +83,7 @@ class QuickIdl(connection.OvsdbIdl):
 
 
 class Column:
-    """Makes the values of one column.
-
-    :param schema: ovs.db.schema.ColumnSchema
-    """
+    """Makes the values of one column."""
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
@@ -107,8 +98,6 @@ class Column:
     def take(self, columns: dict[str, Any], value: Any) -> bool | None:
         """Give a row a value of the column.
 
-        :param columns: the values that the row has
-        :param value: JSON
         :returns: True if the row had another value, and changes of the column
             count; None for JSON that is no value of the column
         """
@@ -189,10 +178,7 @@ def _way(type_: Any) -> Callable[[Column, Any], Any]:
 
 
 def _is_free(base: Any) -> bool:
-    """Whether any text is a valid value.
-
-    :param base: ovs.db.types.BaseType
-    """
+    """Whether any text is a valid value."""
     return (base.type == types.StringType and base.enum is None and
             base.min_length == 0 and base.max_length == sys.maxsize)
 

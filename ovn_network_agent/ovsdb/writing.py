@@ -27,12 +27,8 @@ def write(database: connection.Database, called: str,
     refuses the transaction, and the command is run again with the new row.
 
     :param called: the database for people
-    :param make: makes the command; an exception of the command is raised
-        here, and nothing is written
-    :param timeout: seconds
     :param shown_by: the command of ovn-network-agent-ctl that shows whether
         the change was made
-    :returns: the command
     :raises NotWritten: when the change may not have been made
     """
     try:

@@ -113,10 +113,7 @@ class Serving(Observer):
         return (trouble,) if trouble else ()
 
     def start(self, trigger: trigger.Trigger) -> None:
-        """Start the server, if there is one.
-
-        :param trigger: fired when the server's trouble has changed
-        """
+        """Start the server, if there is one."""
         self._trigger = trigger
         if self._server is not None:
             self._server.start()

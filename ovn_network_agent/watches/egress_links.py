@@ -24,10 +24,7 @@ _PAUSE = 0.3
 
 
 class EgressLinks(notifications.Watch):
-    """Keeps the links up to date.
-
-    :param wake: wakes the loop for a reason, from any thread
-    """
+    """Keeps the links up to date."""
 
     NAME = 'links for egress addresses'
 

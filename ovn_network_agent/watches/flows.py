@@ -56,10 +56,7 @@ class FlowWatch(notifications.Watch):
         return [(text,) for text in dict.fromkeys(texts)]
 
     def _alive(self, data: bytes) -> bool:
-        """Whether a datagram is no end of the connection.
-
-        :raises ConnectionResetError: at the end of the connection
-        """
+        """Whether a datagram is no end of the connection."""
         if not data:
             raise ConnectionResetError(
                 errno.ECONNRESET, 'the connection to ovs-vswitchd has ended')

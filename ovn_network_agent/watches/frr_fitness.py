@@ -73,10 +73,8 @@ def lack(missing: Collection[str], neighbours: Mapping[str, str],
          vrf: str) -> str:
     """The reason why nothing could be announced, '' without one.
 
-    :param missing: daemons that do not run
     :param neighbours: the states of BGP neighbours; none are no reason,
         because the operator may announce in another way
-    :param vrf: '' for the default VRF
     """
     if missing:
         return f'{" and ".join(missing)} of FRR not running'
@@ -107,7 +105,6 @@ class Judgement:
              at_once: bool = False) -> bool:
         """Take the result of a check.
 
-        :param found: result of :func:`lack`, None without an answer
         :param now: monotonic seconds
         :param at_once: whether a fit result counts without a wait
         :returns: whether :attr:`lack` has changed
@@ -131,10 +128,7 @@ class Judgement:
 
 
 class Fitness(base.Observer):
-    """Checks every other second whether BGP of this node works.
-
-    :param stable: seconds for which BGP has to be fit again
-    """
+    """Checks every other second whether BGP of this node works."""
 
     _trigger: trigger.Trigger
 
@@ -166,10 +160,7 @@ class Fitness(base.Observer):
         return self.unfit and self.judgement.since is not None
 
     def start(self, trigger: trigger.Trigger) -> None:
-        """Start the checks, every other second.
-
-        :param trigger: fired when the reasons have changed
-        """
+        """Start the checks, every other second."""
         self._trigger = trigger
         threading.Thread(target=self._run, name='frr-fitness',
                          daemon=True).start()

@@ -60,10 +60,7 @@ class Installed(base.Observer):
         self._suspects: frozenset[str] = frozenset()
 
     def start(self, trigger: trigger.Trigger) -> None:
-        """Start the thread.
-
-        :param trigger: fired when the reasons have changed
-        """
+        """Start the thread."""
         self._trigger = trigger
         threading.Thread(target=self._run, name='frr-installed',
                          daemon=True).start()

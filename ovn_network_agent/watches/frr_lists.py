@@ -31,7 +31,6 @@ class FrrWatch(notifications.Watch):
 
     :param callback: gets the text that names a change, on the thread of the
         watch; must return soon
-    :param what: words for the part
     """
 
     # A daemon that hangs is not asked each second.

@@ -51,11 +51,7 @@ def restarts_of_frr(conf: cfg.ConfigOpts, beats: heartbeat.Heartbeat,
                     restarted: Callable[[], object],
                     awaited: Callable[[], bool] = lambda: False
                     ) -> restarts.RestartWatch:
-    """The watch for daemons of FRR that were started again.
-
-    :param restarted: called with each doubt
-    :param awaited: see :class:`restarts.RestartWatch`
-    """
+    """The watch for daemons of FRR that were started again."""
     return restarts.RestartWatch(
         beats, 'FRR', '[frr] frr_run_dir',
         lambda: socket_marks.of_directory(conf.frr.frr_run_dir,

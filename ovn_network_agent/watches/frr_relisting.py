@@ -50,8 +50,6 @@ class Relisting:
 
         :param faults: by prefix (:func:`effect.problem`), of all prefixes that
             two checks in a row found wrong
-        :param sessions: whether a session with a neighbour is established
-        :param trigger: to have the list read again
         :raises OSError: or another of :data:`context.FAILURES`, when FRR
             cannot be asked or changed
         """

@@ -73,8 +73,6 @@ Work: typing.TypeAlias = tuple[dict[str, str], bool, int | None]
 def advertised(vrf: str, prefixes: Iterable[str]) -> set[str]:
     """The addresses that BGP has advertised to some neighbour.
 
-    :param vrf: '' for the default VRF
-    :param prefixes: such as '198.51.100.10/32'
     :raises OSError: or another of :data:`context.FAILURES`, when FRR cannot
         be asked
     """
@@ -127,10 +125,7 @@ class Verification(base.Observer):
                 'inactive_routes': self.wrong}
 
     def start(self, trigger: trigger.Trigger) -> None:
-        """Start the thread, which checks what the passes have noted.
-
-        :param trigger: fired to repair routes, and for other reasons
-        """
+        """Start the thread, which checks what the passes have noted."""
         self._trigger = trigger
         threading.Thread(target=self._run, name='frr-verification',
                          daemon=True).start()
@@ -264,12 +259,7 @@ class Verification(base.Observer):
 
     def _see(self, changes: int | None,
              count: int) -> tuple[int, str, str] | None:
-        """What all routes are right by as long as it stays the same.
-
-        :param changes: see :meth:`look`
-        :param count: number of the announced prefixes
-        :returns: None when nothing says so
-        """
+        """What all routes are right by as long as it stays the same."""
         vrf = self._conf.frr.vrf_name
         if changes is None or not self._conf.frr.bgp_check:
             return None
@@ -319,13 +309,7 @@ class Verification(base.Observer):
 
     def _plan(self, problems: dict[str, str], pending: dict[str, str],
               everything: bool, reported: bool) -> None:
-        """Plan the next checks if there is a problem.
-
-        :param problems: the fault of each prefix
-        :param pending: the prefixes that were checked
-        :param everything: as for :meth:`look`
-        :param reported: whether there are reasons
-        """
+        """Plan the next checks if there is a problem."""
         with self._news:
             fresh = problems.keys() - self._suspects.keys()
             self._suspects = {**self._others(self._suspects, pending),

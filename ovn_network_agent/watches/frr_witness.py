@@ -29,8 +29,6 @@ def announced(conf: cfg.ConfigOpts, prefixes: Iterable[str]) -> set[str]:
 
     The function runs processes, so call it on a thread beside the loop.
 
-    :param prefixes: such as '198.51.100.10/32', whose routes are in the kernel
-        or in FRR
     :raises OSError: or another of :data:`context.FAILURES`, when FRR cannot
         be asked
     """

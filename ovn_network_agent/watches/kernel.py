@@ -174,8 +174,6 @@ def _is_of_machine(kind: str, data: bytes, start: int, end: int) -> bool:
     """Whether news is of a machine's device, or of one that is gone.
 
     LINK reports that a device is gone.
-
-    :param kind: one of :data:`KINDS`
     """
     if kind == LINK:
         return links.is_of_machine(links.decode(data, start, end).name)
@@ -199,11 +197,7 @@ def _name(index: int) -> str:
 
 
 def _kind_of_route(kind: int, data: bytes, start: int) -> str:
-    """The possible kind of the news about a route.
-
-    :param kind: RTM_NEWROUTE or RTM_DELROUTE
-    :param start: of struct rtmsg
-    """
+    """The possible kind of the news about a route."""
     protocol = data[start + _PROTOCOL]
     if (data[start + _FAMILY] == socket.AF_INET and
             not data[start + _LENGTH] and

@@ -87,10 +87,7 @@ def _pause(number: int) -> float:
 
 
 class Pace(base.Observer):
-    """Wakes the loop for the notices of watches.
-
-    :param kinds: the kinds of resources that a word puts in doubt
-    """
+    """Wakes the loop for the notices of watches."""
 
     _trigger: trigger.Trigger
 
@@ -118,11 +115,7 @@ class Pace(base.Observer):
             self._news.notify_all()
 
     def notice(self, word: str, by: str = '') -> None:
-        """Put backends in doubt, at once or after a pause (any thread).
-
-        :param word: of :mod:`ovn_network_agent.notices`
-        :param by: names the change and its author, '' if not known
-        """
+        """Put backends in doubt, at once or after a pause (any thread)."""
         with self._news:
             known = self._words[word]
             known.by = by or known.by

@@ -54,9 +54,6 @@ class RestartWatch(base.Observer):
     :param privileged: likewise, of the privileged side, for a directory that
         is closed to the agent
     :param word: the word that puts the backends of the program in doubt
-    :param restarted: called with each doubt
-    :param metric: name of the metric that counts the restarts, '' for none
-    :param at_once: whether the backends are in doubt at the first sight, too
     :param awaited: whether a daemon is known not to run; the checks are more
         frequent then
     """

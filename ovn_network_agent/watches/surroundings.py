@@ -4,7 +4,7 @@
 """Checks of the node for things that may be in the way of the agent.
 
 No finding prevents a start.  Each text names the finding, its effect and the
-remedy.
+remedy.  A check raises OSError when the kernel or FRR cannot be asked.
 """
 
 from collections.abc import Iterable
@@ -59,10 +59,7 @@ def _look(conf: cfg.ConfigOpts) -> None:
 
 
 def frr(conf: cfg.ConfigOpts) -> list[str]:
-    """The settings that FRR lacks for announcements.
-
-    :raises OSError: when FRR cannot be asked
-    """
+    """The settings that FRR lacks for announcements."""
     names = conf.frr.vrf_name, conf.frr.frr_prefix_list
     found = setup.Setup(*frr_setup.read_setup(*names))
     return setup.lacks(found, names[0], conf.fip_route.announce_method,
@@ -73,8 +70,6 @@ def bridge_address(conf: cfg.ConfigOpts) -> list[str]:
     """Other devices with the address bridge_ip, or with a route to it.
 
     The default of bridge_ip is also the address of the metadata service.
-
-    :raises OSError: when the kernel cannot be asked
     """
     if not conf.bridge_ip:
         return []
@@ -108,8 +103,6 @@ def ipv6_forwarding(conf: cfg.ConfigOpts) -> list[str]:
 
     The agent does not switch forwarding on: IPv6 has one switch for all
     devices, and a forwarding node ignores router advertisements.
-
-    :raises OSError: when the kernel cannot be asked
     """
     try:
         vips = rules.load(conf)
@@ -127,10 +120,7 @@ def ipv6_forwarding(conf: cfg.ConfigOpts) -> list[str]:
 
 
 def forwards_ipv6() -> bool:
-    """Whether the node forwards IPv6.
-
-    :raises OSError: when the kernel cannot be asked
-    """
+    """Whether the node forwards IPv6."""
     with open(_IPV6_FORWARDING, encoding='ascii') as opened:
         return opened.read().strip() != '0'
 
@@ -143,10 +133,7 @@ def _routes() -> list[route_codec.Route]:
 
 def leading_out(bridge: str, ports: Iterable[str],
                 found: dict[str, links.Link]) -> frozenset[str]:
-    """The ports of the provider bridge that lead to other machines.
-
-    :param ports: names of all ports of the bridge
-    """
+    """The ports of the provider bridge that lead to other machines."""
     return frozenset(
         name for name in ports
         if name != bridge and name in found and
@@ -169,10 +156,7 @@ class BridgePorts:
         self._known: dict[str, frozenset[str]] = {}
 
     def look(self, bridge: str, ports: Iterable[str]) -> None:
-        """Log such ports that a bridge did not have before.
-
-        :param ports: names of all ports of the bridge
-        """
+        """Log such ports that a bridge did not have before."""
         found = links.read_all()
         outside = leading_out(bridge, ports, found)
         for name in sorted(outside - self._known.get(bridge, frozenset())):

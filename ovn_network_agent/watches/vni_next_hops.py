@@ -24,10 +24,7 @@ _EACH = 5
 
 
 class NextHops(base.Observer):
-    """Looks every few seconds while the agent has a VNI.
-
-    :param base: the option table_base
-    """
+    """Looks every few seconds while the agent has a VNI."""
 
     def __init__(self, pace: pace.Pace, beats: heartbeat.Heartbeat,
                  base: int) -> None:

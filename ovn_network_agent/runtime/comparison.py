@@ -39,12 +39,16 @@ class Part:
     begins: bool = False
     # Whether the comparison ends with it.
     ends: bool = False
+    # Whether all systems are read, and whether all drivers are asked: a
+    # periodic comparison asks them only about what differs.
+    reads_all: bool = False
+    asks_all: bool = False
 
 
 #: No part of a comparison.
 NOTHING = Part()
 #: Everything in one pass.
-WHOLE = Part(ends=True)
+WHOLE = Part(ends=True, reads_all=True, asks_all=True)
 #: The comparison with the first view of OVN.  The passes before it have read
 #: all systems, and no driver has answered yet.  So this pass compares
 #: everything and reads nothing again.
@@ -55,12 +59,12 @@ def parts(state: view.View, reconciler: reconcilers.Reconciler) -> list[Part]:
     """The parts of a comparison that begins now.
 
     A backend with many objects has a part of its own.  Where there is little
-    to compare, :data:`WHOLE` is all.
+    to compare, one part has everything.
     """
     rows = state.pieces()
     large = tuple(reconciler.backends.large(pieces.AT_MOST))
     if not rows and not large:
-        return [WHOLE]
+        return [Part(ends=True, reads_all=True)]
     return [*(Part(piece=piece) for piece in rows),
             *(Part(reads=(name,)) for name in large),
             Part(reads=tuple(reconciler.backends.names.difference(large)),
@@ -85,7 +89,8 @@ class Schedule:
         self.reloaded = False
         # When the first pass, which reads all systems, was made without OVN.
         self._read_at: float | None = None
-        self._next_full = 0.0
+        # Nothing is compared before.
+        self.next_full = 0.0
         self._periodic = False
         self._compared_from = 0.0
         self._next_not_before = 0.0
@@ -104,9 +109,9 @@ class Schedule:
     def due_at(self) -> float:
         """Time of the next full comparison."""
         if not self._periodic:
-            return self._next_full
-        return min(max(self._next_full, self._quiet_from),
-                   self._next_full + LATEST)
+            return self.next_full
+        return min(max(self.next_full, self._quiet_from),
+                   self.next_full + LATEST)
 
     def _is_full(self, urgent: bool, now: float) -> bool:
         """Whether a pass at this time is a full comparison.
@@ -119,7 +124,7 @@ class Schedule:
         if self._view.last is None:
             return True
         gives_way = (urgent and self._periodic and
-                     now < self._next_full + LATEST)
+                     now < self.next_full + LATEST)
         return now >= self.due_at() and not gives_way
 
     def _is_first(self, now: float, restoring: bool) -> bool:
@@ -163,15 +168,8 @@ class Schedule:
     def compare_at(self, when: float, periodic: bool = False) -> None:
         """Have a pass compare everything at a time."""
         self._parts = None
-        self._next_full = when
+        self.next_full = when
         self._periodic = periodic
-
-    def asks_all(self, part: Part) -> bool:
-        """Whether a pass asks all drivers.
-
-        A periodic comparison asks drivers only about what differs.
-        """
-        return part is WHOLE and (self.reloaded or not self._periodic)
 
     def compared(self, part: Part) -> None:
         """Set the time of the next comparison after one has been made.

@@ -262,8 +262,10 @@ class Loop:
 
     def _pass(self, wake: triggers.Wake, at_once: bool) -> None:
         started = self._clock()
-        part = self._schedule.part(
-            wake, started, self._phase is model.Phase.RESTORING)
+        restoring = self._phase is model.Phase.RESTORING
+        part = comparison.NOTHING
+        if restoring or started >= self._schedule.next_full:
+            part = self._schedule.part(wake, started, restoring)
         full = part.ends or self._schedule.reloaded
         # A failure below must not lose the words of the wake-up.
         self._reconciler.invalidate(wake.stale, wake.revived)
@@ -281,9 +283,7 @@ class Loop:
         outcome = self._reconciler.run(passes.Pass(
             snapshot, prune=self._view.confirmed, urgent=wake.urgent,
             at_once=at_once,
-            # A periodic comparison asks drivers only about what differs.
-            full=self._schedule.asks_all(part),
-            reads=names if part is comparison.WHOLE else part.reads,
+            full=part.asks_all, reads=names if part.reads_all else part.reads,
             ahead=forerun.first_of(snapshot) if part.begins else None,
             limits=lambda: guarding.limits(self._conf, self._view,
                                            self._serving)))

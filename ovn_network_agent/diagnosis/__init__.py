@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The diagnoses explain and doctor; they import all but the commands.
+"""Diagnoses: explain and doctor; they import all but ctl and cmd.
 
 They check what a packet and an announcement cross.
 """

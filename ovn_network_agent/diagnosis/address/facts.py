@@ -55,7 +55,8 @@ class Setup:
     zone: int = 64000  # the agent's zone of connection tracking
 
 
-# Any: it stands in the place of each value that a judge takes from Facts.
+# Any: it stands in the place of a value of another type, about which a judge
+# asks verdicts.unread() first.
 NOT_READ: typing.Any = readers.Unread('not read')
 
 #: static MAC bindings: (port, IP address, MAC)

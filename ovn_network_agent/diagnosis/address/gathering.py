@@ -30,7 +30,6 @@ from ovn_network_agent.diagnosis.address import finding
 from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
-from ovn_network_agent.diagnosis.readers import devices
 from ovn_network_agent.diagnosis.readers import evpn
 from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
@@ -40,6 +39,7 @@ from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import peerings
 from ovn_network_agent.diagnosis.readers import sources
+from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.drivers import base
 from ovn_network_agent.runtime import loader
@@ -201,7 +201,7 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
                 addresses.TENANT in found.standing.get('kinds', ())):
             return found, []
         about, bindings = needs.without_ovn(
-            address, conf.bridge_dev, devices.node(
+            address, conf.bridge_dev, switch.node(
                 conf.bridge_dev, conf.frr.vrf_name), drivers), ()
     found = _with_inside(conf, dataclasses.replace(
         found, subject=about, bindings=bindings))

@@ -10,7 +10,6 @@ from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.diagnosis.node import devices
 from ovn_network_agent.diagnosis.node import drops
-from ovn_network_agent.diagnosis.node import duplicates
 from ovn_network_agent.diagnosis.node import egress
 from ovn_network_agent.diagnosis.node import evpn
 from ovn_network_agent.diagnosis.node import forwards
@@ -34,7 +33,7 @@ CHECKS = (*configuration.CHECKS, *agents.CHECKS, *versions.CHECKS,
           *devices.CHECKS, *routing.CHECKS, *managers.CHECKS, *frr.CHECKS,
           *next_hops.CHECKS, *advice.CHECKS,
           *ovn.CHECKS, *gateways.CHECKS, *machines.CHECKS, *peers.CHECKS,
-          *egress.CHECKS, *duplicates.CHECKS, *announced.CHECKS,
-          *power.CHECKS, *forwards.CHECKS, *outbound.CHECKS,
+          *egress.CHECKS, *announced.CHECKS, *power.CHECKS,
+          *forwards.CHECKS, *outbound.CHECKS,
           *precedence.CHECKS, *drops.CHECKS, *mtu.CHECKS,
           *neighbour_tables.CHECKS, *evpn.CHECKS, *objects.CHECKS)

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The wiring of this node, from the local Open vSwitch database."""
+"""The wiring of this node, and the devices that drivers may ask for."""
 
 import dataclasses
+import typing
 
 from oslo_config import cfg
 
+from ovn_network_agent import model
 from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.readers import devices
 from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import links
 from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import columns
@@ -29,7 +32,7 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
                           ovsdb.SCHEMAS['ovs'], timeout) as session:
             _select(session, conf.bridge_dev)
             found = wiring.read(session.tables, ())
-        return dataclasses.replace(found, devices=devices.read(
+        return dataclasses.replace(found, devices=devices(
             conf.bridge_dev, conf.frr.vrf_name,
             *(bridge for _network, bridge in found.mappings)),
             tunnel=local_state.tunnel(conf))
@@ -53,3 +56,27 @@ def _select(session: once.Session, bridge_dev: str) -> None:
         if ('ovn-localnet-port' in port.external_ids or
             ownership.is_managed(port.external_ids))
         for key in columns.referenced(port, 'interfaces')))
+
+
+def devices(*names: str) -> tuple[model.Device, ...]:
+    """Some devices, by one question for each.
+
+    :param names: '' is left aside
+    :returns: without devices that are missing
+    :raises OSError: when the kernel does not answer
+    """
+    with connection.Connection() as kernel:
+        found = links.named(kernel, sorted({*names, *ownership.VETH_ENDS} -
+                                           {''}))
+        return tuple(links.device(kernel, name, found)
+                     for name in sorted(found))
+
+
+def node(*names: str, **values: typing.Any) -> model.Node:
+    """A node of which OVN says nothing.
+
+    :param values: further fields of the node
+    :raises OSError: when the kernel does not answer
+    """
+    return model.Node('', '', model.Phase.RUNNING, devices(*names),
+                      **values)

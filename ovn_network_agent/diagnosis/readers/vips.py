@@ -13,7 +13,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
-from ovn_network_agent.diagnosis.readers import devices
+from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.drivers import base
 from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import presence
@@ -39,7 +39,7 @@ def find(conf: cfg.ConfigOpts, address: str,
     if not vip.managed:
         vip = dataclasses.replace(
             vip, present=address in presence.read(conf.frr.vrf_name))
-    node = devices.node(
+    node = switch.node(
         conf.frr.vrf_name, conf.port_forward.port_forward_dev,
         extent=port_forwards.extent(port_forwards.Forwards((vip,))))
     return needs.of_vip(vip, node, gateway(known), drivers)

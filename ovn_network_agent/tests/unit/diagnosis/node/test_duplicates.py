@@ -4,7 +4,7 @@
 """The judge of addresses that several routers have."""
 
 from ovn_network_agent import iptext
-from ovn_network_agent.diagnosis.node import duplicates
+from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 ADDRESSES = tuple(iptext.address(f'198.51.100.{number}')
@@ -15,7 +15,7 @@ class DuplicatesTest(base.JudgeTestCase):
 
     def judge(self, several, *verdicts):
         return self.judged(
-            duplicates.judge_duplicates, duplicates.Duplicates(
+            announced.judge_duplicates, announced.Duplicates(
                 len(ADDRESSES), several), *verdicts)
 
     def test_none(self):

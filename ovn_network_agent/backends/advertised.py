@@ -83,7 +83,7 @@ class AdvertisedBackend(nb_writer.Writer):
 
     def command(self, verb: str, resource: resources.Advertised
                 ) -> ovsdb_writer.Make:
-        """The command that writes a proof, see :class:`ovsdb_writer.Writer`.
+        """The command that writes a proof.
 
         :param verb: not looked at: only 'set' occurs
         """

@@ -283,7 +283,6 @@ def _numbers(copies: _Copies, concerned: _Copies
 
 
 def _line(resource: resources.PrefixListEntry) -> _Line:
-    """(network, ge, le) of a :class:`resources.PrefixListEntry`."""
     return resource.network, resource.ge, resource.le
 
 

@@ -54,7 +54,7 @@ class _Due:
 class Refresher:
     """Makes the soft refreshes that the configuration asks for.
 
-    :param clock: function that returns monotonic seconds
+    :param clock: monotonic seconds
     """
 
     def __init__(self, conf: Any, clock: Callable[[], float] = time.monotonic

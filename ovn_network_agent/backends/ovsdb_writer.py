@@ -26,12 +26,11 @@ class Writer(base.Backend):
     All changes of a stage are one transaction.  If the server refuses it,
     each group of changes that belong together is tried alone, so that a bad
     row affects only its group.
-
-    :cvar goes_by_rows: whether read() looks at nothing but the rows of the
-        database, the names and states of chassis in the context, and options
     """
 
     concurrent = True
+    # Whether read() looks at nothing but the rows of the database, the names
+    # and states of chassis in the context, and options.
     goes_by_rows = False
 
     def attach(self, context: base.Context) -> None:

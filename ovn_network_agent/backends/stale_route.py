@@ -56,7 +56,7 @@ class StaleRouteBackend(nb_writer.Writer):
 
     def command(self, verb: str, resource: resources.StaleRoute
                 ) -> ovsdb_writer.Make:
-        """The command that removes a route, see :class:`ovsdb_writer.Writer`.
+        """The command that removes a route.
 
         :param verb: not looked at: only 'remove' occurs
         """

@@ -32,7 +32,7 @@ _FIRST, _LAST = 60.0, 3600.0
 class NextHops:
     """What lacks in the kernel, and since when.
 
-    :param clock: returns monotonic seconds
+    :param clock: monotonic seconds
     """
 
     def __init__(

@@ -36,7 +36,8 @@ def dump(connection: connections.Switch) -> list[_Flow]:
 
     :raises OSError: when the flows cannot be read in full
     """
-    return _decoded(_ours(connection))
+    return [codec.decode(entry) for body in _ours(connection)
+            for entry in wire.flow_entries(body)[0]]
 
 
 def dump_again(connection: connections.Switch, former: str,
@@ -67,11 +68,6 @@ def _ours(connection: connections.Switch) -> list[bytes]:
         requests[xid] = wire.flow_request(xid, cookie=cookie,
                                           mask=wire.ALL_BITS)
     return _entries(connection, requests, wire.flow_body)
-
-
-def _decoded(bodies: list[bytes]) -> list[_Flow]:
-    return [codec.decode(entry) for body in bodies
-            for entry in wire.flow_entries(body)[0]]
 
 
 def look_up(connection: connections.Switch, wanted: list[specs.FlowSpec]

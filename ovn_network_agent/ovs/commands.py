@@ -69,8 +69,6 @@ class SetPort(PortCommand):
 
         Refused by :meth:`objection`, without the bridge, for a port of
         somebody else, and while another bridge has the port.
-
-        :param txn: see :class:`ovsdb.command.Command`
         """
         bridge = self._named('Bridge', self.port.bridge)
         port = self.present()
@@ -120,10 +118,7 @@ class RemovePort(PortCommand):
     """Remove a port if it still has the agent's mark."""
 
     def run_idl(self, txn: Any) -> None:
-        """Delete the port and its interfaces from its bridge.
-
-        :param txn: see :class:`ovsdb.command.Command`
-        """
+        """Delete the port and its interfaces from its bridge."""
         port = self.present()
         bridge = port and self.with_port(port)
         if bridge is None or not self.is_ours(port):
@@ -187,10 +182,7 @@ class SetVniPort(_VniPort, SetPort):
     """Make the port of a veth pair, or correct it; also its bridge."""
 
     def run_idl(self, txn: Any) -> None:
-        """See :meth:`SetPort.run_idl`.
-
-        :param txn: see :class:`ovsdb.command.Command`
-        """
+        """See :meth:`SetPort.run_idl`."""
         port, bridge = self.present(), self._named('Bridge', self.port.bridge)
         former = port and self.with_port(port)
         if former and bridge and former != bridge and self.is_ours(port):

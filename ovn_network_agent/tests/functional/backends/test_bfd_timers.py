@@ -22,6 +22,11 @@ class BackendTestCase(bfd.Row, base.OvsdbTestCase):
         self.log = self.useFixture(fixtures.FakeLogger())
         self.eyes_ = self.eyes()
 
+    def add_row(self, **options):
+        super().add_row(**options)
+        # A request without the row is refused.
+        self.synchronise(self.eyes_)
+
     def agent(self, chassis=bfd.HERE, dead=(), eyes=None):
         made = bfd_timers.BfdTimersBackend(world.conf(
             ovn__transaction_timeout=5))

@@ -196,8 +196,7 @@ class AgentService(service.Service):
 
     def plan(self, timeout: float
              ) -> tuple[list[tuple[str, resources.Resource]], outcome.Outcome]:
-        """The changes that a pass would make, for the dry run, each with its
-        verb.
+        """The changes of a pass for the dry run, each with its verb.
 
         :param timeout: seconds to wait for the databases
         :raises ovn.view.NotReady: when OVN could not be loaded in time

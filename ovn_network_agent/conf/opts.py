@@ -14,7 +14,7 @@ import copy
 import functools
 from importlib import metadata
 import itertools
-from types import ModuleType
+import types
 from typing import Any
 
 from oslo_config import cfg
@@ -80,7 +80,7 @@ def _helper_command(group: str) -> cfg.Opt:
              'effect: each daemon has a section of its own.')
 
 
-def _file_opts(module: ModuleType) -> list[cfg.Opt]:
+def _file_opts(module: types.ModuleType) -> list[cfg.Opt]:
     found: list[cfg.Opt] = module.OPTS + getattr(module, 'CLI_OPTS', [])
     return found
 

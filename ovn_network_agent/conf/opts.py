@@ -212,13 +212,12 @@ def everything() -> Iterator[tuple[str, cfg.Opt]]:
         for module in MODULES)
 
 
-# The original's variables stay where they are when this agent takes its place,
-# in the environment of a unit or of a container.
-
 class _Environment:
     """The environment as a source of oslo.config, with former names.
 
-    A variable of this agent has precedence over a variable of the original.
+    The original's variables stay where they are when this agent takes its
+    place, in the environment of a unit or of a container.  A variable of this
+    agent has precedence.
 
     :param own: the source of oslo.config for the names of this agent
     """
@@ -231,6 +230,7 @@ class _Environment:
         """As in the library."""
         found: tuple[Any, cfg.LocationInfo | None] = self._own.get(
             group_name, option_name, opt)
+        # Without a place, the value says by its own class that there is none.
         if found[1] is not None:
             return found
         former = original.variable_for(group_name or 'DEFAULT',

@@ -157,7 +157,7 @@ def _address(version, text):
 
 
 def _is_nobody(address):
-    """Whether rules cannot name an address, see :mod:`forward.usable`."""
+    """Whether rules cannot name an address, see :mod:`forward.checks`."""
     if address.version == 4:
         return address.packed[0] in _NOBODY
     return (address.is_unspecified or address.is_link_local or

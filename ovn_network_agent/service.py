@@ -198,8 +198,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
 
     def plan(self, timeout: float
              ) -> tuple[list[tuple[str, resources.Resource]], outcome.Outcome]:
-        """The changes that a pass would make, for the dry run, each with its
-        verb.
+        """The changes of a pass for the dry run, each with its verb.
 
         :param timeout: seconds to wait for the databases
         :raises ovn.view.NotReady: when OVN could not be loaded in time

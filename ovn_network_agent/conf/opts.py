@@ -14,7 +14,7 @@ import copy
 import functools
 from importlib import metadata
 import itertools
-from types import ModuleType
+import types
 from typing import Any
 
 from oslo_config import cfg
@@ -80,7 +80,7 @@ def _helper_command(group: str) -> cfg.Opt:
              'effect: each daemon has a section of its own.')
 
 
-def _file_opts(module: ModuleType) -> list[cfg.Opt]:
+def _file_opts(module: types.ModuleType) -> list[cfg.Opt]:
     found: list[cfg.Opt] = module.OPTS + getattr(module, 'CLI_OPTS', [])
     return found
 
@@ -212,13 +212,12 @@ def everything() -> Iterator[tuple[str, cfg.Opt]]:
         for module in MODULES)
 
 
-# The original's variables stay where they are when this agent takes its place,
-# in the environment of a unit or of a container.
-
 class _Environment:
     """The environment as a source of oslo.config, with former names.
 
-    A variable of this agent has precedence over a variable of the original.
+    The original's variables stay where they are when this agent takes its
+    place, in the environment of a unit or of a container.  A variable of this
+    agent has precedence.
 
     :param own: the source of oslo.config for the names of this agent
     """
@@ -231,6 +230,7 @@ class _Environment:
         """As in the library."""
         found: tuple[Any, cfg.LocationInfo | None] = self._own.get(
             group_name, option_name, opt)
+        # Without a place, the value says by its own class that there is none.
         if found[1] is not None:
             return found
         former = original.variable_for(group_name or 'DEFAULT',

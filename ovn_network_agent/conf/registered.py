@@ -7,13 +7,13 @@ To register options again takes as long as many a call of a daemon, because
 oslo.config compares each of them with the known one.
 """
 
-from types import ModuleType
+import types
 from typing import Any
 
 from oslo_config import cfg
 
 
-def group(options: ModuleType) -> Any:
+def group(options: types.ModuleType) -> Any:
     """The values of a group of options, which is registered if need be.
 
     :param options: module with OPTS and GROUP

@@ -14,12 +14,13 @@ from ovn_network_agent import iptext
 from ovn_network_agent import port_forwards
 from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import schema
-from ovn_network_agent.forward import usable
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.files import document as documents
 
 _TIMEOUT = 1.0
+# RFC 1122: "this network", and the networks that were never assigned.
+_NOBODY = [iptext.network(text) for text in ('0.0.0.0/8', '240.0.0.0/4')]
 # Destination, port and protocol.
 _Behind = tuple[str, int, str]
 
@@ -81,13 +82,13 @@ class Checker:
                  family: int = 0) -> str | None:
         """An address as canonical text, or None with a flaw.
 
-        :param unfit: function of :mod:`usable` that checks the address
+        :param unfit: raises ValueError, with the remedy
         :param family: IP version that the address has to have, 0 for any
         """
         if not isinstance(text, str) or path in self._wrong:
             return None
         try:
-            address = usable.parse(text)
+            address = parse_address(text)
             unfit(address)
         except ValueError as error:
             self._flaw(path, text, str(error))
@@ -105,7 +106,7 @@ class Checker:
     def _vip(self, path: flaws.Path,
              item: Mapping[str, Any]) -> port_forwards.Vip:
         address = self._address(path + ('vip',), item.get('vip'),
-                                usable.as_vip)
+                                _as_vip)
         if address is not None:
             self._once(path + ('vip',), item['vip'], address)
         own = self._get(item, path, 'masquerade', False)
@@ -216,7 +217,7 @@ class Checker:
         """Canonical address of one destination, or None with a flaw."""
         if isinstance(value, dict):
             path, value = path + ('addr',), value.get('addr')
-        address = self._address(path, value, usable.as_destination, family)
+        address = self._address(path, value, _as_destination, family)
         if address is not None and address == vip:
             self._flaw(path, value, 'is its own VIP; name an address of '
                        'this node that is no VIP, or of another one')
@@ -281,3 +282,62 @@ class Checker:
             self._flaw(path, value, 'begins after its end; write it as '
                                     f'"{last:d}-{first:d}"')
         return first, last
+
+
+# -- addresses; an unusable one raises ValueError, with the remedy ----------
+
+def parse_address(text: str) -> iptext.Address:
+    """An IP address as a value.
+
+    :raises ValueError: when the text is no IP address
+    """
+    if '/' in text:
+        raise ValueError('is no IP address; write it without "/" and what '
+                         'follows')
+    if '%' in text:
+        raise ValueError('has a zone ("%" and what follows), which cannot be '
+                         'given here; leave it out, the node finds the '
+                         'device by its routes')
+    try:
+        address = iptext.address(text.strip())
+    except ValueError:
+        raise ValueError('is no IP address; write it like 192.0.2.53 or '
+                         '2001:db8::53, a name is not looked up') from None
+    if address.version == 6 and address.ipv4_mapped:
+        raise ValueError('is an IPv4 address in IPv6 notation; write '
+                         f'{address.ipv4_mapped}')
+    return address
+
+
+def _as_vip(address: iptext.Address) -> None:
+    """Raise ValueError unless an address can be announced."""
+    _anywhere(address)
+    if address.is_link_local:
+        raise ValueError('is a link-local address, which no router forwards '
+                         'to; name an address that can be announced')
+    if address.is_loopback:
+        raise ValueError('is a loopback address, which no other host can '
+                         'reach; name an address that can be announced')
+
+
+def _as_destination(address: iptext.Address) -> None:
+    """Raise ValueError unless an address can be a destination."""
+    _anywhere(address)
+    if address.version == 6 and address.is_link_local:
+        raise ValueError('is a link-local address, which is nothing without '
+                         'the name of a device, and that cannot be given '
+                         'here; name a global or unique local one')
+    if address.is_loopback:
+        raise ValueError('is a loopback address, where the kernel takes '
+                         'nothing that came from outside; name another '
+                         'address that the service listens on')
+
+
+def _anywhere(address: iptext.Address) -> None:
+    if address.is_multicast:
+        raise ValueError('is a multicast address; name the address of one '
+                         'host')
+    if address.is_unspecified or any(
+            address in network for network in _NOBODY
+            if network.version == address.version):
+        raise ValueError('is not the address of a host; name one')

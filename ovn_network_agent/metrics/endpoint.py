@@ -21,7 +21,6 @@ from ovn_network_agent.forward import standing
 from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.metrics import present
-from ovn_network_agent.metrics import veth
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.runtime import pass_log
@@ -102,7 +101,7 @@ class Endpoint(base.Serving):
             'log_messages_total': {
                 (level,): number for level, number
                 in log_counts.log_counts.counts.items()},
-            **veth.read(),
+            **present.of_veth(),
             **present.of_neighbours(),
             'reconcile_in_progress': int(
                 self._state.passes.running is not None),

@@ -10,11 +10,13 @@ them.
 import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
+import re
 
 from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import networks
+from ovn_network_agent import ownership
 from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.conf import network_peer
 from ovn_network_agent.control import peers
@@ -23,6 +25,13 @@ from ovn_network_agent.metrics import declared
 from ovn_network_agent.netlink import neighbour_table
 from ovn_network_agent.ovsdb import connection
 
+# The devices of the network namespace of this process.
+NET_DEV = '/proc/self/net/dev'
+# Fields behind the name of a device: those of received packets, then as many
+# of sent ones (the function dev_seq_printf_stats of Linux).
+_PACKETS, _DROPPED, _SENT = 1, 3, 8
+# A counter has 64 bits.
+_FIELD = re.compile(r'(?<!\S)[0-9]{1,20}(?!\S)')
 # By the values of the labels.
 _Labelled = dict[tuple[str], int]
 
@@ -148,3 +157,35 @@ def of_databases(
     return {'ovn_connection_state': {
         (name,): int(database.connected)
         for name, database in databases.items()}}
+
+
+def of_veth(path: str = NET_DEV) -> dict[str, dict[tuple[str, str], int]]:
+    """The counters of the pair, by device and direction.
+
+    :returns: see :class:`store.Store`; a device that is not there is missing,
+        and all are if the kernel cannot be asked
+    """
+    try:
+        with open(path, encoding='ascii', errors='replace') as opened:
+            return veth_counters(opened.read())
+    except OSError:
+        return {}
+
+
+def veth_counters(text: str) -> dict[str, dict[tuple[str, str], int]]:
+    """The counters of the devices, from the text of the kernel."""
+    packets: dict[tuple[str, str], int] = {}
+    dropped: dict[tuple[str, str], int] = {}
+    for line in text.splitlines():
+        name, _colon, rest = line.partition(':')
+        device = name.strip()
+        if device in ownership.VETH_ENDS:
+            fields = _FIELD.findall(rest)
+            if len(fields) <= _SENT + _DROPPED:
+                continue
+            for direction, first in (('received', 0), ('sent', _SENT)):
+                packets[device, direction] = int(
+                    fields[first + _PACKETS])
+                dropped[device, direction] = int(
+                    fields[first + _DROPPED])
+    return {'veth_packets_total': packets, 'veth_dropped_total': dropped}

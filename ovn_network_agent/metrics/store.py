@@ -66,7 +66,8 @@ class Store:
 
     def page(self) -> bytes:
         """All metrics in the text format of Prometheus."""
-        return prometheus_client.generate_latest(self._registry)
+        made: bytes = prometheus_client.generate_latest(self._registry)
+        return made
 
     def _series(self, name: str, labels: Mapping[str, str]) -> Any:
         counted = self._counted[name]

@@ -154,7 +154,7 @@ def _address(version: int, text: object) -> str:
 
 
 def _is_nobody(address: iptext.Address) -> bool:
-    """Whether rules cannot name an address, see :mod:`forward.usable`."""
+    """Whether rules cannot name an address, see :mod:`forward.checks`."""
     if address.version == 4:
         return address.packed[0] in _NOBODY
     return (address.is_unspecified or address.is_link_local or

@@ -13,8 +13,8 @@ from oslotest import base
 from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent.files import flaws
+from ovn_network_agent.forward import checks as forward_checks
 from ovn_network_agent.forward import rules
-from ovn_network_agent.forward import usable
 from ovn_network_agent.frr import lines
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
@@ -95,7 +95,7 @@ class ZoneTest(base.BaseTestCase):
         for function in (iptext.address, iptext.network, iptext.interface):
             self.refused(function, address)
             self.refused(function, prefix)
-        self.refused(usable.parse, address)
+        self.refused(forward_checks.parse_address, address)
 
     @hypothesis.given(addresses)
     @hypothesis.example(ATTACK)

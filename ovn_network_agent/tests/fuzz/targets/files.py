@@ -22,7 +22,7 @@ from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.files import flaws
 from ovn_network_agent.forward import rules
-from ovn_network_agent.metrics import veth
+from ovn_network_agent.metrics import present
 from ovn_network_agent.migrate import environment_file
 from ovn_network_agent.migrate import flags
 from ovn_network_agent.migrate import yaml_file
@@ -93,7 +93,7 @@ def _migrated(data):
 
 
 def _kernel(data):
-    veth.parsed(_text(data))
+    present.veth_counters(_text(data))
     words = _text(data).split('\0')
     running.is_agent(words)
     managers.assigned(_text(data))
@@ -146,7 +146,7 @@ def _options(data):
 TARGETS = (
     Target('forward.rules', _rules, (flaws.BadFile,),
            ('forward.rules', 'files.reading', 'files.document', 'files.shape',
-            'forward.checks', 'forward.schema', 'forward.usable'), words=(
+            'forward.checks', 'forward.schema'), words=(
                b'port_forwards:\n', b'- vip: ', b'  rules:\n', b'- ', b': ',
                b'&a ', b'*a', b'<<: ', b'!!', b'[', b'{', b'\n  ', b'|\n',
                b'proto: tcp', b'port: ', b'dest_addrs:', b'198.51.100.9',
@@ -172,7 +172,7 @@ TARGETS = (
             'migrate.flags'),
            words=(b'OVN_NETWORK_', b'=', b'--', b'\n', b'\\\n', b': ')),
     Target('kernel.texts', _kernel, (),
-           ('metrics.veth', 'runtime.former', 'diagnosis.node.running',
+           ('metrics.present', 'runtime.former', 'diagnosis.node.running',
             'diagnosis.node.managers', 'netlink.neighbour_table'),
            words=(b'veth-default:', b'veth-provider:', b' 1', b'\n',
                   b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',

@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.metrics import veth
+from ovn_network_agent.metrics import present
 
 # From Linux 6.1, with a pair that has carried a ping.
 TEXT = """\
@@ -29,13 +29,13 @@ class VethTest(base.BaseTestCase):
                                    ('veth-default', 'sent'): 13},
             'veth_dropped_total': {('veth-default', 'received'): 1,
                                    ('veth-default', 'sent'): 2}},
-            veth.parsed(TEXT))
+            present.veth_counters(TEXT))
 
     def test_the_kernel_cannot_be_asked(self):
-        self.assertEqual({}, veth.read('/proc/self/net/nothing'))
+        self.assertEqual({}, present.of_veth('/proc/self/net/nothing'))
 
     def test_this_kernel_is_understood(self):
-        with open(veth.PATH) as opened:
+        with open(present.NET_DEV) as opened:
             head = opened.read().splitlines()[1]
         received, sent = head.split('|')[1:]
         self.assertEqual(['packets', 'drop'],

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import typing
 import zlib
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 
 _Numbers = typing.TypeVar('_Numbers', int, range)
 
@@ -372,7 +372,7 @@ def relay_name(address: str, network: str = '') -> str:
     :param address: of the other chassis' tunnel
     :param network: physical network of a further bridge, '' for the default
     """
-    ip = iptext.address(address)
+    ip = ip_text.address(address)
     if network:
         return f'{RELAY_PREFIX}n{zlib.crc32(ip.packed + network.encode()):08x}'
     digits = (ip.packed.hex() if ip.version == 4 else

@@ -18,16 +18,16 @@ from oslo_log import log as logging
 from oslo_service import backend as service_backend
 from oslo_service.backend import exceptions as service_exceptions
 
-from ovn_network_agent import backoff
 from ovn_network_agent import model
-from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent import trigger as triggers
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import backoff
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.conf import mode
-from ovn_network_agent.control import endpoint
 from ovn_network_agent.control import overlaps
+from ovn_network_agent.control.socket import endpoint
 from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import reconciler
@@ -36,22 +36,22 @@ from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.metrics import egress_probe
 from ovn_network_agent.metrics import endpoint as metrics_endpoint
-from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import view
+from ovn_network_agent.ovn.egress import egress_health
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.privileged import netlink as privileged_netlink
-from ovn_network_agent.runtime import alone
-from ovn_network_agent.runtime import ending
-from ovn_network_agent.runtime import guarding
-from ovn_network_agent.runtime import inside
+from ovn_network_agent.privileged.network import netlink as privileged_netlink
+from ovn_network_agent.runtime import agent_parts
+from ovn_network_agent.runtime import guard_limits
 from ovn_network_agent.runtime import loop
-from ovn_network_agent.runtime import notify
 from ovn_network_agent.runtime import ovn_side
-from ovn_network_agent.runtime import status
-from ovn_network_agent.runtime import watchdog
+from ovn_network_agent.runtime.process import notify
+from ovn_network_agent.runtime.process import shutdown
+from ovn_network_agent.runtime.process import status
+from ovn_network_agent.runtime.process import watchdog
+from ovn_network_agent.runtime.process import without_ovn
 from ovn_network_agent.watches import base as watches_base
 from ovn_network_agent.watches import kernel
-from ovn_network_agent.watches import pace
+from ovn_network_agent.watches import rate_limit
 
 # This must come before the import of the library's service module, whose
 # default is eventlet.
@@ -77,10 +77,10 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
                  observers: Sequence[watches_base.Observer] = (),
                  side: Callable[..., Any] = ovn_side.OvnSide,
                  retries: backoff.Retries | None = None,
-                 paced: pace.Pace | None = None) -> None:
+                 paced: rate_limit.Pace | None = None) -> None:
         super().__init__(threads=1)
         self._conf = conf
-        self._pace = paced or pace.Pace(
+        self._pace = paced or rate_limit.Pace(
             functools.partial(base.doubted_kinds, backends))
         self._stop = threading.Event()
         self._watchdog = watchdog.from_environment()
@@ -93,7 +93,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._pace.wakes(self.trigger)
         # An OvnSide or an Alone.
         self._side: Any = (
-            alone.Alone(conf) if mode.forwards_only(conf) else
+            without_ovn.Alone(conf) if mode.forwards_only(conf) else
             side(conf, drivers, self.trigger, self._stop, self._observers,
                  rows=self._pace,
                  tables={egress_health.TABLE: probe.table} if probe else {}))
@@ -112,7 +112,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._done = threading.Event()
         self._ended: Callable[[], None]
         self.status = status.Status(self._databases)
-        parts = inside.make(self._reconciler, self.trigger)
+        parts = agent_parts.make(self._reconciler, self.trigger)
         # The endpoints are no observers, because they go on when those end.
         self._control = endpoint.Endpoint(
             conf, self._databases, lambda: self._view.last, self.status,
@@ -130,7 +130,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
                                self._forwards, parts=parts,
                                told=self._metrics.record,
                                watched=self._watchdog)
-        self._ending = ending.Ending(
+        self._ending = shutdown.Ending(
             conf, self._view, self._reconciler, self.trigger, self._hurry,
             self._loop.bare_node, self._forwards, self._metrics.record,
             lambda: {each.name for each in backends
@@ -212,7 +212,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
                 snapshot = self._view.snapshot(model.Phase.RUNNING)
                 return self._reconciler.plan(
                     self._forwards.with_rules(snapshot),
-                    lambda: guarding.limits(self._conf, self._view,
+                    lambda: guard_limits.limits(self._conf, self._view,
                                             model.Phase.RUNNING))
             except view.NotReady:
                 if time.monotonic() > deadline or self._stop.is_set():

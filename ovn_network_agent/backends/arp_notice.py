@@ -16,10 +16,10 @@ import socket
 
 from oslo_log import log as logging
 
-from ovn_network_agent import iptext
-from ovn_network_agent.netlink import addresses
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import neighbours
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import neighbours
 
 LOG = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def tell(dev: str, address: str) -> None:
     :param address: IPv4, which the link has
     """
     try:
-        targets = _unknown(socket.if_nametoindex(dev), iptext.address(address))
+        targets = _unknown(socket.if_nametoindex(dev), ip_text.address(address))
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM |
                            socket.SOCK_CLOEXEC) as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE,
@@ -55,10 +55,10 @@ def tell(dev: str, address: str) -> None:
         LOG.info('The hosts on %s are told of %s', dev, address)
 
 
-def _unknown(index: int, own: iptext.Address) -> list[str]:
+def _unknown(index: int, own: ip_text.Address) -> list[str]:
     """A few addresses of a link's network that the kernel knows no MAC of."""
     with connection.Connection() as kernel:
-        present = [iptext.interface(each.address)
+        present = [ip_text.interface(each.address)
                    for each in addresses.read(kernel, index)]
         known = {each.dst for each in neighbours.read(kernel, index)
                  if each.mac} | {str(each.ip) for each in present}

@@ -67,7 +67,7 @@ def doubted(backends: 'Iterable[Backend]',
             words: Collection[str]) -> set[str]:
     """Names of the backends whose state some words put in doubt.
 
-    :param words: see :mod:`ovn_network_agent.notices`
+    :param words: see :mod:`ovn_network_agent.common.notices`
     """
     return {b.name for b in backends
             if not {b.name, *b.doubted_by}.isdisjoint(words)}
@@ -76,7 +76,7 @@ def doubted(backends: 'Iterable[Backend]',
 def doubted_kinds(backends: 'Collection[Backend]', word: str) -> set[str]:
     """Names of the kinds of resources that a word puts in doubt.
 
-    :param word: see :mod:`ovn_network_agent.notices`
+    :param word: see :mod:`ovn_network_agent.common.notices`
     """
     names = doubted(backends, (word,))
     return {kind.kind for b in backends if b.name in names
@@ -87,7 +87,7 @@ def revived(backends: 'Iterable[Backend]',
             words: Collection[str]) -> set[str]:
     """Names of the backends whose system has come back.
 
-    :param words: see :mod:`ovn_network_agent.notices`
+    :param words: see :mod:`ovn_network_agent.common.notices`
     """
     return {b.name for b in backends
             if not {b.name, *b.revived_by}.isdisjoint(words)}
@@ -144,7 +144,7 @@ class Backend(abc.ABC):
     #: names of backends whose cached state is void after a change by this
     #: backend (the kernel removes routes and addresses with a link)
     invalidates: tuple[str, ...] = ()
-    #: words of :mod:`ovn_network_agent.notices` that put the cached state in
+    #: words of :mod:`ovn_network_agent.common.notices` that put the cached state in
     #: doubt, so that the next pass reads it again
     doubted_by: tuple[str, ...] = ()
     #: words for the return of the system, after which failed changes are

@@ -8,13 +8,13 @@ A separate program makes the overlap and undoes it even if the agent dies; see
 program keeps a key in external_ids of the local Open_vSwitch database.
 """
 
-from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import notices
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import overlap
+from ovn_network_agent.privileged.daemon import context
 
 
 class OverlapBackend(base.Backend):

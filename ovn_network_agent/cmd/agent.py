@@ -15,10 +15,10 @@ import functools
 import signal
 import sys
 
-from ovn_network_agent.runtime import garbage
-from ovn_network_agent.runtime import own_threads
+from ovn_network_agent.runtime.process import garbage_collector
+from ovn_network_agent.runtime.process import own_threads
 
-garbage.hold()
+garbage_collector.hold()
 # This comes before the import of any library that would import eventlet.
 own_threads.keep_eventlet_out()
 
@@ -28,35 +28,35 @@ from oslo_log import log as logging  # noqa: E402
 from ovn_network_agent import service  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
 from ovn_network_agent.backends import base  # noqa: E402
-from ovn_network_agent.conf import levels  # noqa: E402
 from ovn_network_agent.conf import unknown  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
+from ovn_network_agent.conf.logs import levels  # noqa: E402
 from ovn_network_agent.drivers import base as drivers_base  # noqa: E402
 from ovn_network_agent.engine import plan_text  # noqa: E402
 from ovn_network_agent.ovn import view  # noqa: E402
 from ovn_network_agent.ovsdb import streams  # noqa: E402
-from ovn_network_agent.privileged import context  # noqa: E402
-from ovn_network_agent.privileged import heap  # noqa: E402
-from ovn_network_agent.privileged import start as privileges  # noqa: E402
+from ovn_network_agent.privileged.daemon import context  # noqa: E402
+from ovn_network_agent.privileged.daemon import memory_trim  # noqa: E402
+from ovn_network_agent.privileged.daemon import start as privileges  # noqa: E402
 from ovn_network_agent.runtime import configuration  # noqa: E402
-from ovn_network_agent.runtime import former  # noqa: E402
 from ovn_network_agent.runtime import loader  # noqa: E402
-from ovn_network_agent.runtime import mode  # noqa: E402
-from ovn_network_agent.runtime import readable  # noqa: E402
-from ovn_network_agent.runtime import signals  # noqa: E402
-from ovn_network_agent.runtime import sole  # noqa: E402
-from ovn_network_agent.runtime import state_report  # noqa: E402
+from ovn_network_agent.runtime.process import file_permissions  # noqa: E402
+from ovn_network_agent.runtime.process import mode  # noqa: E402
+from ovn_network_agent.runtime.process import original_program  # noqa: E402
+from ovn_network_agent.runtime.process import signals  # noqa: E402
+from ovn_network_agent.runtime.process import single_instance  # noqa: E402
+from ovn_network_agent.runtime.process import state_report  # noqa: E402
 from ovn_network_agent.watches import base as watches  # noqa: E402
 from ovn_network_agent.watches import flows  # noqa: E402
-from ovn_network_agent.watches import frr_observers  # noqa: E402
 from ovn_network_agent.watches import heartbeat  # noqa: E402
+from ovn_network_agent.watches import node_conflicts  # noqa: E402
 from ovn_network_agent.watches import ovs_restarts  # noqa: E402
-from ovn_network_agent.watches import pace  # noqa: E402
-from ovn_network_agent.watches import surroundings  # noqa: E402
+from ovn_network_agent.watches import rate_limit  # noqa: E402
 from ovn_network_agent.watches import sysctls  # noqa: E402
 from ovn_network_agent.watches import vni_next_hops  # noqa: E402
+from ovn_network_agent.watches.frr import frr_observers  # noqa: E402
 
-garbage.release()
+garbage_collector.release()
 
 LOG = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ def main(argv: list[str] | None = None) -> int:
         are not known to have taken over all gateway ports
     """
     conf = cfg.CONF
-    garbage.hold()
+    garbage_collector.hold()
     try:
         _check_threads()
         plugins = _configure(conf, sys.argv[1:] if argv is None else argv)
@@ -101,7 +101,7 @@ def main(argv: list[str] | None = None) -> int:
     except (privileges.NoPrivileges, view.NotReady) as e:
         return _fail('environment', (str(e),), EXIT_ENVIRONMENT)
     finally:
-        garbage.release()
+        garbage_collector.release()
 
 
 def _check_threads() -> None:
@@ -177,7 +177,7 @@ def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
     # capabilities.
     contexts = mode.contexts(conf)
     privileges.prepare()
-    garbage.settle()
+    garbage_collector.settle()
     privileges.start(conf, contexts, dry_run=conf.dry_run)
     streams.configure(conf)
     if place:
@@ -185,7 +185,7 @@ def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
     LOG.info('Starting %s', version.STRING)
     conf.log_opt_values(LOG, logging.DEBUG)
     _say_mode(conf, drivers)
-    paced = pace.Pace(functools.partial(base.doubted_kinds, backends))
+    paced = rate_limit.Pace(functools.partial(base.doubted_kinds, backends))
     agent = service.AgentService(conf, drivers, backends,
                                  _observers(conf, paced), paced=paced)
     try:
@@ -200,7 +200,7 @@ def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]
               ) -> None:
     """Start the checks of a full agent, or log which drivers are left out."""
     if mode.name(conf) == mode.FULL:
-        surroundings.look_beside(conf)
+        node_conflicts.look_beside(conf)
         return
     used = [driver.name for driver in drivers]
     LOG.info('%s mode: [ovn] ovn_nb_remote and ovn_sb_remote are empty, so '
@@ -210,7 +210,7 @@ def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]
              'any other')
 
 
-def _observers(conf: cfg.ConfigOpts, paced: pace.Pace
+def _observers(conf: cfg.ConfigOpts, paced: rate_limit.Pace
                ) -> list[watches.Observer]:
     """The observers of the configuration, a list."""
     beats = heartbeat.Heartbeat()
@@ -227,10 +227,10 @@ def _observers(conf: cfg.ConfigOpts, paced: pace.Pace
     return found
 
 
-def _place(conf: cfg.ConfigOpts) -> sole.Place:
+def _place(conf: cfg.ConfigOpts) -> single_instance.Place:
     try:
-        return sole.Place(sole.describe(conf.control_socket))
-    except sole.AnotherOne as e:
+        return single_instance.Place(single_instance.describe(conf.control_socket))
+    except single_instance.AnotherOne as e:
         raise EnvironmentProblem([str(e)]) from e
     except OSError as e:
         raise EnvironmentProblem([
@@ -242,7 +242,7 @@ def _check_original() -> None:
 
     :raises EnvironmentProblem: when the original runs
     """
-    found = former.look()
+    found = original_program.look()
     if found.running:
         pids = ', '.join(f'{pid:d}' for pid in found.running)
         raise EnvironmentProblem([
@@ -263,7 +263,7 @@ def _check_program() -> None:
 
     :raises EnvironmentProblem: when Python's own library cannot be read
     """
-    text, of_python = readable.trouble()
+    text, of_python = file_permissions.trouble()
     if of_python:
         raise EnvironmentProblem([text])
     if text:
@@ -291,16 +291,16 @@ def _serve(agent: service.AgentService, caught: signals.Signals,
     for each in contexts:
         each.ended = caught.wake
     agent.start(ended=caught.wake)
-    keeper = heap.Keeper(heap.trim)
+    keeper = memory_trim.Keeper(memory_trim.trim)
     keeper.start()
     settled = False
     while not agent.wait(0):
         number = caught.wait(_LOOK)
         if agent.ready and not settled:
             # What the first views have of OVN lives on.
-            garbage.settle()
+            garbage_collector.settle()
             # All objects are frozen, so the collection takes no time.
-            heap.release()
+            memory_trim.release()
             settled = True
         keeper.look()
         if number is None:

@@ -6,13 +6,13 @@
 import argparse
 import sys
 
-from ovn_network_agent.control import client
+from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import addresses
 from ovn_network_agent.ctl import announce_method
 from ovn_network_agent.ctl import doctor
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ctl import egress
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import explain
 from ovn_network_agent.ctl import health
 from ovn_network_agent.ctl import log_level
@@ -46,7 +46,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_given: object
                  ) -> None:
         from ovn_network_agent import version
-        parser.exit(message=f'{exits.PROGRAM} {version.STRING}\n')
+        parser.exit(message=f'{exit_status.PROGRAM} {version.STRING}\n')
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -56,21 +56,21 @@ def main(argv: list[str] | None = None) -> int:
         status: int = given.function(given)
         return status
     except socket_path.NoSocket as e:
-        return exits.fail(e, exits.USAGE)
+        return exit_status.fail(e, exit_status.USAGE)
     except client.NotRunning as e:
-        return exits.fail(e, exits.NOT_RUNNING)
+        return exit_status.fail(e, exit_status.NOT_RUNNING)
     except (client.NoAgent, client.Refused) as e:
-        return exits.fail(e, exits.FAILED)
+        return exit_status.fail(e, exit_status.FAILED)
     except socket_path.errors_of_configuration() as e:
-        return exits.fail(f'configuration: {e}', exits.USAGE)
+        return exit_status.fail(f'configuration: {e}', exit_status.USAGE)
     except KeyboardInterrupt:
-        return exits.fail('interrupted', exits.FAILED)
+        return exit_status.fail('interrupted', exit_status.FAILED)
 
 
 def parser() -> parsing.Parser:
     """The command line, a :class:`parsing.Parser`."""
     made = parsing.Parser(
-        prog=exits.PROGRAM, epilog=_EPILOG,
+        prog=exit_status.PROGRAM, epilog=_EPILOG,
         description='Commands to the ovn-network-agent of this node.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument('--version', action=_Version, nargs=0,

@@ -6,7 +6,7 @@
 import logging
 import sys
 
-from ovn_network_agent.runtime import own_threads
+from ovn_network_agent.runtime.process import own_threads
 
 # This comes before the import of any library that would import eventlet.
 own_threads.keep_eventlet_out()

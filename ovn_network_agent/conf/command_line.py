@@ -15,8 +15,8 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import log
 
-from ovn_network_agent import typos
-from ovn_network_agent.conf import base
+from ovn_network_agent.common import suggestions
+from ovn_network_agent.conf.options import base
 
 # The places of cfg.find_config_files(), for the help.
 _PLACES = ('the first ovn-network-agent.conf in ~/.ovn-network-agent, ~, '
@@ -141,6 +141,6 @@ def _hints(argv: list[str]) -> Iterator[str]:
     for word in argv:
         name = word.partition('=')[0]
         if name.startswith('--') and name not in known:
-            close = typos.nearest(name, known)
+            close = suggestions.nearest(name, known)
             if close:
                 yield f'{name}: did you mean {close}?'

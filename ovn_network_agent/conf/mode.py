@@ -9,7 +9,7 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import port_forwards
+from ovn_network_agent.model import port_forwards
 
 FORWARDS_ONLY = 'port-forward-only'
 # The options that decide; a driver names them in OTHER_OPTIONS.

@@ -19,25 +19,25 @@ from typing import Any
 
 from oslo_config import cfg
 
-from ovn_network_agent.conf import agent
-from ovn_network_agent.conf import announce
-from ovn_network_agent.conf import base
 from ovn_network_agent.conf import command_line
-from ovn_network_agent.conf import egress_ip
-from ovn_network_agent.conf import evpn
-from ovn_network_agent.conf import fip_route
-from ovn_network_agent.conf import frr
-from ovn_network_agent.conf import gateway_drain
-from ovn_network_agent.conf import load_balancer
-from ovn_network_agent.conf import metrics
-from ovn_network_agent.conf import network_peer
-from ovn_network_agent.conf import original
-from ovn_network_agent.conf import ovn
-from ovn_network_agent.conf import ovs
-from ovn_network_agent.conf import port_forward
-from ovn_network_agent.conf import provider_port
-from ovn_network_agent.conf import tenant_network
-from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.conf.options import agent
+from ovn_network_agent.conf.options import announce
+from ovn_network_agent.conf.options import base
+from ovn_network_agent.conf.options import egress_ip
+from ovn_network_agent.conf.options import evpn
+from ovn_network_agent.conf.options import fip_route
+from ovn_network_agent.conf.options import frr
+from ovn_network_agent.conf.options import gateway_drain
+from ovn_network_agent.conf.options import load_balancer
+from ovn_network_agent.conf.options import metrics
+from ovn_network_agent.conf.options import network_peer
+from ovn_network_agent.conf.options import ovn
+from ovn_network_agent.conf.options import ovs
+from ovn_network_agent.conf.options import port_forward
+from ovn_network_agent.conf.options import provider_port
+from ovn_network_agent.conf.options import tenant_network
+from ovn_network_agent.conf.options import veth_leak
+from ovn_network_agent.conf.original import original
 
 PROJECT = base.PROJECT
 # Sections of the privileged daemons, which oslo.privsep registers.

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from oslo_config import cfg
 
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
-from ovn_network_agent import selection
-from ovn_network_agent.conf import bridges
-from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.conf.options import veth_leak
+from ovn_network_agent.model import selection
 
 _EVERYTHING = ('0.0.0.0/0', '::/0')
 _FURTHER = '[DEFAULT] further_bridges'
@@ -166,7 +166,7 @@ def _pair(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that the addresses of the pair are the two hosts of a /30."""
     if not veth_leak.enabled(conf):
         return
-    nexthop = iptext.interface(conf.veth_leak.veth_nexthop + '/30')
+    nexthop = ip_text.interface(conf.veth_leak.veth_nexthop + '/30')
     provider = veth_leak.provider_ip(conf)
     hosts = [str(host) for host in nexthop.network.hosts()]
     if sorted(hosts) != sorted([str(nexthop.ip), provider]):
@@ -179,11 +179,11 @@ def _pair(conf: cfg.ConfigOpts) -> Iterator[str]:
 def _pair_overlaps(conf: cfg.ConfigOpts) -> Iterator[str]:
     if not veth_leak.enabled(conf):
         return
-    nexthop = iptext.interface(conf.veth_leak.veth_nexthop + '/30')
+    nexthop = ip_text.interface(conf.veth_leak.veth_nexthop + '/30')
     networks = [conf.bridge_ip] if conf.bridge_ip else []
     for other in networks + conf.network_cidr:
         if other not in _EVERYTHING and nexthop.network.overlaps(
-                iptext.network(other)):
+                ip_text.network(other)):
             option = ('[DEFAULT] bridge_ip' if other == conf.bridge_ip
                       else '[DEFAULT] network_cidr')
             yield say('[veth_leak] veth_nexthop', str(nexthop.ip),
@@ -260,9 +260,9 @@ def _selections(conf: cfg.ConfigOpts) -> Iterator[str]:
     An exclusion of a part of an inclusion is the purpose of both.
     """
     values = conf.announce
-    excluded = list(map(iptext.network, values.exclude_cidrs))
+    excluded = list(map(ip_text.network, values.exclude_cidrs))
     for text in values.include_cidrs:
-        network = iptext.network(text)
+        network = ip_text.network(text)
         for other in excluded:
             if (network.version == other.version and
                     network.subnet_of(other)):  # type: ignore[arg-type]
@@ -284,7 +284,7 @@ def _selections(conf: cfg.ConfigOpts) -> Iterator[str]:
                       f'has {name} more than once; a route has one tag, so '
                       'name each once')
     if conf.network_cidr and values.include_cidrs and not any(
-            iptext.network(text).overlaps(iptext.network(other))
+            ip_text.network(text).overlaps(ip_text.network(other))
             for text in values.include_cidrs for other in conf.network_cidr):
         yield say('[announce] include_cidrs', values.include_cidrs,
                   'no address of [DEFAULT] network_cidr is in it, so nothing '

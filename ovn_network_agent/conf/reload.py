@@ -18,12 +18,12 @@ from typing import Any
 from oslo_config import cfg
 
 from ovn_network_agent.conf import effective
-from ovn_network_agent.conf import levels
 from ovn_network_agent.conf import masking
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import settings
 from ovn_network_agent.conf import validate
+from ovn_network_agent.conf.logs import levels
 
 # Times that files are read which change while they are read.
 _ATTEMPTS = 5

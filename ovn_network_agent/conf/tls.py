@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from oslo_config import cfg
 
-from ovn_network_agent.conf import egress_ip
+from ovn_network_agent.conf.options import egress_ip
 
 
 class BadFile(Exception):

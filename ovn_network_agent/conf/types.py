@@ -16,8 +16,8 @@ from typing import Any
 
 from oslo_config import types
 
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
 
 # The characters that are safe in the input of vtysh, ovs-ofctl and nft.
 _NAME = re.compile(r'[A-Za-z0-9_.-]+\Z')
@@ -222,7 +222,7 @@ class IPv6Host(Text):
 
     def _checked(self, value: str) -> str:
         try:
-            address = iptext.address(value)
+            address = ip_text.address(value)
             if address.version != 6 or (
                     address.is_multicast or address.is_link_local or
                     address.is_unspecified or address.is_loopback):
@@ -243,7 +243,7 @@ class IPNetwork(Text):
         try:
             if '/' not in value:
                 raise ValueError
-            return str(iptext.network(value, strict=False))
+            return str(ip_text.network(value, strict=False))
         except ValueError:
             raise ValueError(f'{value!r} is not an IP network; write it '
                              'like 198.51.100.0/24 or 2001:db8:100::/64')
@@ -277,7 +277,7 @@ class OvsdbRemote(Text):
                              'its end; write it like tcp:192.0.2.1:6641')
         if host.startswith('[') and host.endswith(']'):
             try:
-                if iptext.address(_without_device(host[1:-1])).version != 6:
+                if ip_text.address(_without_device(host[1:-1])).version != 6:
                     raise ValueError(host)
             except ValueError:
                 raise ValueError(f'{value!r} has no IPv6 address between its '
@@ -384,7 +384,7 @@ class ListenAddress(Text):
             host = '127.0.0.1'
         bracketed = host.startswith('[') and host.endswith(']')
         try:
-            address = iptext.address(host[1:-1] if bracketed else host)
+            address = ip_text.address(host[1:-1] if bracketed else host)
         except ValueError:
             raise ValueError(f'{value!r} has no IP address before its port; '
                              'write it like 127.0.0.1:9132 or [::1]:9132')

@@ -11,10 +11,10 @@ import re
 
 from oslo_config import cfg
 
-from ovn_network_agent import typos
+from ovn_network_agent.common import suggestions
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf import original
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.conf.original import original
 
 # Sections that libraries register when they are used, which may be never.
 _LIBRARY_GROUPS = re.compile(r'oslo_\w+|privsep\w*|profiler')
@@ -63,7 +63,7 @@ def variables(conf: cfg.ConfigOpts) -> Iterator[str]:
         if match and name not in by_variable and not (
                 _LIBRARY_GROUPS.fullmatch(match['group'].lower())):
             yield (f'{name} in the environment is no '
-                   f'option{typos.hint(name, by_variable)}')
+                   f'option{suggestions.hint(name, by_variable)}')
         elif name.startswith(original.PREFIX):
             yield f'{name} in the environment {_former(name)}'
 
@@ -76,7 +76,7 @@ def _former(variable: str) -> str:
         return ('is not read; ovn-network-agent-migrate makes a '
                 'configuration of the file that it names')
     if option is None:
-        return f'is not read{typos.hint(name, original.BY_NAME)}'
+        return f'is not read{suggestions.hint(name, original.BY_NAME)}'
     if option.why:
         return f'has no counterpart and is not read: {option.why}'
     instead = opts.env_name(option.section, option.option)
@@ -142,14 +142,14 @@ def _unknown_in(groups: Mapping[str, Iterable[str]], path: str, section: str,
         if not (_LIBRARY_GROUPS.fullmatch(section) or
                 section in plugins.installed()):
             yield (f'{path}: unknown section '
-                   f'[{section}]{typos.hint(section, groups)}')
+                   f'[{section}]{suggestions.hint(section, groups)}')
         return
     for key in sorted(found):
         name = key.replace('-', '_')
         if name not in groups[section]:
             homes = _homes(groups, name)
             remedy = (f'; it belongs to section [{homes[0]}]' if homes
-                      else typos.hint(name, groups[section]))
+                      else suggestions.hint(name, groups[section]))
             if name == _EXPOSING and found[key][-1] in _HERE:
                 remedy = f'; {found[key][-1]} is {_HERE[found[key][-1]]}'
             yield (f'{path}: unknown option {key} in section [{section}]'

@@ -15,16 +15,16 @@ from typing import Any
 
 from oslo_config import cfg
 
-from ovn_network_agent.conf import egress_ip
 from ovn_network_agent.conf import mode
-from ovn_network_agent.conf import network_peer
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf import original
-from ovn_network_agent.conf import port_forward
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import tls
 from ovn_network_agent.conf import unknown
-from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.conf.options import egress_ip
+from ovn_network_agent.conf.options import network_peer
+from ovn_network_agent.conf.options import port_forward
+from ovn_network_agent.conf.options import veth_leak
+from ovn_network_agent.conf.original import original
 
 _OSLO_ERROR = re.compile(
     r"Value for option \S+ from LocationInfo\(.*?detail='(?P<source>.*?)'\) "

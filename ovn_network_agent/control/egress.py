@@ -13,13 +13,13 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.conf import egress_ip
-from ovn_network_agent.control import commands
+from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.control import peers
-from ovn_network_agent.control import rows
+from ovn_network_agent.control import resource_rows
+from ovn_network_agent.control.socket import commands
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import table as tables
-from ovn_network_agent.runtime import inside as insides
+from ovn_network_agent.runtime import agent_parts as insides
 from ovn_network_agent.runtime import questions
 
 _ROWS = resources.EgressRows.kind
@@ -61,7 +61,7 @@ class Egress:
                 peers.of_view(snapshot, model.EgressIp),
                 key=lambda each: each.name)],
             # What is not as wanted on this node, also of former objects.
-            'node': [rows.build(row) for row in table.rows(
+            'node': [resource_rows.build(row) for row in table.rows(
                 lambda ref: ref.kind in _ON_NODE)
                 if row.state is not ledger.State.IN_PLACE]})
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from oslo_log import log
 
-from ovn_network_agent.conf import temporary_levels as levels
-from ovn_network_agent.control import commands
+from ovn_network_agent.conf.logs import temporary_levels as levels
+from ovn_network_agent.control.socket import commands
 
 LOG = log.getLogger(__name__)
 

@@ -22,13 +22,13 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.control import commands
 from ovn_network_agent.control import peers
 from ovn_network_agent.control import readiness
-from ovn_network_agent.control import text
-from ovn_network_agent.drivers import announcing
-from ovn_network_agent.ovn import directory
-from ovn_network_agent.ovs import wishes
+from ovn_network_agent.control.reports import text
+from ovn_network_agent.control.socket import commands
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.ovs import drain_writer
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import writing
 
@@ -141,7 +141,7 @@ class Maintenance:
     def _write(self, how: Callable[[frozenset[str]], frozenset[str]]
                ) -> tuple[frozenset[str], frozenset[str]]:
         try:
-            return wishes.change(self._databases['ovs'], how,
+            return drain_writer.change(self._databases['ovs'], how,
                                  self._conf.ovn.transaction_timeout)
         except writing.NotWritten as e:
             raise commands.Refused(

@@ -7,8 +7,8 @@ from oslo_config import cfg
 
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.privileged import context
 from ovn_network_agent.privileged import overlap
+from ovn_network_agent.privileged.daemon import context
 
 
 def standing(conf: cfg.ConfigOpts) -> str:

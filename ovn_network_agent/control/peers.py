@@ -16,21 +16,21 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent import printable
 from ovn_network_agent import resources
-from ovn_network_agent.conf import network_peer
-from ovn_network_agent.control import commands
+from ovn_network_agent.common import control_characters
+from ovn_network_agent.conf.options import network_peer
+from ovn_network_agent.control.socket import commands
 from ovn_network_agent.engine import table as tables
 from ovn_network_agent.files import entries
-from ovn_network_agent.files import flaws
-from ovn_network_agent.ovn import peer_changes
-from ovn_network_agent.ovn import peer_file
-from ovn_network_agent.ovn import peer_routers
+from ovn_network_agent.files import file_problems
+from ovn_network_agent.ovn.peering import peer_changes
+from ovn_network_agent.ovn.peering import peer_file
+from ovn_network_agent.ovn.peering import peer_routers
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state as states
 from ovn_network_agent.ovsdb import writing
-from ovn_network_agent.runtime import inside as insides
+from ovn_network_agent.runtime import agent_parts as insides
 from ovn_network_agent.runtime import questions
 
 LOG = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ class Peers:
             _refuse(called, peer_changes.unknown(router, given.name))
         self._write(called, lambda api: peer_changes.RemoveIntent(
             api, uuid, given.name))
-        name = printable.line(given.name)
+        name = control_characters.line(given.name)
         LOG.info('The end of peering %s of %s was asked for', name, called)
         return json.dumps({'router': uuid, 'router_name': called,
                            'name': name, 'state': 'removed'})
@@ -138,7 +138,7 @@ class Peers:
     def _file(self) -> entries.Content[peer_file.End]:
         try:
             return peer_file.load(self._conf)
-        except flaws.BadFile as e:
+        except file_problems.BadFile as e:
             raise commands.Refused(f'not written: {e}') from e
 
     @contextlib.contextmanager

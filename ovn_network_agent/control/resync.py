@@ -10,12 +10,12 @@ import time
 from typing import Any
 
 from ovn_network_agent import resources
-from ovn_network_agent.control import commands
+from ovn_network_agent.control.socket import commands
 from ovn_network_agent.engine import health as healths
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import table as tables
-from ovn_network_agent.runtime import inside as insides
+from ovn_network_agent.runtime import agent_parts as insides
 from ovn_network_agent.runtime import questions
 
 # Seconds to wait for the result.

@@ -11,9 +11,9 @@ import time
 from typing import Any
 from typing import TextIO
 
-from ovn_network_agent.control import client
-from ovn_network_agent.control import seconds
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control import seconds_option
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import tables
@@ -51,7 +51,7 @@ def add(commands: parsing.Commands) -> None:
                        'this state')
     shown.add_argument('--json', action='store_true',
                        help='for programs; the keys are documented')
-    shown.add_argument('--watch', nargs='?', type=seconds.positive,
+    shown.add_argument('--watch', nargs='?', type=seconds_option.positive,
                        const=_INTERVAL, metavar='SECONDS',
                        help='again and again, every %(const)g seconds by '
                        'default')
@@ -88,11 +88,11 @@ def _show(answer: str, given: argparse.Namespace) -> int:
         sys.stdout.write(head + text(found, sys.stdout))
         sys.stdout.flush()
     if found['unknown']:
-        return exits.fail(
+        return exit_status.fail(
             f'{", ".join(found["unknown"])}: this node has nothing to do '
             'with it; "explain" says which node has it',
-            exits.FAILED)
-    return exits.OK
+            exit_status.FAILED)
+    return exit_status.OK
 
 
 def _network(each: dict[str, Any]) -> str:

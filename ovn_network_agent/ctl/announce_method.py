@@ -10,17 +10,17 @@ import json
 import logging
 import typing
 
-from ovn_network_agent.control import client
-from ovn_network_agent.control import seconds
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control import seconds_option
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
 if typing.TYPE_CHECKING:
     from oslo_config import cfg
 
-    from ovn_network_agent.diagnosis.node import method as node_method
     from ovn_network_agent.diagnosis.node import sources as node_sources
+    from ovn_network_agent.diagnosis.node.frr import method as node_method
 
 _TIMEOUT = 60.0
 _ANSWER = 60.0
@@ -48,24 +48,24 @@ def add(commands: parsing.Commands) -> None:
                         help='the new method')
     change.add_argument('--check', action='store_true',
                         help='only check, and reload nothing')
-    seconds.add_timeout(change, _TIMEOUT, 'for the reload, and for the proof')
+    seconds_option.add_timeout(change, _TIMEOUT, 'for the reload, and for the proof')
     change.set_defaults(function=run)
 
 
 def run(given: argparse.Namespace) -> int:
     """Change the method."""
     # The imports take a quarter of a second, and few commands need them.
-    from ovn_network_agent.runtime import garbage
-    from ovn_network_agent.runtime import own_threads
-    garbage.hold()
+    from ovn_network_agent.runtime.process import garbage_collector
+    from ovn_network_agent.runtime.process import own_threads
+    garbage_collector.hold()
     own_threads.keep_eventlet_out()
     from oslo_config import cfg
 
     from ovn_network_agent.conf import validate
     from ovn_network_agent.diagnosis.node import check
     from ovn_network_agent.diagnosis.node import sources
-    from ovn_network_agent.privileged import context
-    garbage.settle()
+    from ovn_network_agent.privileged.daemon import context
+    garbage_collector.settle()
     logging.getLogger().addHandler(logging.NullHandler())
     found = sources.Sources(cfg.CONF, socket_path.files(given),
                             given.socket or '')
@@ -73,17 +73,17 @@ def run(given: argparse.Namespace) -> int:
         found.start()
         return _change(given, found)
     except validate.ConfigError as error:
-        return exits.fail(f'configuration: {error}', exits.USAGE)
+        return exit_status.fail(f'configuration: {error}', exit_status.USAGE)
     except check.NotChecked as error:
-        return exits.fail(f'nothing has been changed: {error}', exits.FAILED)
+        return exit_status.fail(f'nothing has been changed: {error}', exit_status.FAILED)
     except context.FAILURES as error:
-        return exits.fail(f'FRR: {error}', exits.FAILED)
+        return exit_status.fail(f'FRR: {error}', exit_status.FAILED)
     finally:
         found.close()
 
 
 def _change(given: argparse.Namespace, sources: 'node_sources.Sources') -> int:
-    from ovn_network_agent.diagnosis.node import method
+    from ovn_network_agent.diagnosis.node.frr import method
     from ovn_network_agent.engine import executor
     path = given.socket or sources.conf.control_socket
     if not path:
@@ -95,12 +95,12 @@ def _change(given: argparse.Namespace, sources: 'node_sources.Sources') -> int:
         if 'announced' in states])
     ready = method.readiness(sources, given.method, set(change.before))
     if not _prepared(given, sources, ready):
-        return exits.FAILED
+        return exit_status.FAILED
     if change.unannounced and not change.before:
-        return exits.fail(
+        return exit_status.fail(
             'nothing has been changed: FRR announces none of the addresses, '
             'so nothing can be proved; "doctor" has the reasons',
-            exits.FAILED)
+            exit_status.FAILED)
     if change.unannounced:
         print(f'no neighbour gets {len(change.unannounced):d} addresses of '
               'the agent now, and they are not followed: ' +
@@ -108,14 +108,14 @@ def _change(given: argparse.Namespace, sources: 'node_sources.Sources') -> int:
     if given.check:
         print(f'ready: {len(change.before):d} addresses would be announced '
               f'by {given.method}; run the command without --check')
-        return exits.OK
+        return exit_status.OK
     answer = executor.begin(lambda: _reload(path, given.timeout))
     change.watch(answer.done)
     refused = answer.result()
     if refused:
-        return exits.fail('\n'.join(['the agent refuses its configuration, '
+        return exit_status.fail('\n'.join(['the agent refuses its configuration, '
                                      'nothing has been changed:', *refused]),
-                          exits.FAILED)
+                          exit_status.FAILED)
     took = change.follow(given.timeout)
     return result(given.method, change, took, wanted(_states(path)))
 
@@ -197,18 +197,18 @@ def result(method: str, change: 'node_method.Change', took: float | None,
         print(f'this node announces {len(gone):d} addresses no longer, for '
               f'another reason: {_some(sorted(gone))}')
     if due:
-        return exits.fail(
+        return exit_status.fail(
             f'{len(due):d} of {count:d} addresses are not announced by '
             f'{method} alone: {_some(due)}; "status" and "explain" have the '
-            'reasons', exits.WAITED)
+            'reasons', exit_status.WAITED)
     after = '' if took is None else f', {took:.1f} s after the reload'
     print(f'{method} alone announces {count:d} addresses{after}')
     if lost:
-        return exits.fail(
+        return exit_status.fail(
             f'{len(lost):d} addresses were not announced for a moment: '
-            f'{_some(lost)}', exits.FAILED)
+            f'{_some(lost)}', exit_status.FAILED)
     print(f'each address was announced at each of {change.looks:d} looks')
-    return exits.OK
+    return exit_status.OK
 
 
 def _some(prefixes: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import sys
 import typing
 from typing import Any
 
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
@@ -39,30 +39,30 @@ def add(commands: parsing.Commands) -> None:
 def run(given: argparse.Namespace) -> int:
     """Check the node, and print the findings; 1 when a check fails."""
     # The imports take a second, and only this command needs them.
-    from ovn_network_agent.runtime import garbage
-    from ovn_network_agent.runtime import own_threads
-    garbage.hold()
+    from ovn_network_agent.runtime.process import garbage_collector
+    from ovn_network_agent.runtime.process import own_threads
+    garbage_collector.hold()
     own_threads.keep_eventlet_out()
     from ovn_network_agent.conf import validate
     from ovn_network_agent.diagnosis.node import examination
     from ovn_network_agent.diagnosis.node import registry
-    garbage.settle()
+    garbage_collector.settle()
     try:
         wanted = examination.select(registry.CHECKS, given.check)
     except examination.UnknownCheck as e:
-        return exits.fail(e, exits.USAGE)
+        return exit_status.fail(e, exit_status.USAGE)
     if given.list:
         for check in wanted:
             print(f'{check.name:20} {check.about}')
-        return exits.OK
+        return exit_status.OK
     try:
         findings = _examined(given, registry.CHECKS, wanted)
     except validate.ConfigError as e:
-        return exits.fail(f'configuration: {e}', exits.USAGE)
+        return exit_status.fail(f'configuration: {e}', exit_status.USAGE)
     sys.stdout.write(_as_json(findings) if given.json
                      else _as_text(findings))
     broken = any(one.verdict.name == 'BROKEN' for one in findings)
-    return exits.FAILED if broken else exits.OK
+    return exit_status.FAILED if broken else exit_status.OK
 
 
 def _examined(given: argparse.Namespace, known: Any, wanted: Any

@@ -10,14 +10,14 @@ import time
 import typing
 from typing import Any
 
-from ovn_network_agent.control import client
-from ovn_network_agent.control import seconds
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control import seconds_option
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
 if typing.TYPE_CHECKING:
-    from ovn_network_agent.control import waiting
+    from ovn_network_agent.control import missing_steps
 
 # Seconds for an answer of the agent.
 ANSWER = 60.0
@@ -44,13 +44,13 @@ def add(commands: parsing.Commands) -> None:
                  'OVN; may be given several times; default: all')
         each.add_argument('--wait', action='store_true',
                           help='return when the command is carried out')
-        seconds.add_timeout(each, _WAIT, 'for --wait')
+        seconds_option.add_timeout(each, _WAIT, 'for --wait')
         each.set_defaults(function=run)
 
 
 def run(given: argparse.Namespace) -> int:
     """Carry out one of the commands."""
-    from ovn_network_agent.control import text
+    from ovn_network_agent.control.reports import text
     path = socket_path.find(given)
     argv = ['--json']
     for router in given.router:
@@ -61,7 +61,7 @@ def run(given: argparse.Namespace) -> int:
     done = json.loads(client.call(path, given.command, argv, ANSWER))
     sys.stdout.write(text.of_change(done))
     sys.stdout.flush()
-    return _wait(path, done, began, given.timeout) if given.wait else exits.OK
+    return _wait(path, done, began, given.timeout) if given.wait else exit_status.OK
 
 
 def _wait(path: str, done: dict[str, Any], began: float, timeout: float
@@ -70,8 +70,8 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
 
     :param timeout: seconds from then on
     """
-    from ovn_network_agent.control import waiting
-    progress = waiting.Progress(done)
+    from ovn_network_agent.control import missing_steps
+    progress = missing_steps.Progress(done)
     said = None
     while True:
         left = began + timeout - time.monotonic()
@@ -79,19 +79,19 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
         if not missing:
             print(f'{done["command"]}: carried out' + (
                 f', {progress.count()}' if progress.count() else ''))
-            return exits.OK
+            return exit_status.OK
         line = progress.text(missing, time.monotonic() - began)
         if missing != said:
             print(f'waiting {line}', flush=True)
             said = missing
         left = began + timeout - time.monotonic()
         if left <= 0:
-            return exits.fail(f'written, but not carried out, waited {line}',
-                              exits.WAITED)
+            return exit_status.fail(f'written, but not carried out, waited {line}',
+                              exit_status.WAITED)
         time.sleep(min(_INTERVAL, left))
 
 
-def _missing(path: str, progress: 'waiting.Progress', left: float
+def _missing(path: str, progress: 'missing_steps.Progress', left: float
              ) -> list[str]:
     """The steps that a command still waits for, a list of str."""
     limit = min(ANSWER, max(1.0, left))

@@ -10,8 +10,8 @@ import sys
 from typing import Any
 from typing import TextIO
 
-from ovn_network_agent.control import client
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import peers
 from ovn_network_agent.ctl import socket_path
@@ -46,7 +46,7 @@ def show(given: argparse.Namespace) -> int:
         print(json.dumps(found, indent=2))
     else:
         sys.stdout.write(text(found, sys.stdout, given.machines))
-    return exits.OK
+    return exit_status.OK
 
 
 def text(found: dict[str, Any], stream: TextIO, machines: bool = False) -> str:

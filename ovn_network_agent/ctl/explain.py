@@ -11,7 +11,7 @@ import sys
 import typing
 from typing import Any
 
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
@@ -62,13 +62,13 @@ def run(given: argparse.Namespace) -> int:
     # patched the threads, which takes longer than all the rest.
     modules: dict[str, Any] = sys.modules
     modules.setdefault('eventlet', None)
-    from ovn_network_agent.runtime import garbage
-    garbage.hold()
+    from ovn_network_agent.runtime.process import garbage_collector
+    garbage_collector.hold()
     from ovn_network_agent.diagnosis.address import explanation
     from ovn_network_agent.diagnosis.address import gathering
     from ovn_network_agent.diagnosis.readers import configuration
     from ovn_network_agent.runtime import loader
-    garbage.settle()
+    garbage_collector.settle()
     # The findings have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
     conf = configuration.load(socket_path.files(given))
@@ -77,10 +77,10 @@ def run(given: argparse.Namespace) -> int:
                                  given.socket or conf.control_socket,
                                  given.vni)
     except loader.LoadError as error:
-        return exits.fail(f'configuration: {error}', exits.USAGE)
+        return exit_status.fail(f'configuration: {error}', exit_status.USAGE)
     if not known:
-        return exits.fail(f'no machine on a network with VNI {given.vni:d} '
-                          f'has {address}', exits.NOBODY)
+        return exit_status.fail(f'no machine on a network with VNI {given.vni:d} '
+                          f'has {address}', exit_status.NOBODY)
     found = [(explanation.explain(each),
               _traces(conf, each) if given.trace else ()) for each in known]
     if given.json:
@@ -91,14 +91,14 @@ def run(given: argparse.Namespace) -> int:
     else:
         sys.stdout.write('\n'.join(each.text() + _text(traces, given.verbose)
                                    for each, traces in found))
-    statuses = {{explanation.Outcome.OK: exits.OK,
-                 explanation.Outcome.WITHHELD: exits.OK,
-                 explanation.Outcome.BROKEN: exits.FAILED,
-                 explanation.Outcome.UNKNOWN: exits.FAILED,
-                 explanation.Outcome.ELSEWHERE: exits.ELSEWHERE,
-                 explanation.Outcome.NOBODY: exits.NOBODY}[each.outcome]
+    statuses = {{explanation.Outcome.OK: exit_status.OK,
+                 explanation.Outcome.WITHHELD: exit_status.OK,
+                 explanation.Outcome.BROKEN: exit_status.FAILED,
+                 explanation.Outcome.UNKNOWN: exit_status.FAILED,
+                 explanation.Outcome.ELSEWHERE: exit_status.ELSEWHERE,
+                 explanation.Outcome.NOBODY: exit_status.NOBODY}[each.outcome]
                 for each, _traces_of in found}
-    return exits.FAILED if exits.FAILED in statuses else min(statuses)
+    return exit_status.FAILED if exit_status.FAILED in statuses else min(statuses)
 
 
 def _of_traces(traces: 'Iterable[trace.Traced]') -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _client(text: str, address: str) -> str:
 
     :raises ValueError: when the text is no address of the same family
     """
-    from ovn_network_agent import networks
+    from ovn_network_agent.common import networks
     version = networks.family(address)
     client = _canonical(text or _CLIENTS[version])
     if '/' in client or networks.family(client) != version:
@@ -141,7 +141,7 @@ def _canonical(text: str) -> str:
 
     :raises ValueError: when the text is neither
     """
-    from ovn_network_agent import networks
+    from ovn_network_agent.common import networks
     try:
         return networks.canonical(text)
     except ValueError as error:

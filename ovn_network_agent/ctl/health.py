@@ -6,9 +6,9 @@
 import argparse
 import json
 
-from ovn_network_agent.control import client
-from ovn_network_agent.control import seconds
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control import seconds_option
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
@@ -38,7 +38,7 @@ def add(commands: parsing.Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter)
     health.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
-    seconds.add_timeout(health, _TIMEOUT, 'for the answer of the agent')
+    seconds_option.add_timeout(health, _TIMEOUT, 'for the answer of the agent')
     health.set_defaults(function=run)
 
 
@@ -51,7 +51,7 @@ def run(given: argparse.Namespace) -> int:
         if given.json:
             print(json.dumps({'health': 'no agent', 'phase': '',
                               'reasons': [str(e)]}))
-        return exits.fail(e, NO_AGENT)
+        return exit_status.fail(e, NO_AGENT)
     if given.json:
         print(json.dumps(found))
     else:

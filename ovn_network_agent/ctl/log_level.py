@@ -6,9 +6,9 @@
 import argparse
 import sys
 
-from ovn_network_agent.control import client
-from ovn_network_agent.control import seconds
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control import seconds_option
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
@@ -29,7 +29,7 @@ def add(commands: parsing.Commands) -> None:
     level.add_argument('--logger', default='', metavar='NAME',
                        help='only this logger and those below, by the name '
                        'that the log has; default: all')
-    level.add_argument('--for', dest='seconds', type=seconds.positive,
+    level.add_argument('--for', dest='seconds', type=seconds_option.positive,
                        metavar='SECONDS', help='set the former level again '
                        'after this time; default: at the next reload')
     level.add_argument('--json', action='store_true',
@@ -50,4 +50,4 @@ def run(given: argparse.Namespace) -> int:
     sys.stdout.write(answer)
     if given.json:
         print()
-    return exits.OK
+    return exit_status.OK

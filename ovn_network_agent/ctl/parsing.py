@@ -12,7 +12,7 @@ import sys
 from typing import Any
 from typing import NoReturn
 
-from ovn_network_agent import typos
+from ovn_network_agent.common import suggestions
 
 _CHOICE = re.compile(r"invalid choice: '(?P<given>[^']*)' "
                      r'\(choose from (?P<known>.*)\)')
@@ -53,9 +53,9 @@ class Parser(argparse.ArgumentParser):
                 word.partition('=')[0] not in self.options()]
             message = _unknown(wrong, self.options()) if wrong else (
                 f'unknown command {match["given"]!r}, there are '
-                f'{", ".join(known)}{typos.hint(match["given"], known)}')
+                f'{", ".join(known)}{suggestions.hint(match["given"], known)}')
         elif match:
-            message += typos.hint(match['given'],
+            message += suggestions.hint(match['given'],
                                   _WORD.findall(match['known']))
         super().error(message)
 
@@ -89,6 +89,6 @@ class Commands:
 
 
 def _unknown(words: Iterable[str], known: Iterable[str]) -> str:
-    hints = ''.join(typos.hint(word.partition('=')[0], known)
+    hints = ''.join(suggestions.hint(word.partition('=')[0], known)
                     for word in words)
     return f'unrecognized arguments: {" ".join(words)}{hints}'

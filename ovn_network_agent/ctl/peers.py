@@ -10,8 +10,8 @@ import sys
 from typing import Any
 from typing import TextIO
 
-from ovn_network_agent.control import client
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import tables
@@ -65,7 +65,7 @@ def show(given: argparse.Namespace) -> int:
         print(json.dumps(found, indent=2))
     else:
         sys.stdout.write(text(found, sys.stdout))
-    return exits.OK
+    return exit_status.OK
 
 
 def change(given: argparse.Namespace) -> int:
@@ -81,7 +81,7 @@ def change(given: argparse.Namespace) -> int:
         print(json.dumps(done, indent=2))
     else:
         sys.stdout.write(of_change(done))
-    return exits.OK
+    return exit_status.OK
 
 
 def text(found: dict[str, Any], stream: TextIO) -> str:

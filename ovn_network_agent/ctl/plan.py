@@ -10,8 +10,8 @@ from typing import Any
 from typing import NoReturn
 from typing import TextIO
 
-from ovn_network_agent.control import client
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 from ovn_network_agent.ctl import tables
@@ -51,7 +51,7 @@ def add(commands: parsing.Commands) -> None:
 def _refuse(plan: argparse.ArgumentParser, message: str) -> NoReturn:
     """End the program; 2 says of this command that there is a difference."""
     plan.print_usage(sys.stderr)
-    plan.exit(exits.FAILED, f'{plan.prog}: error: {message}\n')
+    plan.exit(exit_status.FAILED, f'{plan.prog}: error: {message}\n')
 
 
 def run(given: argparse.Namespace) -> int:
@@ -59,17 +59,17 @@ def run(given: argparse.Namespace) -> int:
     try:
         path = socket_path.find(given)
     except socket_path.errors_of_configuration(socket_path.NoSocket) as e:
-        return exits.fail(f'configuration: {e}', exits.FAILED)
+        return exit_status.fail(f'configuration: {e}', exit_status.FAILED)
     found = json.loads(client.call(path, 'plan', [], ANSWER))
     if given.json:
         print(json.dumps(found, indent=2))
     else:
         sys.stdout.write(text(found, sys.stdout))
     for name, reason in sorted(found['unreadable'].items()):
-        exits.fail(f'{name} could not be read: {reason}', exits.FAILED)
+        exit_status.fail(f'{name} could not be read: {reason}', exit_status.FAILED)
     if found['steps']:
         return DIFFERENT
-    return exits.FAILED if found['unreadable'] else SAME
+    return exit_status.FAILED if found['unreadable'] else SAME
 
 
 def text(found: dict[str, Any], stream: TextIO) -> str:

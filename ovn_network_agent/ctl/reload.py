@@ -7,9 +7,9 @@ import argparse
 import json
 import sys
 
-from ovn_network_agent.control import client
-from ovn_network_agent.control import seconds
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control import seconds_option
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
@@ -31,7 +31,7 @@ def add(commands: parsing.Commands) -> None:
                         'values')
     reload.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
-    seconds.add_timeout(reload, _TIMEOUT, 'for the answer, and for --wait')
+    seconds_option.add_timeout(reload, _TIMEOUT, 'for the answer, and for --wait')
     reload.set_defaults(function=run)
 
 
@@ -46,13 +46,13 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(answer)
     else:
-        from ovn_network_agent.control import text
+        from ovn_network_agent.control.reports import text
         sys.stdout.write(text.of_reload(found))
     sys.stdout.flush()
     if found['refused']:
-        return exits.fail('reload: refused', exits.FAILED)
+        return exit_status.fail('reload: refused', exit_status.FAILED)
     if given.wait and not found['in_force']:
-        return exits.fail(
+        return exit_status.fail(
             f'reloaded, but no complete pass followed within '
-            f'{given.timeout:g} s; "status" has the reasons', exits.WAITED)
-    return exits.OK
+            f'{given.timeout:g} s; "status" has the reasons', exit_status.WAITED)
+    return exit_status.OK

@@ -14,9 +14,9 @@ import time
 from typing import Any
 from typing import TextIO
 
-from ovn_network_agent.control import client
-from ovn_network_agent.control import seconds
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control import seconds_option
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
@@ -42,7 +42,7 @@ def add(commands: parsing.Commands) -> None:
                         help='a new file, which only its owner can read; "-" '
                         'is standard output; without it, a file in this '
                         'directory with the name of the host and the time')
-    seconds.add_timeout(report, _TIMEOUT, 'for each answer of the agent')
+    seconds_option.add_timeout(report, _TIMEOUT, 'for each answer of the agent')
     report.set_defaults(function=run)
 
 
@@ -54,13 +54,13 @@ def run(given: argparse.Namespace) -> int:
             json.dump(_collected(given), opened, indent=2, sort_keys=True)
             opened.write('\n')
     except FileExistsError:
-        return exits.fail(f'{path} exists already; name a new file',
-                          exits.FAILED)
+        return exit_status.fail(f'{path} exists already; name a new file',
+                          exit_status.FAILED)
     except OSError as e:
-        return exits.fail(f'{path}: {e.strerror or e}', exits.FAILED)
+        return exit_status.fail(f'{path}: {e.strerror or e}', exit_status.FAILED)
     if path != '-':
         print(path)
-    return exits.OK
+    return exit_status.OK
 
 
 def _name() -> str:
@@ -87,7 +87,7 @@ def _collected(given: argparse.Namespace) -> dict[str, Any]:
     """The report, a dict of JSON values."""
     # The imports take longer than all other commands.
     from ovn_network_agent.conf import masking
-    from ovn_network_agent.control import bug_report
+    from ovn_network_agent.control.reports import bug_report
     found = {'format': _FORMAT, 'host': socket.gethostname(),
              'at': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
              'client': bug_report.tried(bug_report.libraries)}
@@ -100,7 +100,7 @@ def _collected(given: argparse.Namespace) -> dict[str, Any]:
         except socket_path.errors_of_configuration(
                 client.NoAgent, client.Refused, socket_path.NoSocket) as e:
             found[key] = {'error': str(e)}
-            exits.fail(f'{key}: {e}', exits.OK)
+            exit_status.fail(f'{key}: {e}', exit_status.OK)
     if not answered:
         found['configuration'] = bug_report.tried(lambda: _configured(given))
     # Secrets that the agent leaves out are left out here once more.

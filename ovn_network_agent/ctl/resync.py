@@ -8,9 +8,9 @@ import json
 import sys
 from typing import Any
 
-from ovn_network_agent.control import client
-from ovn_network_agent.control import seconds
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control import seconds_option
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
@@ -31,7 +31,7 @@ def add(commands: parsing.Commands) -> None:
                         'guard holds')
     resync.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
-    seconds.add_timeout(resync, _TIMEOUT, 'to wait for the result')
+    seconds_option.add_timeout(resync, _TIMEOUT, 'to wait for the result')
     resync.set_defaults(function=run)
 
 
@@ -47,9 +47,9 @@ def run(given: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text(found))
     if found['missing']:
-        return exits.fail('not carried out in time: '
-                          f'{", ".join(found["missing"])}', exits.WAITED)
-    return exits.FAILED if found['failures'] else exits.OK
+        return exit_status.fail('not carried out in time: '
+                          f'{", ".join(found["missing"])}', exit_status.WAITED)
+    return exit_status.FAILED if found['failures'] else exit_status.OK
 
 
 def text(found: dict[str, Any]) -> str:

@@ -48,7 +48,7 @@ def _configured(given: argparse.Namespace) -> str:
     # A command with --socket starts much faster without these imports.
     from oslo_config import cfg
 
-    from ovn_network_agent.conf import base
+    from ovn_network_agent.conf.options import base
     conf = cfg.ConfigOpts()
     conf.register_opts([option for option in base.OPTS
                         if option.name == 'control_socket'])

@@ -6,8 +6,8 @@
 import argparse
 import sys
 
-from ovn_network_agent.control import client
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
@@ -33,4 +33,4 @@ def run(given: argparse.Namespace) -> int:
                                  ANSWER))
     if given.json:
         print()
-    return exits.OK
+    return exit_status.OK

@@ -8,12 +8,12 @@ of them write.  What a node translates itself follows from these rows.
 """
 
 from ovn_network_agent import model
-from ovn_network_agent import notices
-from ovn_network_agent.conf import egress_ip as options
+from ovn_network_agent.common import notices
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.conf.options import egress_ip as options
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import egress_host
-from ovn_network_agent.drivers import egress_rows
+from ovn_network_agent.drivers.common import egress_host
+from ovn_network_agent.drivers.common import egress_rows
 from ovn_network_agent.resources import egress_rows as rows
 
 # What the view of the agent does not have; the source reads the others, too.

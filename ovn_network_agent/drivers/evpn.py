@@ -12,20 +12,20 @@ addresses.
 
 from collections.abc import Iterator
 
-from ovn_network_agent import evpn_names
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent import vlans
-from ovn_network_agent.conf import bridges
-from ovn_network_agent.conf import evpn as options
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
+from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.conf.options import evpn as options
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import segments
 from ovn_network_agent.drivers import tenant_network
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.drivers.common import segments
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.resources import evpn
 
 # A route distinguisher with an IPv4 address has a number of two bytes
@@ -297,7 +297,7 @@ class EvpnDriver(base.Driver):
         :param network: UUID of the provider network
         """
         # One that no device can have is an objection.
-        tag = (segment.vlan if segment and segment.vlan in vlans.TAGS
+        tag = (segment.vlan if segment and segment.vlan in vlan_names.TAGS
                else 0)
         name = evpn_names.vrf_end(network)
         return resources.VniPort(
@@ -312,7 +312,7 @@ class EvpnDriver(base.Driver):
     def _table(self, vni: model.Vni) -> int:
         return evpn_names.table(self.settings.evpn.table_base, vni.number)
 
-    def _nets(self, place: announcing.Place) -> tuple[iptext.Network, ...]:
+    def _nets(self, place: announcing.Place) -> tuple[ip_text.Network, ...]:
         return announcing.provider_networks(self.settings, place)
 
 

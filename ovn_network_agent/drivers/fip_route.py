@@ -13,19 +13,19 @@ import dataclasses
 import functools
 import typing
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.conf import bridges
-from ovn_network_agent.conf import fip_route as options
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.conf.options import fip_route as options
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import gatewayless
-from ovn_network_agent.drivers import relays
-from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.drivers.common import gatewayless
+from ovn_network_agent.drivers.common import relays
+from ovn_network_agent.drivers.common import segments
 
 # Ports whose services are remembered.
 _PORTS = 4096
@@ -41,7 +41,7 @@ class _Service:
 
     port: model.GatewayPort
     # No address outside of these is announced.
-    nets: tuple[iptext.Network, ...]
+    nets: tuple[ip_text.Network, ...]
     # Whether the addresses are announced; otherwise this chassis only
     # forwards their last packets.
     announced: bool
@@ -240,7 +240,7 @@ class FipRouteDriver(base.Driver):
                 'name all provider networks in [DEFAULT] network_cidr')
 
     def _networks(self, port: model.GatewayPort | model.GroupPort
-                  ) -> tuple[iptext.Network, ...]:
+                  ) -> tuple[ip_text.Network, ...]:
         return announcing.provider_networks(self.settings, port)
 
     def _bridges(self) -> tuple[str, ...]:

@@ -15,12 +15,12 @@ relayed to the next owner.
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.conf import bridges
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import gateway_order as order
-from ovn_network_agent.drivers import relays
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.drivers.common import gateway_order as order
+from ovn_network_agent.drivers.common import relays
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import transitions
 

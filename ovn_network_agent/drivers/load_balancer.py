@@ -7,8 +7,8 @@ Driver fip_route announces virtual IPs on provider networks, and driver
 tenant_network those in networks of tenants.
 """
 
-from ovn_network_agent.conf import load_balancer as options
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.conf.options import load_balancer as options
 from ovn_network_agent.drivers import base
 
 

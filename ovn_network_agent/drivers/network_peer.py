@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import json
 
 from ovn_network_agent import model
-from ovn_network_agent import notices
 from ovn_network_agent import resources
-from ovn_network_agent.conf import network_peer as options
+from ovn_network_agent.common import notices
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.conf.options import network_peer as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.resources import peering as rows
 

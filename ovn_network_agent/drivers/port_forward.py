@@ -14,19 +14,19 @@ import dataclasses
 import ipaddress
 import typing
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf import port_forward as options
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.conf.options import port_forward as options
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import nft_table
-from ovn_network_agent.drivers import veth
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.drivers.common import veth
+from ovn_network_agent.model import port_forwards
 
 
 class PortForwardDriver(base.Driver):
@@ -104,7 +104,7 @@ class PortForwardDriver(base.Driver):
     def _of_ports(
             self, ports: Iterable[model.GatewayPort | model.GroupPort],
             node: model.Node
-            ) -> Iterator[tuple[int, tuple[iptext.Network, ...]]]:
+            ) -> Iterator[tuple[int, tuple[ip_text.Network, ...]]]:
         """(family, provider networks) of ports; without ``extent`` none.
 
         A configured ``network_cidr`` takes the place of those of IPv4.
@@ -116,7 +116,7 @@ class PortForwardDriver(base.Driver):
                 yield version, networks.of_version(version, texts)
 
     def _networks(self, version: int,
-                  found: tuple[iptext.Network, ...]) -> base.Wanted:
+                  found: tuple[ip_text.Network, ...]) -> base.Wanted:
         """Provider networks; the first one switches the guard on."""
         yield from _elements(version, found)
         if found and self.settings.frr.vrf_name:
@@ -289,7 +289,7 @@ class PortForwardDriver(base.Driver):
             yield announcement
 
 
-def _elements(version: int, found: Iterable[iptext.Network]
+def _elements(version: int, found: Iterable[ip_text.Network]
               ) -> Iterator[resources.NftElement]:
     for network in found:
         yield resources.NftElement(nft_table.family(version),

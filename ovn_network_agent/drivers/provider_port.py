@@ -14,16 +14,16 @@ import dataclasses
 import functools
 import typing
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import resources
-from ovn_network_agent.conf import bridges
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf import provider_port as options
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.conf.options import provider_port as options
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.drivers.common import segments
 
 # Networks whose services are remembered.
 _NETWORKS = 1024
@@ -34,7 +34,7 @@ class _Service:
     """What all addresses of a network have in common."""
 
     # No address outside of these is announced.
-    nets: tuple[iptext.Network, ...]
+    nets: tuple[ip_text.Network, ...]
     # None while no packets can pass.
     segment: model.Segment | None
     # Prerequisites of a route, and of an announcement.
@@ -99,7 +99,7 @@ class ProviderPortDriver(base.Driver):
 
     def _neighbour_proxies(self, network: model.ProviderNetwork,
                            segment: model.Segment,
-                           six: Iterable[iptext.Network]) -> base.Wanted:
+                           six: Iterable[ip_text.Network]) -> base.Wanted:
         """The gateways of IPv6 subnets, and routers on other chassis.
 
         For IPv4, proxy ARP answers for each address that is elsewhere.

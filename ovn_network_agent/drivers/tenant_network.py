@@ -11,18 +11,18 @@ the way through the VRF and back is of veth_leak.
 
 import typing
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.conf import bridges
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf import tenant_network as options
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.conf.options import tenant_network as options
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import relays
-from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.drivers.common import relays
+from ovn_network_agent.drivers.common import segments
 
 
 class TenantNetworkDriver(base.Driver):
@@ -61,7 +61,7 @@ class TenantNetworkDriver(base.Driver):
             if port.chassis == node.chassis or port.routed_by_ovn or port.vni:
                 continue
             for subnet in (*port.routed, *port.balanced):
-                network = iptext.network(subnet)
+                network = ip_text.network(subnet)
                 yield from announcing.permitted(
                     self.settings, subnet, network.max_prefixlen
                     if hosts or subnet in port.balanced else network.prefixlen)
@@ -102,7 +102,7 @@ class TenantNetworkDriver(base.Driver):
         if announced:
             yield from announcing.permitted(
                 self.settings, found.subnet,
-                iptext.network(found.prefix).prefixlen)
+                ip_text.network(found.prefix).prefixlen)
         of_device = segments.prerequisites(port.segment)
         # OVN answers a question for the address of a router port only if the
         # asker is in the network of the port, and the device is not.

@@ -12,17 +12,17 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 import typing
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.conf import bridges
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.conf import mode
-from ovn_network_agent.conf import veth_leak as options
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.conf.options import veth_leak as options
 from ovn_network_agent.drivers import base
-from ovn_network_agent.drivers import segments
-from ovn_network_agent.drivers import veth
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.drivers.common import segments
+from ovn_network_agent.drivers.common import veth
 
 
 class VethLeakDriver(base.Driver):
@@ -103,7 +103,7 @@ class VethLeakDriver(base.Driver):
         # Without OVN, no address of these networks is on this node: they are
         # configured for port forwarding alone.
         nets = () if mode.forwards_only(self.settings) else tuple(map(
-            iptext.network, self.settings.network_cidr))
+            ip_text.network, self.settings.network_cidr))
         yield from self._further_ways(nets)
         for network in nets:
             yield from self._leak(network, node)
@@ -126,7 +126,7 @@ class VethLeakDriver(base.Driver):
             ipv6=version == 6 or None)
         yield veth.without_vrf(self.settings, version)
 
-    def _further_ways(self, nets: Iterable[iptext.Network]) -> base.Wanted:
+    def _further_ways(self, nets: Iterable[ip_text.Network]) -> base.Wanted:
         """The ways of the families that only some nodes have.
 
         A node without networks of IPv6 gets nothing of IPv6.
@@ -172,7 +172,7 @@ class VethLeakDriver(base.Driver):
         if found.port.handover is model.Handover.FORWARD:
             yield from self._last_way(found, node)
         wanted = [*self._ways_back(found.port, [found.subnet], node),
-                  *self._guard(iptext.network(found.subnet))]
+                  *self._guard(ip_text.network(found.subnet))]
         if found.claim is model.Claim.UNKNOWN:
             yield from (each if isinstance(each, resources.Keep) else
                         resources.Keep(each.ref) for each in wanted)
@@ -187,7 +187,7 @@ class VethLeakDriver(base.Driver):
         routes are none that the prefix list permits: the halves of a subnet,
         or the subnet of single addresses.
         """
-        network, vrf = (iptext.network(found.subnet),
+        network, vrf = (ip_text.network(found.subnet),
                         node.device(self.settings.frr.vrf_name))
         if vrf is None or not vrf.vrf_table:
             return
@@ -206,7 +206,7 @@ class VethLeakDriver(base.Driver):
         """
         served = bridges.served(self.settings)
         for subnet in subnets:
-            network = iptext.network(subnet)
+            network = ip_text.network(subnet)
             if segments.located(port.segment, served):
                 yield self._way_back(network, port.segment.device)
                 continue
@@ -232,7 +232,7 @@ class VethLeakDriver(base.Driver):
         yield from self._ways_back(port, (*port.routed, *port.balanced), node)
         yield from self._out_of_ovn(port, port.tenants, node)
 
-    def _guard(self, network: iptext.Network) -> base.Wanted:
+    def _guard(self, network: ip_text.Network) -> base.Wanted:
         """Drop packets for addresses that are not on this node.
 
         While a gateway port moves, the fabric still sends packets to the
@@ -292,7 +292,7 @@ class VethLeakDriver(base.Driver):
             resources.BLACKHOLE, src=source, iif=dev,
             ipv6=source is None or None)
 
-    def _leak(self, network: iptext.Network, node: model.Node) -> base.Wanted:
+    def _leak(self, network: ip_text.Network, node: model.Node) -> base.Wanted:
         yield from self._guard(network)
         yield self._way_back(network)
         vrf = node.device(self.settings.frr.vrf_name)
@@ -301,7 +301,7 @@ class VethLeakDriver(base.Driver):
                 vrf.vrf_table, str(network), ownership.VETH_PROVIDER,
                 veth.ends(self.settings, network.version)[0])
 
-    def _way_back(self, network: iptext.Network,
+    def _way_back(self, network: ip_text.Network,
                   dev: str | None = None) -> base.Resource:
         """The rule for packets from OVN to the fabric.
 

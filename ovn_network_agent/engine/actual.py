@@ -25,10 +25,10 @@ import typing
 
 from oslo_log import log as logging
 
-from ovn_network_agent import backoff
-from ovn_network_agent import notyet
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import backoff
+from ovn_network_agent.common import normal_wait
 from ovn_network_agent.engine import drift
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import health
@@ -266,7 +266,7 @@ class Backends:
             return
         each.read = time.time() - (self._clock() - each.since)
         if each.unreadable:
-            waited = isinstance(each.unreadable, notyet.Reason)
+            waited = isinstance(each.unreadable, normal_wait.Reason)
             LOG.log(logging.DEBUG if waited else logging.INFO,
                     '%s: reachable again', name)
         each.unreadable = None
@@ -315,7 +315,7 @@ class Backends:
     def failed(self, name: str, error: base.BackendError) -> None:
         """Note that a backend could not be reached, and doubt it."""
         each = self.conditions[name]
-        reason = notyet.reason(error)
+        reason = normal_wait.reason(error)
         if each.unreadable != reason:
             LOG.log(self._level(each, reason), '%s: %s', name, reason)
         each.unreadable = reason
@@ -331,7 +331,7 @@ class Backends:
         A system that can be read, and takes no change, is reached and fails
         in turns.
         """
-        if isinstance(reason, notyet.Reason):
+        if isinstance(reason, normal_wait.Reason):
             return logging.DEBUG
         now, (before, when) = self._clock(), each.warned
         if reason == before and now < when + _RECENT:

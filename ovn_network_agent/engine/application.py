@@ -9,9 +9,9 @@ import time
 
 from oslo_log import log as logging
 
-from ovn_network_agent import notyet
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import normal_wait
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import ledger
@@ -101,7 +101,7 @@ class Application:
             known = not self._ledger.refused(ref, reason)
             level = (logging.DEBUG if known or isinstance(
                          reason, base.LeftToAnother)
-                     else logging.INFO if isinstance(reason, notyet.Reason)
+                     else logging.INFO if isinstance(reason, normal_wait.Reason)
                      else logging.WARNING)
             stays = ' stays' if isinstance(reason, base.Kept) else ''
             told.setdefault((level, ref.kind, f'{stays}: {reason}'), []

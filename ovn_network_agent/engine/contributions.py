@@ -19,13 +19,13 @@ import typing
 
 from oslo_log import log as logging
 
-from ovn_network_agent import buckets
 from ovn_network_agent import model
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent.common import bucketed_mapping
 from ovn_network_agent.drivers import base
 from ovn_network_agent.engine import proofs
 from ovn_network_agent.engine import tracking
+from ovn_network_agent.model import port_forwards
 
 LOG = logging.getLogger(__name__)
 
@@ -302,7 +302,7 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
         former = before.get(about, {})
         if parts is former or parts == former:
             continue
-        for old, new in buckets.differing(former, parts):
+        for old, new in bucketed_mapping.differing(former, parts):
             yield about, {
                 name: subject for name, subject in new.items()
                 if (known := old.get(name)) is not subject and

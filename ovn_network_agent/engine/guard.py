@@ -17,8 +17,8 @@ import typing
 
 from oslo_log import log as logging
 
-from ovn_network_agent import notyet
 from ovn_network_agent import resources
+from ovn_network_agent.common import normal_wait
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
@@ -171,7 +171,7 @@ class Guard:
         self.held = outcome.Held(
             subjects, len(announced), why, unconfirmed, usual=(
                 why == (UNCONFIRMED,) and
-                self._clock() < self._since + notyet.USUAL))
+                self._clock() < self._since + normal_wait.USUAL))
         self._tell(before)
 
     def _tell(self, before: outcome.Held) -> None:

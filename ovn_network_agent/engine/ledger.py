@@ -13,9 +13,9 @@ from collections.abc import Mapping
 import dataclasses
 import enum
 
-from ovn_network_agent import backoff
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import backoff
 from ovn_network_agent.engine import tracking
 
 

@@ -6,8 +6,8 @@
 from collections.abc import Mapping
 import dataclasses
 
-from ovn_network_agent import notyet
 from ovn_network_agent import resources
+from ovn_network_agent.common import normal_wait
 from ovn_network_agent.engine import tracking
 
 
@@ -36,7 +36,7 @@ class Held:
         """The hold, its reasons and the remedy; '' without a hold."""
         if not self.subjects:
             return ''
-        kind = notyet.Reason if self.usual else str
+        kind = normal_wait.Reason if self.usual else str
         return kind(
             f'the withdrawal guard holds {len(self.subjects):d} of '
             f'{self.announced:d} announced addresses, because '
@@ -91,11 +91,11 @@ class Outcome:
     def degraded(self) -> list[str]:
         """Reasons why the system is not as desired."""
         # A normal wait remains one.
-        reasons = [notyet.like(why, f'{backend}: {why}')
+        reasons = [normal_wait.like(why, f'{backend}: {why}')
                    for backend, why in self.unreadable.items()]
         reasons += [f'driver {driver} on {" ".join(filter(None, about))}: '
                     f'{why}' for (driver, *about), why in self.broken.items()]
-        reasons += [notyet.like(why, f'{ref.kind} {brief(ref.key)}: {why}')
+        reasons += [normal_wait.like(why, f'{ref.kind} {brief(ref.key)}: {why}')
                     for ref, why in self.failures.items()]
         reasons += [self.held.text] if self.held.subjects else []
         return reasons + list(self.problems)

@@ -11,8 +11,8 @@ resources of the router.
 from collections.abc import Iterable
 import dataclasses
 
-from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
 
 
 def complete(proof: resources.Advertised,

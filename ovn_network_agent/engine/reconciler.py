@@ -23,27 +23,27 @@ import time
 
 from oslo_log import log as logging
 
-from ovn_network_agent import backoff
 from ovn_network_agent import model
-from ovn_network_agent import networks
-from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import backoff
+from ovn_network_agent.common import networks
+from ovn_network_agent.common import notices
 from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import application
+from ovn_network_agent.engine import change_log
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import guard
 from ovn_network_agent.engine import ledger
-from ovn_network_agent.engine import moments
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import plan_text
 from ovn_network_agent.engine import removal
+from ovn_network_agent.engine import state_times
 from ovn_network_agent.engine import table as tables
-from ovn_network_agent.engine import telling
 from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Reconciler:
             backends, self.tracker, self._retries, self._beside, clock, alive)
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self.backends.owners)
-        self._moments = moments.Moments(clock)
+        self._moments = state_times.Moments(clock)
         self.wanted = contributions.Contributions(
             drivers, self.tracker, self.backends.owners)
         self._removals = removal.Removals(
@@ -223,7 +223,7 @@ class Reconciler:
 
         A failure from before the return of a system no longer counts.
 
-        :param stale: words of :mod:`ovn_network_agent.notices`, or names of
+        :param stale: words of :mod:`ovn_network_agent.common.notices`, or names of
             backends, to be read again
         :param revived: likewise, to be read again without a back-off
         """
@@ -436,7 +436,7 @@ class Reconciler:
         No change waits for its line, because the lines take time.
         """
         unlogged, self._unlogged = self._unlogged, []
-        telling.tell(unlogged)
+        change_log.tell(unlogged)
 
     # -- between passes ---------------------------------------------------
 

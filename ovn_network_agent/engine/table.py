@@ -14,10 +14,10 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 
-from ovn_network_agent import backoff
 from ovn_network_agent import resources
+from ovn_network_agent.common import backoff
 from ovn_network_agent.engine import ledger
-from ovn_network_agent.engine import moments
+from ovn_network_agent.engine import state_times
 from ovn_network_agent.engine import tracking
 
 
@@ -38,7 +38,7 @@ class Row:
     # Name of the backend of the kind.
     backend: str | None = None
     # None before the end of the first pass.
-    since: moments.Moment | None = None
+    since: state_times.Moment | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Table:
     entries: Mapping[resources.Ref, ledger.Entry]
     # See ledger.Ledger.
     retries: backoff.Retries
-    moments: moments.Moments
+    moments: state_times.Moments
     # What drivers do not agree about.
     conflicts: Mapping[resources.Ref, str]
     # By kind the name of its backend.

@@ -15,14 +15,14 @@ from typing import Any
 
 import yaml
 
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
 
 # Most values of a document; 10,000 VIPs with all their rules have less.  The
 # limit is for aliases, which can make any number of values of a short text.
 _VALUES = 2_000_000
 # The document has a field with the name of the module.
-_Path: typing.TypeAlias = flaws.Path
-_Flaws: typing.TypeAlias = list[flaws.Flaw]
+_Path: typing.TypeAlias = file_problems.Path
+_Flaws: typing.TypeAlias = list[file_problems.Flaw]
 _TAG = 'tag:yaml.org,2002:'
 _MERGE = _TAG + 'merge'
 _TRUE = ('true', 'yes', 'on')
@@ -73,12 +73,12 @@ def parse(text: str) -> Document:
     except yaml.YAMLError as error:
         return Document(None, {}, [_malformed(text, error)])
     except RecursionError:
-        return Document(None, {}, [flaws.Flaw(
-            1, (), flaws.NOTHING, 'it is nested too deeply; write it as the '
+        return Document(None, {}, [file_problems.Flaw(
+            1, (), file_problems.NOTHING, 'it is nested too deeply; write it as the '
             'documentation shows')])
 
 
-def _malformed(text: str, error: yaml.YAMLError) -> flaws.Flaw:
+def _malformed(text: str, error: yaml.YAMLError) -> file_problems.Flaw:
     mark = getattr(error, 'problem_mark', None) or getattr(
         error, 'context_mark', None)
     what = getattr(error, 'problem', None) or getattr(
@@ -91,7 +91,7 @@ def _malformed(text: str, error: yaml.YAMLError) -> flaws.Flaw:
     context = getattr(error, 'context', None)
     if context:
         what = f'{what} ({context})'
-    return flaws.Flaw(line, (), flaws.NOTHING, f'this is no YAML: {what}; '
+    return file_problems.Flaw(line, (), file_problems.NOTHING, f'this is no YAML: {what}; '
                       'look at this line and the one before')
 
 
@@ -99,8 +99,8 @@ class _Reader:
     """Makes the values of nodes."""
 
     def __init__(self) -> None:
-        self._lines: dict[flaws.Path, int] = {}
-        self._flaws: list[flaws.Flaw] = []
+        self._lines: dict[file_problems.Path, int] = {}
+        self._flaws: list[file_problems.Flaw] = []
         self._above: list[yaml.Node] = []
         self._count = 0
 
@@ -109,17 +109,17 @@ class _Reader:
         value = None if node is None else self._value(node, ())
         return Document(value, self._lines, self._flaws)
 
-    def _flaw(self, node: yaml.Node, path: flaws.Path, value: object,
+    def _flaw(self, node: yaml.Node, path: file_problems.Path, value: object,
               text: str) -> None:
-        self._flaws.append(flaws.Flaw(
+        self._flaws.append(file_problems.Flaw(
             node.start_mark.line + 1, path, value, text))
 
-    def _value(self, node: yaml.Node, path: flaws.Path) -> Any:
+    def _value(self, node: yaml.Node, path: file_problems.Path) -> Any:
         self._lines.setdefault(path, node.start_mark.line + 1)
         self._count += 1
         if self._count > _VALUES or any(node is n for n in self._above):
             if self._count <= _VALUES + 1:
-                self._flaw(node, path, flaws.NOTHING, 'an alias (*) repeats '
+                self._flaw(node, path, file_problems.NOTHING, 'an alias (*) repeats '
                            'this without end; write out what is meant')
             return None
         self._above.append(node)
@@ -128,7 +128,7 @@ class _Reader:
         finally:
             self._above.pop()
 
-    def _made(self, node: yaml.Node, path: flaws.Path) -> Any:
+    def _made(self, node: yaml.Node, path: file_problems.Path) -> Any:
         kind = node.tag.removeprefix(_TAG)
         if isinstance(node, yaml.MappingNode) and kind == 'map':
             return {key: self._value(value, path + (key,))
@@ -140,7 +140,7 @@ class _Reader:
             return self._scalar(kind, node, path)
         return self._unknown_tag(node, path)
 
-    def _scalar(self, kind: str, node: yaml.Node, path: flaws.Path) -> Any:
+    def _scalar(self, kind: str, node: yaml.Node, path: file_problems.Path) -> Any:
         try:
             if kind in ('str', 'merge'):
                 return node.value
@@ -159,14 +159,14 @@ class _Reader:
             return node.value
         return self._unknown_tag(node, path)
 
-    def _unknown_tag(self, node: yaml.Node, path: flaws.Path) -> None:
-        self._flaw(node, path, flaws.NOTHING,
+    def _unknown_tag(self, node: yaml.Node, path: file_problems.Path) -> None:
+        self._flaw(node, path, file_problems.NOTHING,
                    f'tag {node.tag.replace(_TAG, "!!")} has no meaning here; '
                    'remove it')
         return None
 
     def _pairs(self, node: yaml.Node,
-               path: flaws.Path) -> dict[str, yaml.Node]:
+               path: file_problems.Path) -> dict[str, yaml.Node]:
         """The nodes of the values by key, merged ones last."""
         found: dict[str, yaml.Node] = {}
         lines: dict[str, int] = {}
@@ -174,11 +174,11 @@ class _Reader:
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                self._flaw(key, path, flaws.NOTHING, 'a key must be a word')
+                self._flaw(key, path, file_problems.NOTHING, 'a key must be a word')
             elif key.tag == _MERGE:
                 merged += self._merged(value, path)
             elif key.value in found:
-                self._flaw(key, path + (key.value,), flaws.NOTHING,
+                self._flaw(key, path + (key.value,), file_problems.NOTHING,
                            'this key is there twice, also in line '
                            f'{lines[key.value]:d}; remove one of them')
             else:
@@ -191,17 +191,17 @@ class _Reader:
         return found
 
     def _merged(self, node: yaml.Node,
-                path: flaws.Path) -> list[dict[str, yaml.Node]]:
+                path: file_problems.Path) -> list[dict[str, yaml.Node]]:
         """The mappings of ``<<``, the strongest first."""
         if any(node is n for n in self._above):
-            self._flaw(node, path, flaws.NOTHING, '"<<" merges this into '
+            self._flaw(node, path, file_problems.NOTHING, '"<<" merges this into '
                        'itself; write out what is meant')
             return []
         if isinstance(node, yaml.SequenceNode):
             return [pairs for item in node.value
                     for pairs in self._merged(item, path)]
         if not isinstance(node, yaml.MappingNode):
-            self._flaw(node, path, flaws.NOTHING, '"<<" takes a mapping, '
+            self._flaw(node, path, file_problems.NOTHING, '"<<" takes a mapping, '
                        'like *name of one that has &name')
             return []
         self._above.append(node)

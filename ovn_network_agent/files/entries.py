@@ -14,9 +14,9 @@ from typing import Generic
 from typing import Protocol
 from typing import TypeVar
 
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
+from ovn_network_agent.files import json_schema
 from ovn_network_agent.files import reading
-from ovn_network_agent.files import shape
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.files import document as documents
@@ -32,7 +32,7 @@ class Keyed(Protocol):
 
 _Row = TypeVar('_Row', bound=Keyed)
 #: Path, value and text of a flaw.
-Objection = tuple[flaws.Path, object, str]
+Objection = tuple[file_problems.Path, object, str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class Taking(abc.ABC, Generic[_Row]):
         self.document = document
 
     @abc.abstractmethod
-    def objections(self, path: flaws.Path,
+    def objections(self, path: file_problems.Path,
                    entry: Mapping[str, Any]) -> Iterable[Objection]:
         """What is wrong in an entry of the right shape."""
 
     @abc.abstractmethod
-    def make(self, path: flaws.Path,
+    def make(self, path: file_problems.Path,
              entry: Mapping[str, Any]) -> Iterator[_Row]:
         """The rows of an entry without flaws; each has its key as "uuid"."""
 
@@ -70,9 +70,9 @@ def parse(content: bytes, name: str, schema: Mapping[str, Any],
     :raises flaws.BadFile: when the file cannot be used at all
     """
     document = reading.parse(content, name)
-    found = [*document.flaws, *shape.check(document, schema)]
+    found = [*document.flaws, *json_schema.check(document, schema)]
     if any(len(flaw.path) < 2 for flaw in found):
-        raise flaws.BadFile(flaw.say(name) for flaw in _in_order(found))
+        raise file_problems.BadFile(flaw.say(name) for flaw in _in_order(found))
     wrong = {flaw.path[1] for flaw in found}
     rows: dict[str, _Row] = {}
     (key,) = schema['properties']
@@ -82,7 +82,7 @@ def parse(content: bytes, name: str, schema: Mapping[str, Any],
             continue
         path = (key, index)
         objections = [*dict.fromkeys(made.objections(path, entry))]
-        found += [flaws.Flaw(document.line(at), at, value, text)
+        found += [file_problems.Flaw(document.line(at), at, value, text)
                   for at, value, text in objections]
         for row in () if objections else made.make(path, entry):
             rows[row.uuid] = row
@@ -90,5 +90,5 @@ def parse(content: bytes, name: str, schema: Mapping[str, Any],
                                for flaw in _in_order(found)))
 
 
-def _in_order(found: Iterable[flaws.Flaw]) -> list[flaws.Flaw]:
+def _in_order(found: Iterable[file_problems.Flaw]) -> list[file_problems.Flaw]:
     return sorted(found, key=lambda flaw: flaw.line)

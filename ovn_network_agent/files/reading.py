@@ -5,7 +5,7 @@
 
 import typing
 
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.files import document
@@ -24,11 +24,11 @@ def read(path: str, option: str) -> bytes:
         with open(path, 'rb') as opened:
             content = opened.read(_LARGEST + 1)
     except OSError as error:
-        raise flaws.BadFile([f'{path}: {error.strerror or error}; let the '
+        raise file_problems.BadFile([f'{path}: {error.strerror or error}; let the '
                              'user of the agent read it, or name another '
                              f'file in {option}'])
     if len(content) > _LARGEST:
-        raise flaws.BadFile([f'{path}: has more than {_LARGEST} bytes; is '
+        raise file_problems.BadFile([f'{path}: has more than {_LARGEST} bytes; is '
                              f'this the file that {option} should name?'])
     return content
 
@@ -45,5 +45,5 @@ def parse(content: bytes, name: str) -> 'document.Document':
         return document.parse(content.decode('utf-8-sig'))
     except UnicodeDecodeError as error:
         line = content.count(b'\n', 0, error.start) + 1
-        raise flaws.BadFile([f'{name}, line {line}: this is no UTF-8; save '
+        raise file_problems.BadFile([f'{name}, line {line}: this is no UTF-8; save '
                              'it as such']) from error

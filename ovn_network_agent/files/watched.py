@@ -16,8 +16,8 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from ovn_network_agent import trigger as triggers
-from ovn_network_agent.files import flaws
+from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.files import file_problems
 
 LOG = logging.getLogger(__name__)
 
@@ -143,7 +143,7 @@ class Watched:
         """Put the present file in force, if it can be used."""
         try:
             values = self._load()
-        except flaws.BadFile as error:
+        except file_problems.BadFile as error:
             self._refuse(error.messages)
         except Exception as error:
             # A bug in the parser must not end the thread; the values stay.
@@ -163,4 +163,4 @@ class Watched:
                       '\n'.join(messages))
         self._messages = messages
         self.reasons = (f'the {self._kept} stay as they were: '
-                        f'{flaws.first(messages)}',)
+                        f'{file_problems.first(messages)}',)

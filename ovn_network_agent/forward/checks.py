@@ -10,17 +10,17 @@ from collections.abc import Mapping
 import typing
 from typing import Any
 
-from ovn_network_agent import iptext
-from ovn_network_agent import port_forwards
-from ovn_network_agent.files import flaws
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import schema
+from ovn_network_agent.model import port_forwards
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.files import document as documents
 
 _TIMEOUT = 1.0
 # RFC 1122: "this network", and the networks that were never assigned.
-_NOBODY = [iptext.network(text) for text in ('0.0.0.0/8', '240.0.0.0/4')]
+_NOBODY = [ip_text.network(text) for text in ('0.0.0.0/8', '240.0.0.0/4')]
 # Destination, port and protocol.
 _Behind = tuple[str, int, str]
 
@@ -32,15 +32,15 @@ class Checker:
     """
 
     def __init__(self, document: 'documents.Document',
-                 wrong: Iterable[flaws.Flaw]) -> None:
+                 wrong: Iterable[file_problems.Flaw]) -> None:
         self._document = document
         # The schema says nothing about a key that is there twice.
         self._wrong = {flaw.path for flaw in (*document.flaws, *wrong)}
         # Those of the schema included.
         self.flaws = list(wrong)
-        self._vips: dict[str, flaws.Path] = {}
+        self._vips: dict[str, file_problems.Path] = {}
         # By destination: masqueraded, path of the rule.
-        self._behind: dict[_Behind, tuple[bool, flaws.Path]] = {}
+        self._behind: dict[_Behind, tuple[bool, file_problems.Path]] = {}
 
     def vips(self) -> tuple[port_forwards.Vip, ...]:
         """All VIPs of the document; complete if there is no flaw afterwards.
@@ -56,19 +56,19 @@ class Checker:
 
     # -- common parts ------------------------------------------------------
 
-    def _flaw(self, path: flaws.Path, value: object, text: str) -> None:
-        self.flaws.append(flaws.Flaw(
+    def _flaw(self, path: file_problems.Path, value: object, text: str) -> None:
+        self.flaws.append(file_problems.Flaw(
             self._document.line(path), path, value, text))
 
-    def _get(self, item: Mapping[str, Any], path: flaws.Path, key: str,
+    def _get(self, item: Mapping[str, Any], path: file_problems.Path, key: str,
              default: Any = None) -> Any:
         """A value of a mapping; the default for a missing or wrong value."""
         if path + (key,) in self._wrong:
             return default
         return item.get(key, default)
 
-    def _items(self, item: Mapping[str, Any], path: flaws.Path,
-               key: str) -> Iterator[tuple[flaws.Path, Any]]:
+    def _items(self, item: Mapping[str, Any], path: file_problems.Path,
+               key: str) -> Iterator[tuple[file_problems.Path, Any]]:
         """Path and value of the right items in a list of a mapping."""
         listed = item.get(key)
         if not isinstance(listed, list):
@@ -77,8 +77,8 @@ class Checker:
             if path + (key, index) not in self._wrong:
                 yield path + (key, index), value
 
-    def _address(self, path: flaws.Path, text: object,
-                 unfit: Callable[[iptext.Address], None],
+    def _address(self, path: file_problems.Path, text: object,
+                 unfit: Callable[[ip_text.Address], None],
                  family: int = 0) -> str | None:
         """An address as canonical text, or None with a flaw.
 
@@ -103,7 +103,7 @@ class Checker:
 
     # -- a VIP ------------------------------------------------------------
 
-    def _vip(self, path: flaws.Path,
+    def _vip(self, path: file_problems.Path,
              item: Mapping[str, Any]) -> port_forwards.Vip:
         address = self._address(path + ('vip',), item.get('vip'),
                                 _as_vip)
@@ -112,7 +112,7 @@ class Checker:
         own = self._get(item, path, 'masquerade', False)
         check = self._check(path, item)
         rules: list[port_forwards.Rule | None] = []
-        ports: dict[tuple[str, int], flaws.Path] = {}
+        ports: dict[tuple[str, int], file_problems.Path] = {}
         for where, rule in self._items(item, path, 'rules'):
             if isinstance(rule, dict):
                 made = self._rule(where, rule, address, own, check)
@@ -124,16 +124,16 @@ class Checker:
             self._get(item, path, 'router_masquerade', False),
             tuple(rule for rule in rules if rule))
 
-    def _once(self, path: flaws.Path, text: str, address: str) -> None:
+    def _once(self, path: file_problems.Path, text: str, address: str) -> None:
         first = self._vips.setdefault(address, path)
         if first != path:
             self._flaw(path, text,
                        f'this VIP is in line {self._document.line(first):d} '
-                       f'already ({flaws.where_is(first)}); put all its '
+                       f'already ({file_problems.where_is(first)}); put all its '
                        'rules there')
 
-    def _one_each(self, path: flaws.Path, rule: Mapping[str, Any],
-                  ports: dict[tuple[str, int], flaws.Path]) -> None:
+    def _one_each(self, path: file_problems.Path, rule: Mapping[str, Any],
+                  ports: dict[tuple[str, int], file_problems.Path]) -> None:
         """Check that each port of a protocol is forwarded only once."""
         key = (self._get(rule, path, 'proto'), self._get(rule, path, 'port'))
         if None in key:
@@ -144,12 +144,12 @@ class Checker:
             self._flaw(path + ('port',), port,
                        f'{proto} port {port:d} of this VIP is forwarded '
                        f'in line {self._document.line(first)} already '
-                       f'({flaws.where_is(first)}); for several '
+                       f'({file_problems.where_is(first)}); for several '
                        'destinations use dest_addrs there')
 
     # -- a rule -----------------------------------------------------------
 
-    def _rule(self, path: flaws.Path, rule: Mapping[str, Any], vip: str | None,
+    def _rule(self, path: file_problems.Path, rule: Mapping[str, Any], vip: str | None,
               own: bool, inherited: port_forwards.HealthCheck | None
               ) -> port_forwards.Rule | None:
         proto = self._get(rule, path, 'proto')
@@ -159,7 +159,7 @@ class Checker:
         check = (self._check(path, rule) if 'health_check' in rule
                  else inherited)
         if check and proto == 'udp' and not check.port:
-            self._flaw(path, flaws.NOTHING,
+            self._flaw(path, file_problems.NOTHING,
                        'a check connects to a TCP port, and this is a rule '
                        'for UDP; name the port in health_check (port: 53), '
                        'or write "health_check: null" for this rule')
@@ -175,22 +175,22 @@ class Checker:
             tuple(destination for _path, destination in destinations),
             masquerade, check)
 
-    def _destinations(self, path: flaws.Path, rule: Mapping[str, Any],
+    def _destinations(self, path: file_problems.Path, rule: Mapping[str, Any],
                       vip: str | None
-                      ) -> list[tuple[flaws.Path, port_forwards.Destination]]:
+                      ) -> list[tuple[file_problems.Path, port_forwards.Destination]]:
         """The destinations of a rule with their paths."""
         one, many = 'dest_addr' in rule, 'dest_addrs' in rule
         if one == many:
-            self._flaw(path, flaws.NOTHING, (
+            self._flaw(path, file_problems.NOTHING, (
                 'has both dest_addr and dest_addrs; keep one of them'
                 if one else 'has no destination; name one as dest_addr, '
                 'or several as dest_addrs'))
         listed = list(self._items(rule, path, 'dest_addrs'))
         if one:
             listed.append((path + ('dest_addr',), rule['dest_addr']))
-        family = iptext.address(vip).version if vip else 0
-        found: list[tuple[flaws.Path, port_forwards.Destination]] = []
-        seen: dict[str, flaws.Path] = {}
+        family = ip_text.address(vip).version if vip else 0
+        found: list[tuple[file_problems.Path, port_forwards.Destination]] = []
+        seen: dict[str, file_problems.Path] = {}
         for where, value in listed:
             address = self._destination(where, value, family, vip)
             if address is None:
@@ -200,19 +200,19 @@ class Checker:
                 self._flaw(where, address,
                            'this destination is in line '
                            f'{self._document.line(first):d} already '
-                           f'({flaws.where_is(first)}); for a larger share '
+                           f'({file_problems.where_is(first)}); for a larger share '
                            'use weight')
             found.append((where, port_forwards.Destination(
                 address, int(self._get(value, where, 'weight', 1))
                 if isinstance(value, dict) else 1)))
         if found and not any(each.weight for _path, each in found):
-            self._flaw(path, flaws.NOTHING,
+            self._flaw(path, file_problems.NOTHING,
                        'all its destinations have weight 0, so that no '
                        'client gets any; give one a weight from 1 to '
                        f'{schema.MOST_WEIGHT:d}')
         return found
 
-    def _destination(self, path: flaws.Path, value: Any, family: int,
+    def _destination(self, path: file_problems.Path, value: Any, family: int,
                      vip: str | None) -> str | None:
         """Canonical address of one destination, or None with a flaw."""
         if isinstance(value, dict):
@@ -224,7 +224,7 @@ class Checker:
             return None
         return address
 
-    def _same_masquerade(self, path: flaws.Path, behind: _Behind,
+    def _same_masquerade(self, path: file_problems.Path, behind: _Behind,
                          masquerade: bool) -> None:
         """Check that all rules to a destination agree about masquerading.
 
@@ -235,17 +235,17 @@ class Checker:
             address, port, proto = behind
             here = 'here' if masquerade else 'elsewhere and not here'
             there = 'not' if masquerade else 'so'
-            self._flaw(path, flaws.NOTHING,
+            self._flaw(path, file_problems.NOTHING,
                        f'the destination {address}, {proto} port {port:d}, '
                        f'is masqueraded {here}, and in line '
                        f'{self._document.line(first[1])} '
-                       f'({flaws.where_is(first[1])}) it is {there}; the two '
+                       f'({file_problems.where_is(first[1])}) it is {there}; the two '
                        'cannot be told apart behind the translation, so make '
                        'them the same')
 
     # -- a health check ---------------------------------------------------
 
-    def _check(self, path: flaws.Path,
+    def _check(self, path: file_problems.Path,
                item: Mapping[str, Any]) -> port_forwards.HealthCheck | None:
         """The health check of a VIP or rule."""
         check = self._get(item, path, 'health_check')
@@ -275,7 +275,7 @@ class Checker:
         return port_forwards.HealthCheck(kind, float(interval), float(timeout),
                                       **plain)
 
-    def _statuses(self, path: flaws.Path, value: object) -> tuple[int, int]:
+    def _statuses(self, path: file_problems.Path, value: object) -> tuple[int, int]:
         begin, _dash, end = str(value).partition('-')
         first, last = int(begin), int(end or begin)
         if first > last:
@@ -286,7 +286,7 @@ class Checker:
 
 # -- addresses; an unusable one raises ValueError, with the remedy ----------
 
-def parse_address(text: str) -> iptext.Address:
+def parse_address(text: str) -> ip_text.Address:
     """An IP address as a value.
 
     :raises ValueError: when the text is no IP address
@@ -299,7 +299,7 @@ def parse_address(text: str) -> iptext.Address:
                          'given here; leave it out, the node finds the '
                          'device by its routes')
     try:
-        address = iptext.address(text.strip())
+        address = ip_text.address(text.strip())
     except ValueError:
         raise ValueError('is no IP address; write it like 192.0.2.53 or '
                          '2001:db8::53, a name is not looked up') from None
@@ -309,7 +309,7 @@ def parse_address(text: str) -> iptext.Address:
     return address
 
 
-def _as_vip(address: iptext.Address) -> None:
+def _as_vip(address: ip_text.Address) -> None:
     """Raise ValueError unless an address can be announced."""
     _anywhere(address)
     if address.is_link_local:
@@ -320,7 +320,7 @@ def _as_vip(address: iptext.Address) -> None:
                          'reach; name an address that can be announced')
 
 
-def _as_destination(address: iptext.Address) -> None:
+def _as_destination(address: ip_text.Address) -> None:
     """Raise ValueError unless an address can be a destination."""
     _anywhere(address)
     if address.version == 6 and address.is_link_local:
@@ -333,7 +333,7 @@ def _as_destination(address: iptext.Address) -> None:
                          'address that the service listens on')
 
 
-def _anywhere(address: iptext.Address) -> None:
+def _anywhere(address: ip_text.Address) -> None:
     if address.is_multicast:
         raise ValueError('is a multicast address; name the address of one '
                          'host')

@@ -9,8 +9,8 @@
 from collections.abc import Set
 import typing
 
-from ovn_network_agent import port_forwards
-from ovn_network_agent import trigger as triggers
+from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.model import port_forwards
 
 
 class Target(typing.NamedTuple):

@@ -3,7 +3,7 @@
 
 """Health checks of destinations: what is wanted, and what was found.
 
-:mod:`forward.health_rounds` makes the checks, on one thread beside the loop.
+:mod:`forward.health_thread` makes the checks, on one thread beside the loop.
 Its libraries take 25 ms of the processor and 3 MiB, and most agents check
 nothing.  So the first target imports it.
 """
@@ -14,11 +14,11 @@ import typing
 
 from oslo_log import log as logging
 
-from ovn_network_agent import trigger as triggers
+from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.forward import health
 
 if typing.TYPE_CHECKING:
-    from ovn_network_agent.forward import health_rounds
+    from ovn_network_agent.forward import health_thread
 
 LOG = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Checks(health.Health):
         self._room = room
         self._lock = threading.Lock()
         self._trigger: triggers.Trigger | None = None
-        self._rounds: health_rounds.Rounds | None = None
+        self._rounds: health_thread.Rounds | None = None
         self._stopping = False
         self._targets: frozenset[health.Target] = frozenset()
         # Replaced as a whole, so that readers need no lock.
@@ -85,15 +85,15 @@ class Checks(health.Health):
             self._rounds.tell()
         elif (self._trigger is not None and self._targets and
               not self._stopping):
-            from ovn_network_agent.forward import health_rounds
-            self._rounds = health_rounds.Rounds(
+            from ovn_network_agent.forward import health_thread
+            self._rounds = health_thread.Rounds(
                 lambda: None if self._stopping else self._targets,
                 self._take, self._room)
             self._rounds.start()
 
     # -- for the thread ---------------------------------------------------
 
-    def _take(self, target: health.Target, verdict: 'health_rounds.Verdict',
+    def _take(self, target: health.Target, verdict: 'health_thread.Verdict',
               why: str) -> None:
         """Note a changed verdict, log it, and wake the loop."""
         with self._lock:

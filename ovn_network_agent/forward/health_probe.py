@@ -14,7 +14,7 @@ import os
 
 import h11
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.forward import health
 
 # Errors of this node, which say nothing about the destination.
@@ -94,7 +94,7 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
 
 def _host(target: health.Target) -> str:
     address = (target.address
-               if iptext.address(target.address).version == 4
+               if ip_text.address(target.address).version == 4
                else f'[{target.address}]')
     return address if target.port == 80 else f'{address}:{target.port:d}'
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import texts
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import links
 
 # Bits of an IPv4 address.
 _BITS = 32

@@ -9,15 +9,15 @@ import functools
 
 from oslo_config import cfg
 
-from ovn_network_agent import port_forwards
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import relations
-from ovn_network_agent.conf import veth_leak
-from ovn_network_agent.files import flaws
+from ovn_network_agent.conf.options import veth_leak
+from ovn_network_agent.files import file_problems
+from ovn_network_agent.files import json_schema
 from ovn_network_agent.files import reading
-from ovn_network_agent.files import shape
 from ovn_network_agent.forward import checks
 from ovn_network_agent.forward import schema
+from ovn_network_agent.model import port_forwards
 
 _OPTION = '[port_forward] rules_file'
 
@@ -34,11 +34,11 @@ def parse(content: bytes, name: str) -> tuple[port_forwards.Vip, ...]:
     found = reading.parse(content, name)
     wrong = found.flaws
     if found.value is not None or not wrong:
-        checker = checks.Checker(found, shape.check(found, schema.SCHEMA))
+        checker = checks.Checker(found, json_schema.check(found, schema.SCHEMA))
         vips = checker.vips()
         wrong = wrong + checker.flaws
     if wrong:
-        raise flaws.BadFile(flaw.say(name) for flaw in sorted(
+        raise file_problems.BadFile(flaw.say(name) for flaw in sorted(
             wrong, key=lambda flaw: flaw.line))
     return vips
 
@@ -56,19 +56,19 @@ def load(conf: cfg.ConfigOpts) -> tuple[port_forwards.Vip, ...]:
     wrong = [*_lacking(content, path, list(mode.lacks(conf, vips))),
              *_our_own(conf, vips), *_no_way_back(conf, vips)]
     if wrong:
-        raise flaws.BadFile(wrong)
+        raise file_problems.BadFile(wrong)
     return vips
 
 
 def _lacking(content: bytes, name: str,
-             found: list[tuple[flaws.Path, str]]) -> Iterator[str]:
+             found: list[tuple[file_problems.Path, str]]) -> Iterator[str]:
     """Messages for the findings of :func:`mode.lacks` in a good document."""
     if not found:
         return
     text = reading.parse(content, name)
     for path, lack in found:
-        value = flaws.NOTHING if len(path) == 1 else True
-        yield flaws.Flaw(text.line(path), path, value, lack).say(name)
+        value = file_problems.NOTHING if len(path) == 1 else True
+        yield file_problems.Flaw(text.line(path), path, value, lack).say(name)
 
 
 def _our_own(conf: cfg.ConfigOpts,
@@ -111,6 +111,6 @@ def problems(conf: cfg.ConfigOpts) -> list[str]:
     """Flaws of the rules file that make a start impossible."""
     try:
         load(conf)
-    except flaws.BadFile as error:
+    except file_problems.BadFile as error:
         return list(error.messages)
     return []

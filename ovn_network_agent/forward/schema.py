@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The shape of a rules file: JSON Schema, see :mod:`files.shape`.
+"""The shape of a rules file: JSON Schema, see :mod:`files.json_schema`.
 
 Checks of several values are in :mod:`ovn_network_agent.forward.checks`.
 """

@@ -17,14 +17,14 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent import port_forwards
-from ovn_network_agent import trigger as triggers
+from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.files import watched
 from ovn_network_agent.forward import health as healths
 from ovn_network_agent.forward import neighbours
-from ovn_network_agent.forward import presence
+from ovn_network_agent.forward import node_addresses
 from ovn_network_agent.forward import rules
-from ovn_network_agent.forward import standing
+from ovn_network_agent.forward import vip_state
+from ovn_network_agent.model import port_forwards
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.engine import outcome as outcomes
@@ -39,7 +39,7 @@ _AGAIN = 60
 class Source:
     """Keeps the rules up to date.
 
-    :param read_addresses: see :func:`presence.read`
+    :param read_addresses: see :func:`node_addresses.read`
     :param read_links: see :func:`neighbours.read`
     :param clock: returns monotonic seconds
     :raises flaws.BadFile: when the rules cannot be used at the start
@@ -48,7 +48,7 @@ class Source:
     def __init__(self, conf: cfg.ConfigOpts,
                  health: healths.Health | None = None,
                  read_addresses: Callable[
-                     [str], frozenset[str]] = presence.read,
+                     [str], frozenset[str]] = node_addresses.read,
                  read_links: Callable[
                      [Iterable[str]], tuple[str, ...]] = neighbours.read,
                  clock: Callable[[], float] = time.monotonic) -> None:
@@ -64,7 +64,7 @@ class Source:
         self._blind = ''
         self._key: object = None
         self._made: port_forwards.Forwards | None = None
-        self._standings = standing.Standings(conf)
+        self._standings = vip_state.Standings(conf)
         self._vips: tuple[port_forwards.Vip, ...] = ()
         # Whether there is a rules file; without one, there is nothing to add
         # to a snapshot.
@@ -84,7 +84,7 @@ class Source:
         return self.file.reasons if self.file else ()
 
     @property
-    def standings(self) -> tuple[standing.Standing, ...]:
+    def standings(self) -> tuple[vip_state.Standing, ...]:
         """The standing of each VIP; on any thread."""
         return self._standings.now
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import output
 
 # The most addresses that one reason names.
@@ -83,8 +83,8 @@ class Surroundings:
 
     def reaches(self, address: str) -> bool:
         """Whether zebra is connected to the network of an address."""
-        wanted = iptext.address(address)
-        return any(wanted in iptext.network(network)
+        wanted = ip_text.address(address)
+        return any(wanted in ip_text.network(network)
                    for network in self.connected)
 
 
@@ -106,7 +106,7 @@ def surroundings(text: str, bgp: bool) -> dict[str, Any]:
             for network, entries in _routes(document):
                 if any(_in_effect(e) and e['protocol'] == 'connected'
                        for e in entries):
-                    found['connected'].append(str(iptext.network(network)))
+                    found['connected'].append(str(ip_text.network(network)))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise output.Unreadable(f'JSON of FRR: {error!r}') from error
     return found

@@ -13,10 +13,10 @@ import itertools
 import re
 import typing
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
+from ovn_network_agent.model import evpn_names
 
 #: The address family and the text of a line of an instance.
 Line = tuple[str, str]

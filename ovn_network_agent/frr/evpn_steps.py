@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import re
 import typing
 
-from ovn_network_agent import evpn_names
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import evpn
+from ovn_network_agent.model import evpn_names
 
 # FRR has no form with "no" for what follows.
 _ADVERTISED = re.compile(r'advertise ipv[46] unicast')
@@ -49,7 +49,7 @@ def check(wanted: evpn.Wanted) -> None:
     check_vni(wanted.vni)
     if type(wanted.asn) is not int or not 0 <= wanted.asn <= _LARGEST_AS:
         raise ValueError(f'{wanted.asn!r} is no AS number')
-    if not isinstance(wanted.router_id, str) or iptext.address(
+    if not isinstance(wanted.router_id, str) or ip_text.address(
             wanted.router_id).version != 4:
         raise ValueError(f'{wanted.router_id!r} is no router ID')
     for text in ([wanted.rd] if wanted.rd else []), wanted.imports, (

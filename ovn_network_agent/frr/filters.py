@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import dataclasses
 import typing
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import output
-from ovn_network_agent.frr import shape
+from ovn_network_agent.frr import prefix_list_lines
 
 LIST, MAP = 'prefix-list', 'route-map'
 #: the beginning of a match of a route map against a list of each family
@@ -60,7 +60,7 @@ class Filters:
     maps: Mapping[str, tuple[Rule, ...] | None]
 
     def denial(self, kind: str, name: str,
-               address: iptext.Address) -> Denial | None:
+               address: ip_text.Address) -> Denial | None:
         """Why the route of an address does not pass a filter, None if it does.
 
         :param kind: 'prefix-list', 'route-map', or another word of FRR
@@ -73,21 +73,21 @@ class Filters:
             return self._of_map(name, address, _DEPTH)
         raise Undecided(f'{kind} {name}')
 
-    def _of_list(self, name: str, address: iptext.Address) -> Denial | None:
+    def _of_list(self, name: str, address: ip_text.Address) -> Denial | None:
         entries = self.lists.get(name)
         if name == self.own:
             entries = entries or ()
         if entries is None:
             return Denial(LIST, name, 'does not exist', False)
         first = next((entry for entry in sorted(entries)
-                      if shape.matches(entry, address)), None)
+                      if prefix_list_lines.matches(entry, address)), None)
         if first is None:
             return Denial(LIST, name, 'has no entry for the route', False) if (
                 entries and name != self.own) else None
         return None if first.action == 'permit' else Denial(
             LIST, name, line(first))
 
-    def _of_map(self, name: str, address: iptext.Address,
+    def _of_map(self, name: str, address: ip_text.Address,
                 depth: int) -> Denial | None:
         rules = self.maps.get(name)
         if rules is None:
@@ -101,7 +101,7 @@ class Filters:
         return outcome
 
     def _of_rules(self, name: str, rules: Sequence[Rule],
-                  address: iptext.Address,
+                  address: ip_text.Address,
                   depth: int) -> tuple[Denial | None, list[tuple[str, bool]]]:
         """The outcome of the entries that certainly fit or do not fit.
 
@@ -126,7 +126,7 @@ class Filters:
         return noted or Denial(
             MAP, name, 'has no entry for the route', False), doubts
 
-    def _of_rule(self, name: str, rule: Rule, address: iptext.Address,
+    def _of_rule(self, name: str, rule: Rule, address: ip_text.Address,
                  depth: int) -> Denial | None:
         """The outcome of an entry for a route that fits."""
         if rule.action != 'permit':
@@ -139,7 +139,7 @@ class Filters:
         raise Undecided(f'{MAP} {name}: on-match')
 
     def _fits(self, rule: Rule,
-              address: iptext.Address) -> tuple[bool, Denial | None, str]:
+              address: ip_text.Address) -> tuple[bool, Denial | None, str]:
         """Whether an entry may fit, the line that says no, and the doubt.
 
         :returns: with the denial of a list, and the text of a match that goes

@@ -6,13 +6,13 @@
 import ipaddress
 import re
 
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
 
 _NAME = re.compile(r'[A-Za-z0-9_.-]+')
 _NETWORK = re.compile(r'[0-9a-f.:]+/[0-9]+')
 # The host route of an IPv4 address in the usual notation.
-_HOST_4 = re.compile(iptext.FOUR + '/32')
+_HOST_4 = re.compile(ip_text.FOUR + '/32')
 # IFNAMSIZ less the terminating zero, for VRFs and devices.
 _MAX_DEVICE = 15
 # Keywords that FRR accepts in the place of a device.
@@ -44,7 +44,7 @@ def check_device(text: object) -> str:
     return name
 
 
-def check_network(text: object) -> iptext.Network:
+def check_network(text: object) -> ip_text.Network:
     """Check a network in the usual notation.
 
     :raises ValueError: when the text is no network
@@ -52,13 +52,13 @@ def check_network(text: object) -> iptext.Network:
     # ipaddress allows any characters, even blanks, in the zone of an address.
     if not isinstance(text, str) or not _NETWORK.fullmatch(text):
         raise ValueError(f'{text!r} is not a network')
-    network = iptext.network(text)
+    network = ip_text.network(text)
     if str(network) != text:
         raise ValueError(f'{text!r} is not the usual notation of {network}')
     return network
 
 
-def check_host(text: object) -> iptext.Address:
+def check_host(text: object) -> ip_text.Address:
     """Check the route of one host, such as '198.51.100.10/32'.
 
     :raises ValueError: when the text is no such route
@@ -132,7 +132,7 @@ def prefix_list_entry(name: object, network: object, ge: object, le: object,
 def _nexthop(text: object, version: int) -> str:
     if isinstance(text, str) and text.endswith(_ONLINK):
         address, _blank, device = text.removesuffix(_ONLINK).partition(' ')
-        found = iptext.address(address)
+        found = ip_text.address(address)
         if found.version != version:
             raise ValueError(f'{text!r} is no next hop of IPv{version:d}')
         return f'{found} {check_device(device)}{_ONLINK}'
@@ -147,7 +147,7 @@ def _nexthop(text: object, version: int) -> str:
 
 
 def _link_local(text: str) -> str:
-    address = iptext.address(text)
+    address = ip_text.address(text)
     if address.version != 6 or not address.is_link_local:
         raise ValueError(f'{text!r} is not a link-local address')
     return str(address)

@@ -21,7 +21,7 @@ import re
 import typing
 from typing import Any
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 
 _BEGIN = 'Building configuration...'
 _CURRENT = 'Current configuration:'
@@ -32,7 +32,7 @@ _MGMTD_SINCE = 9
 # vtysh of FRR 10 prints {"zebra":} for a daemon without a prefix list.
 _NO_ANSWER = re.compile(r'"(\w+)":(?=[,}])')
 # Lists are read again and again, and rarely change.
-_network = functools.lru_cache(4096)(iptext.network)
+_network = functools.lru_cache(4096)(ip_text.network)
 _ANY = 'any'
 
 

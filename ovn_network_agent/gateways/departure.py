@@ -15,7 +15,7 @@ import operator
 import typing
 
 from ovn_network_agent import model
-from ovn_network_agent.conf import bridges
+from ovn_network_agent.conf.options import bridges
 
 # Most seconds that a group is held back for a relay, because the other end may
 # have an agent without relays.  BFD begins with one packet a second (RFC 5880,

@@ -12,16 +12,16 @@ from typing import Any
 
 from ovn_network_agent import model
 from ovn_network_agent.gateways import departure
+from ovn_network_agent.gateways import group_state
 from ovn_network_agent.gateways import overlap
-from ovn_network_agent.gateways import situation
-from ovn_network_agent.gateways import tenure
+from ovn_network_agent.gateways import ownership_mode
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Memory:
     """The memory of one group."""
 
-    seen: tenure.Seen
+    seen: ownership_mode.Seen
     # The group of the last view, and the same with its state.
     bare: model.GatewayGroup
     group: model.GatewayGroup
@@ -41,7 +41,7 @@ def _look(before: _Memory | None, bare: model.GatewayGroup,
     Most groups do not change from one view to the next, and stay the same
     objects.
     """
-    seen = tenure.look(before.seen if before else tenure.Seen(), bare, node,
+    seen = ownership_mode.look(before.seen if before else ownership_mode.Seen(), bare, node,
                        now)
     if before and bare is before.bare:
         if seen == before.seen:
@@ -91,7 +91,7 @@ class Memberships:
         held, until = self._holding.held(looked, node, now)
         overlapping, addresses, ends = self._overlap.plan(
             looked, node, now, held)
-        self._memories = {key: memory.settled(situation.settled(
+        self._memories = {key: memory.settled(group_state.settled(
             memory.group, node, self._conf, key in held, key in overlapping))
             for key, memory in memories.items()}
         due = [when for when in (until, ends, *(

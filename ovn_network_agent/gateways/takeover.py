@@ -18,7 +18,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.engine import outcome as outcomes

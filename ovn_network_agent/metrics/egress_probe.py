@@ -21,18 +21,18 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent import trigger as triggers
 from ovn_network_agent.backends import base as backends_base
-from ovn_network_agent.conf import egress_ip
+from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.conf import tls
+from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.metrics import declared
-from ovn_network_agent.ovn import egress_health
-from ovn_network_agent.ovn import groups
+from ovn_network_agent.ovn.chassis import groups
+from ovn_network_agent.ovn.egress import egress_health
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state
-from ovn_network_agent.runtime import watchdog as watchdogs
+from ovn_network_agent.runtime.process import watchdog as watchdogs
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import egress_question
 

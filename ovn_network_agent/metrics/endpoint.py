@@ -15,9 +15,9 @@ from oslo_config import cfg
 from ovn_network_agent import model
 from ovn_network_agent import version
 from ovn_network_agent.backends import base as backends_base
-from ovn_network_agent.conf import log_counts
-from ovn_network_agent.control import health
-from ovn_network_agent.forward import standing
+from ovn_network_agent.conf.logs import log_counts
+from ovn_network_agent.control.reports import health
+from ovn_network_agent.forward import vip_state
 from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.metrics import present
@@ -25,7 +25,7 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import record
-from ovn_network_agent.runtime import status as statuses
+from ovn_network_agent.runtime.process import status as statuses
 from ovn_network_agent.watches import base
 
 _TEXT = 'text/plain; charset=utf-8'
@@ -45,9 +45,9 @@ class State:
     """The questions of the listener to the agent, on any thread."""
 
     status: statuses.Status
-    view: typing.Any  # :class:`ovn.view.View`, or that of :mod:`runtime.alone`
+    view: typing.Any  # :class:`ovn.view.View`, or that of :mod:`runtime.process.without_ovn`
     databases: Mapping[str, connection.Database]
-    standings: Callable[[], tuple[standing.Standing, ...]]
+    standings: Callable[[], tuple[vip_state.Standing, ...]]
     stopping: Callable[[], bool]  # whether the agent has been asked to stop
     passes: pass_log.PassLog
 

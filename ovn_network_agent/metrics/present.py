@@ -15,14 +15,14 @@ import re
 from oslo_config import cfg
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
-from ovn_network_agent.conf import egress_ip
-from ovn_network_agent.conf import network_peer
+from ovn_network_agent.common import networks
+from ovn_network_agent.conf.options import egress_ip
+from ovn_network_agent.conf.options import network_peer
 from ovn_network_agent.control import peers
-from ovn_network_agent.forward import standing
+from ovn_network_agent.forward import vip_state
 from ovn_network_agent.metrics import declared
-from ovn_network_agent.netlink import neighbour_table
+from ovn_network_agent.netlink.objects import neighbour_table
 from ovn_network_agent.ovsdb import connection
 
 # The devices of the network namespace of this process.
@@ -130,7 +130,7 @@ def _default_route(snapshot: model.Snapshot, vrf: str) -> int | None:
     return None if known is None else int(known)
 
 
-def of_vips(standings: Iterable[standing.Standing]) -> declared.Gauges:
+def of_vips(standings: Iterable[vip_state.Standing]) -> declared.Gauges:
     """The gauges of port forwards."""
     states = collections.Counter(found.state for found in standings)
     backends: dict[tuple[str, str, int], int] = {}
@@ -143,10 +143,10 @@ def of_vips(standings: Iterable[standing.Standing]) -> declared.Gauges:
                 alive[labels] = sum(
                     1 for backend in rule.destinations if backend.alive)
     return {
-        'vips': {(state.value,): states[state] for state in standing.State},
-        'announced_vips': states[standing.State.ANNOUNCED],
+        'vips': {(state.value,): states[state] for state in vip_state.State},
+        'announced_vips': states[vip_state.State.ANNOUNCED],
         'vip_announced': {
-            (found.vip.address,): int(found.state is standing.State.ANNOUNCED)
+            (found.vip.address,): int(found.state is vip_state.State.ANNOUNCED)
             for found in standings},
         'vip_backends': backends, 'vip_backends_alive': alive}
 

@@ -17,14 +17,14 @@ import tempfile
 from oslo_config import cfg
 
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf import original
 from ovn_network_agent.conf import validate
+from ovn_network_agent.conf.original import original
 from ovn_network_agent.forward import rules
 from ovn_network_agent.migrate import environment_file
 from ovn_network_agent.migrate import flags
 from ovn_network_agent.migrate import forwards
-from ovn_network_agent.migrate import given
 from ovn_network_agent.migrate import ini
+from ovn_network_agent.migrate import parsed_settings
 from ovn_network_agent.migrate import settings
 from ovn_network_agent.migrate import yaml_file
 
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     return WOULD_NOT_START if left else OK
 
 
-def convert(found: given.Source, rules_path: str) -> Made:
+def convert(found: parsed_settings.Source, rules_path: str) -> Made:
     """The options and rules of this agent."""
     converted = settings.convert(found)
     text, forwarded = forwards.convert(found, rules_path)
@@ -101,7 +101,7 @@ def convert(found: given.Source, rules_path: str) -> Made:
                 [text for source in sources for text in source.warnings])
 
 
-def _read(arguments: argparse.Namespace) -> given.Source:
+def _read(arguments: argparse.Namespace) -> parsed_settings.Source:
     """The settings in force of all sources."""
     line = flags.parse(arguments.words)
     variables = _file(arguments.environment_file, ENVIRONMENT,
@@ -111,7 +111,7 @@ def _read(arguments: argparse.Namespace) -> given.Source:
              if original.CONFIG in source.settings]
     path = arguments.config or (str(named[0].value) if named else None)
     content = _file(path, YAML, yaml_file.parse)
-    found = given.merged([line, variables, content])
+    found = parsed_settings.merged([line, variables, content])
     if not found.settings and not found.problems:
         found.problems.append(
             'no source has any setting of the original; name its files in '
@@ -120,16 +120,16 @@ def _read(arguments: argparse.Namespace) -> given.Source:
 
 
 def _file(path: str | None, default: str,
-          parse: Callable[[bytes, str], given.Source]) -> given.Source:
+          parse: Callable[[bytes, str], parsed_settings.Source]) -> parsed_settings.Source:
     """A file that is named, or the usual one if that is there."""
     if path is None and not os.path.exists(default):
-        return given.Source()
+        return parsed_settings.Source()
     path = path or default
     try:
         with open(path, 'rb') as opened:
             return parse(opened.read(), path)
     except OSError as error:
-        return given.Source(problems=[
+        return parsed_settings.Source(problems=[
             f'{path}: {error.strerror or error}; name a file of the original '
             'that you may read'])
 

@@ -8,9 +8,9 @@ Its form is that of EnvironmentFile= in systemd.exec(5).
 
 from collections.abc import Iterator
 
-from ovn_network_agent import typos
-from ovn_network_agent.conf import original
-from ovn_network_agent.migrate import given
+from ovn_network_agent.common import suggestions
+from ovn_network_agent.conf.original import original
+from ovn_network_agent.migrate import parsed_settings
 
 _QUOTES = ('"', "'")
 # Known beside the options; the caller looks at the first one.
@@ -19,12 +19,12 @@ _OTHERS = {original.CONFIG: '', original.RESTART_ON_UPGRADE: (
     'nothing to set; left out')}
 
 
-def parse(content: bytes, name: str) -> given.Source:
+def parse(content: bytes, name: str) -> parsed_settings.Source:
     """The settings in a file of environment variables.
 
     ``config`` is among them if the file names the YAML file.
     """
-    made = given.Source()
+    made = parsed_settings.Source()
     try:
         text = content.decode('utf-8-sig')
     except UnicodeDecodeError:
@@ -37,7 +37,7 @@ def parse(content: bytes, name: str) -> given.Source:
             made.problems.append(f'{where}: {line!r} has no "="; write '
                                  'NAME=VALUE, or begin the line with "#"')
             continue
-        _take(made, given.Setting(_unquoted(value.strip()), where,
+        _take(made, parsed_settings.Setting(_unquoted(value.strip()), where,
                                   variable.strip()))
     return made
 
@@ -66,14 +66,14 @@ def _unquoted(value: str) -> str:
     return value
 
 
-def _take(made: given.Source, setting: given.Setting) -> None:
+def _take(made: parsed_settings.Source, setting: parsed_settings.Setting) -> None:
     name = setting.spelling.removeprefix(original.PREFIX).lower()
     known = [option.variable for option in original.OPTIONS]
     if not setting.spelling.startswith(original.PREFIX) or not (
             name in original.BY_NAME or name in _OTHERS):
         made.warnings.append(setting.say(
             'is no variable of the original; left out'
-            f'{typos.hint(setting.spelling, known)}'))
+            f'{suggestions.hint(setting.spelling, known)}'))
     elif _OTHERS.get(name):
         made.warnings.append(setting.say(_OTHERS[name]))
     else:

@@ -5,22 +5,22 @@
 
 from collections.abc import Iterable
 
-from ovn_network_agent import typos
-from ovn_network_agent.conf import go_values
-from ovn_network_agent.conf import original
-from ovn_network_agent.migrate import given
+from ovn_network_agent.common import suggestions
+from ovn_network_agent.conf.original import go_values
+from ovn_network_agent.conf.original import original
+from ovn_network_agent.migrate import parsed_settings
 
 _WHERE = 'command line of the original'
 # Flags without a value that only look at something.
 _LOOKS = ('version', 'check_config', 'help', 'h')
 
 
-def parse(words: Iterable[str]) -> given.Source:
+def parse(words: Iterable[str]) -> parsed_settings.Source:
     """The settings on a command line.
 
     ``config`` is among them if the line names the YAML file.
     """
-    made = given.Source()
+    made = parsed_settings.Source()
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -33,7 +33,7 @@ def parse(words: Iterable[str]) -> given.Source:
     return made
 
 
-def _take(made: given.Source, flag: str, value: str | None,
+def _take(made: parsed_settings.Source, flag: str, value: str | None,
           rest: list[str]) -> None:
     name = flag.replace('-', '_')
     spelling = f'--{flag}'
@@ -45,7 +45,7 @@ def _take(made: given.Source, flag: str, value: str | None,
     if (option is None and name != original.CONFIG) or '_' in flag:
         made.problems.append(
             f'{_WHERE}: {spelling}: is no flag of the original; remove it'
-            f'{typos.hint(spelling, _spellings())}')
+            f'{suggestions.hint(spelling, _spellings())}')
         return
     if value is None:
         # The value of a boolean needs an equals sign.
@@ -57,7 +57,7 @@ def _take(made: given.Source, flag: str, value: str | None,
             return
         else:
             value = rest.pop(0)
-    made.settings[name] = given.Setting(value, _WHERE, spelling,
+    made.settings[name] = parsed_settings.Setting(value, _WHERE, spelling,
                                         empty_counts=True)
 
 

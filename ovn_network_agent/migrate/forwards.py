@@ -12,11 +12,11 @@ from typing import Any
 
 import yaml
 
-from ovn_network_agent import typos
-from ovn_network_agent.conf import original
-from ovn_network_agent.files import flaws
+from ovn_network_agent.common import suggestions
+from ovn_network_agent.conf.original import original
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
-from ovn_network_agent.migrate import given
+from ovn_network_agent.migrate import parsed_settings
 
 _VIP = ('vip', 'manage_vip', 'masquerade', 'hairpin_masquerade',
         'router_masquerade', 'rules')
@@ -27,12 +27,12 @@ _NUMBERS = ('port', 'dest_port')
 ANNOUNCE = ('port_forward', 'vip_announce')
 
 
-def convert(found: given.Source, name: str) -> tuple[str, given.Source]:
+def convert(found: parsed_settings.Source, name: str) -> tuple[str, parsed_settings.Source]:
     """The rules file for the port forwards of the original.
 
     :returns: text, '' without port forwards; problems and warnings
     """
-    made = given.Source()
+    made = parsed_settings.Source()
     setting = found.settings.get(original.RULES)
     if setting is None or setting.value in ([], ''):
         return '', made
@@ -46,13 +46,13 @@ def convert(found: given.Source, name: str) -> tuple[str, given.Source]:
                           default_flow_style=False, allow_unicode=True)
     try:
         rules.parse(text.encode(), name)
-    except flaws.BadFile as error:
+    except file_problems.BadFile as error:
         made.problems.extend(f'{setting.where}: as {message}'
                              for message in error.messages)
     return text, made
 
 
-def _vip(made: given.Source, setting: given.Setting, index: int,
+def _vip(made: parsed_settings.Source, setting: parsed_settings.Setting, index: int,
          vip: Any) -> Any:
     path = f'{setting.spelling}[{index}]'
     if not isinstance(vip, dict):
@@ -64,7 +64,7 @@ def _vip(made: given.Source, setting: given.Setting, index: int,
     return kept
 
 
-def _rule(made: given.Source, setting: given.Setting, path: str,
+def _rule(made: parsed_settings.Source, setting: parsed_settings.Setting, path: str,
           rule: Any) -> Any:
     if not isinstance(rule, dict):
         return rule
@@ -78,7 +78,7 @@ def _rule(made: given.Source, setting: given.Setting, path: str,
     return kept
 
 
-def _known(made: given.Source, setting: given.Setting, path: str,
+def _known(made: parsed_settings.Source, setting: parsed_settings.Setting, path: str,
            mapping: dict[str, Any],
            known: Sequence[str]) -> dict[str, Any]:
     """The keys of a mapping that the original knows; others get a warning."""
@@ -87,6 +87,6 @@ def _known(made: given.Source, setting: given.Setting, path: str,
             made.warnings.append(
                 f'{setting.where}: {path}.{key} = {mapping[key]}: is no key '
                 'of the original, which ignores it; left out'
-                f'{typos.hint(key, known)}')
+                f'{suggestions.hint(key, known)}')
     return {key: value for key, value in mapping.items()
             if key in known and value is not None}

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 import math
 
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf import original
-from ovn_network_agent.migrate import given
+from ovn_network_agent.conf.original import original
+from ovn_network_agent.migrate import parsed_settings
 
 _CONTAINERS = ('docker', 'podman', 'nerdctl')
 
 
-def convert(found: given.Source) -> given.Source:
+def convert(found: parsed_settings.Source) -> parsed_settings.Source:
     """The options of this agent for settings of the original.
 
     :param found: with port forwards or without
     :returns: its settings have keys (section, option) and values of type str;
         the problems and warnings are of this conversion alone
     """
-    made = given.Source()
+    made = parsed_settings.Source()
     types = {(section, option.dest): option.type
              for section, option in opts.everything()}
     for option in original.OPTIONS:
@@ -39,14 +39,14 @@ def convert(found: given.Source) -> given.Source:
             made.problems.append(setting.say(
                 f'as {option.here}: {error}'))
             continue
-        made.settings[key] = given.Setting(value, setting.where,
+        made.settings[key] = parsed_settings.Setting(value, setting.where,
                                            setting.spelling)
     made.warnings.extend(_remarks(found))
     return made
 
 
-def _value(made: given.Source, option: original.Option,
-           setting: given.Setting) -> str:
+def _value(made: parsed_settings.Source, option: original.Option,
+           setting: parsed_settings.Setting) -> str:
     """The text of one option here.
 
     :raises ValueError: with the problem and the remedy
@@ -74,7 +74,7 @@ def _value(made: given.Source, option: original.Option,
     return text
 
 
-def _remarks(found: given.Source) -> Iterator[str]:
+def _remarks(found: parsed_settings.Source) -> Iterator[str]:
     """Warnings about values that mean something else here."""
     wrapper = found.settings.get('ovs_wrapper')
     if wrapper is None or not wrapper.value:

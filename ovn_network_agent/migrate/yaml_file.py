@@ -3,21 +3,21 @@
 
 """The YAML file of the original."""
 
-from ovn_network_agent import typos
-from ovn_network_agent.conf import original
+from ovn_network_agent.common import suggestions
+from ovn_network_agent.conf.original import original
 from ovn_network_agent.files import document
-from ovn_network_agent.migrate import given
+from ovn_network_agent.migrate import parsed_settings
 
 _KNOWN = (*original.BY_NAME, original.RULES)
 _SCALARS = (str, int, float, bool)
 
 
-def parse(content: bytes, name: str) -> given.Source:
+def parse(content: bytes, name: str) -> parsed_settings.Source:
     """The settings in a YAML file.
 
     :returns: the value of ``port_forwards`` is as in the file
     """
-    made = given.Source()
+    made = parsed_settings.Source()
     try:
         found = document.parse(content.decode('utf-8-sig'))
     except UnicodeDecodeError:
@@ -31,18 +31,18 @@ def parse(content: bytes, name: str) -> given.Source:
                              '"option: value"')
         return made
     for key, value in found.value.items():
-        setting = given.Setting(
+        setting = parsed_settings.Setting(
             value, f'{name}, line {found.line((key,))}', key)
         if key not in _KNOWN:
             made.warnings.append(setting.say(
                 'is no option of the original, which ignores it; left out'
-                f'{typos.hint(key, _KNOWN)}'))
+                f'{suggestions.hint(key, _KNOWN)}'))
         elif value is not None:
             _take(made, key, setting)
     return made
 
 
-def _take(made: given.Source, key: str, setting: given.Setting) -> None:
+def _take(made: parsed_settings.Source, key: str, setting: parsed_settings.Setting) -> None:
     values = (setting.value if isinstance(setting.value, list)
               else [setting.value])
     if key == original.RULES or all(isinstance(v, _SCALARS) for v in values):

@@ -6,9 +6,9 @@
 import dataclasses
 import enum
 
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
-from ovn_network_agent import port_forwards
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.model import port_forwards
 
 
 class Phase(enum.Enum):
@@ -115,8 +115,8 @@ class Link:
 
     def is_on(self, address: str) -> bool:
         """Whether a network of the link has an address, of another host."""
-        ip = iptext.address(address)
-        own = [*map(iptext.interface, self.addresses)]
+        ip = ip_text.address(address)
+        own = [*map(ip_text.interface, self.addresses)]
         return all(ip != each.ip for each in own) and any(
             ip in each.network for each in own)
 

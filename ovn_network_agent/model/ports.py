@@ -5,7 +5,7 @@
 
 import dataclasses
 
-from ovn_network_agent import evpn_names
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.model.evpn import Vni
 from ovn_network_agent.model.node import Segment
 

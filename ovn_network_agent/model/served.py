@@ -5,7 +5,7 @@
 
 import dataclasses
 
-from ovn_network_agent import evpn_names
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.model.routers import GatewayPort
 
 # Where an address comes from: NAT rows of the types dnat_and_snat, snat and

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import dataclasses
 import itertools
 
-from ovn_network_agent import port_forwards
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.model.egress import EgressHost
 from ovn_network_agent.model.gateways import GatewayGroup
 from ovn_network_agent.model.node import Node

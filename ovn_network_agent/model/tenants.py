@@ -6,7 +6,7 @@
 import dataclasses
 import enum
 
-from ovn_network_agent import evpn_names
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.model.routers import GatewayPort
 
 

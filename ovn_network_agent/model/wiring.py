@@ -9,7 +9,7 @@ The view is built from it.  Drivers get its parts as :class:`node.Node` and
 
 import dataclasses
 
-from ovn_network_agent import vlans
+from ovn_network_agent.common import vlan_names
 from ovn_network_agent.model import node
 
 
@@ -45,7 +45,7 @@ class Wiring:
                 vlan: int) -> node.Segment:
         """The segment of a localnet port on this node."""
         bridge = dict(self.mappings).get(network, '')
-        device = vlans.device(bridge, vlan)
+        device = vlan_names.device(bridge, vlan)
         found = {d.name: d for d in self.devices
                  if bridge and d.name in (bridge, device)}
         occupied = device in found and vlan != 0 and (

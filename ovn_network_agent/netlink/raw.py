@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 import hashlib
 
-from ovn_network_agent import strides
+from ovn_network_agent.common import equal_records
 from ovn_network_agent.netlink import wire
 
 # Bytes of a digest.
@@ -43,5 +43,5 @@ def kinds(datagram: bytes) -> Iterator[tuple[int, int, int, int, int]]:
             wire.messages(datagram, at))
         yield kind, flags, sequence, start, end
         length = (end - at + 3) & ~3
-        at += length * (strides.alike(datagram, at, length, _HEAD)
+        at += length * (equal_records.alike(datagram, at, length, _HEAD)
                         if at + length <= len(datagram) else 1)

@@ -7,7 +7,7 @@ A gateway node that takes over writes thousands of /32 routes, and each
 reading dumps them all.  pyroute2 takes 20 to 60 times as long for a route
 (decision record 0012), during which the addresses would be unreachable.  The
 tests prove that both codecs give the same result.  A single route uses
-pyroute2, see :mod:`netlink.routes`.
+pyroute2, see :mod:`netlink.objects.routes`.
 
 Struct rtmsg and its attributes are in linux/rtnetlink.h.  Attributes are
 aligned to four bytes; the two highest bits of an attribute's type are flags.

@@ -10,7 +10,7 @@ checks its arguments with them.
 import ipaddress
 import socket
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 
 # linux/if.h: names have 15 bytes and a NUL.
 IFNAMSIZ = 16
@@ -59,7 +59,7 @@ def canonical(address: str | bytes) -> str:
     if not isinstance(address, str):
         raise ValueError(f'address of {len(address)} bytes')
     if ':' in address and '.' in address:
-        return str(iptext.address(address))
+        return str(ip_text.address(address))
     return address
 
 
@@ -108,7 +108,7 @@ def parse_prefix(prefix: str) -> tuple[int, bytes, int]:
     host = len(packed) * 8 - length
     if host and int.from_bytes(packed) & ((1 << host) - 1):
         raise ValueError(f'{prefix!r} is no prefix: it has host bits set, '
-                         f'{iptext.network(prefix, strict=False)} '
+                         f'{ip_text.network(prefix, strict=False)} '
                          f'would be one')
     return family, packed, length
 

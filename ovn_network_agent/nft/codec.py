@@ -10,7 +10,7 @@ it makes a value.
 
 from typing import Any
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import values
 
@@ -144,7 +144,7 @@ def _address(version: int, text: object) -> str:
     """An address that can belong to a host, in canonical text."""
     if type(text) is not str:
         raise ValueError('an address that is no text')
-    address = iptext.address(text)
+    address = ip_text.address(text)
     if address.version != version or str(address) != text:
         raise ValueError(f'{text!r} is no canonical address of IPv{version}')
     if (address.is_multicast or address.is_loopback or
@@ -153,7 +153,7 @@ def _address(version: int, text: object) -> str:
     return text
 
 
-def _is_nobody(address: iptext.Address) -> bool:
+def _is_nobody(address: ip_text.Address) -> bool:
     """Whether rules cannot name an address, see :mod:`forward.checks`."""
     if address.version == 4:
         return address.packed[0] in _NOBODY

@@ -15,8 +15,8 @@ import functools
 import json
 from typing import Any
 
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import lines
 from ovn_network_agent.nft import listing
@@ -171,7 +171,7 @@ def parse(printed: str) -> Listed:
             frozenset((key['concat'][0], key['concat'][1], value)
                       for key, value in
                       contents.get(ownership.NFT_ADDRESSES, [])),
-            frozenset(map(iptext.canonical,
+            frozenset(map(ip_text.canonical,
                           contents.get(ownership.NFT_HELD, []))))
     except (LookupError, TypeError, ValueError, AttributeError,
             StopIteration, RecursionError) as error:
@@ -207,7 +207,7 @@ def _place(version: int, machine: object, link: object) -> str:
 
 
 def _host(version: int, address: object) -> str:
-    found = iptext.address(elements.plain(address))
+    found = ip_text.address(elements.plain(address))
     if found.version != version or found.is_multicast or (
             found.is_loopback or found.is_unspecified):
         raise ValueError(f'{address!r} is no address of a host of '

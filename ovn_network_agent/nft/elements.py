@@ -14,8 +14,8 @@ from collections.abc import Iterable
 import re
 from typing import Any
 
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
 
 FAMILIES = {'ip': 4, 'ip6': 6}
 PROTOCOLS = {'tcp': 6, 'udp': 17}
@@ -78,7 +78,7 @@ def outer(prefixes: Iterable[str]) -> list[str]:
     :param prefixes: of one family
     """
     kept: list[Any] = []
-    for network in sorted({iptext.network(p) for p in prefixes},
+    for network in sorted({ip_text.network(p) for p in prefixes},
                           key=lambda n: (int(n.network_address),
                                          n.prefixlen)):
         if not kept or not network.subnet_of(kept[-1]):
@@ -97,7 +97,7 @@ def plain(element: object) -> str:
 
 
 def _prefix(version: int, element: Any) -> str:
-    network = iptext.network(plain(element))
+    network = ip_text.network(plain(element))
     if network.version != version or not network.prefixlen:
         raise ValueError(f'{element!r} is no network of IPv{version}')
     return str(network)
@@ -108,7 +108,7 @@ def _pair(version: int, element: Any) -> str:
 
 
 def _address(version: int, element: Any) -> str:
-    address = iptext.address(plain(element))
+    address = ip_text.address(plain(element))
     if address.version != version:
         raise ValueError(f'{element!r} is no address of IPv{version}')
     return str(address)

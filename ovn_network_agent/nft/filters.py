@@ -16,8 +16,8 @@ from typing import Any
 from typing import NamedTuple
 from typing import TypeAlias
 
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
 
 # Hooks that packets of floating IPs pass (nft(8), address families).
 _HOOKS = ('ingress', 'prerouting', 'forward', 'postrouting', 'egress')
@@ -34,7 +34,7 @@ class Unreadable(Exception):
     """The listing was not understood; the text says why."""
 
 
-_Range: TypeAlias = tuple[iptext.Address, iptext.Address]
+_Range: TypeAlias = tuple[ip_text.Address, ip_text.Address]
 
 
 class Filter(NamedTuple):
@@ -52,7 +52,7 @@ class Filter(NamedTuple):
     # way through the chain.
     certain: bool = False
 
-    def covers(self, address: iptext.Address) -> bool:
+    def covers(self, address: ip_text.Address) -> bool:
         """Whether the rule names an address."""
         wanted = address.version, int(address)
         return any((first.version, int(first)) <= wanted <=
@@ -201,17 +201,17 @@ class _Table:
         elif isinstance(value, dict):
             yield from self._of_dict(value)
         elif value == '*':
-            yield from map(_whole, map(iptext.network, _EVERYTHING))
+            yield from map(_whole, map(ip_text.network, _EVERYTHING))
         else:
-            address = iptext.address(value)
+            address = ip_text.address(value)
             yield address, address
 
     def _of_dict(self, value: dict[str, Any]) -> Iterator[_Range]:
         if 'prefix' in value:
-            yield _whole(iptext.network(
+            yield _whole(ip_text.network(
                 f'{value["prefix"]["addr"]}/{value["prefix"]["len"]}'))
         elif 'range' in value:
-            first, last = map(iptext.address, value['range'])
+            first, last = map(ip_text.address, value['range'])
             yield first, last
         elif 'elem' in value:
             yield from self._ranges(value['elem']['val'])
@@ -219,7 +219,7 @@ class _Table:
             yield from self._ranges(value['set'])
 
 
-def _whole(network: iptext.Network) -> _Range:
+def _whole(network: ip_text.Network) -> _Range:
     return network.network_address, network.broadcast_address
 
 

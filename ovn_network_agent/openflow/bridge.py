@@ -12,7 +12,7 @@ from typing import TypeVar
 from ovn_network_agent import ownership
 from ovn_network_agent.openflow import codec
 from ovn_network_agent.openflow import connection as connections
-from ovn_network_agent.openflow import digest
+from ovn_network_agent.openflow import flow_digest
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 
@@ -46,18 +46,18 @@ def dump_again(connection: connections.Switch, former: str,
     """All flows with a cookie of the agent, unless they are known.
 
     :param former: digest of an earlier answer, '' for none
-    :param known: digests of portions, see :func:`digest.portions`
+    :param known: digests of portions, see :func:`flow_digest.portions`
     :returns: (digest of each portion and its flows, None for a known portion),
         None for the flows of the earlier answer; digest of this answer
     :raises OSError: when the flows cannot be read in full
     """
-    bodies = digest.plain(_ours(connection))
-    now = digest.of_flows(bodies)
+    bodies = flow_digest.plain(_ours(connection))
+    now = flow_digest.of_flows(bodies)
     if now == former:
         return None, now
     return [(mark, None if mark in known else [
         codec.decode(wire.one_flow(flow)) for flow in flows])
-        for mark, flows in digest.portions(bodies).items()], now
+        for mark, flows in flow_digest.portions(bodies).items()], now
 
 
 def _ours(connection: connections.Switch) -> list[bytes]:
@@ -116,7 +116,7 @@ def learn_shared(connection: connections.Switch) -> None:
     """Find the agent's priorities at which other programs have flows.
 
     The caller has started the flow monitor before, which reports each later
-    flow of another program (:mod:`privileged.flow_monitor`).  So a change
+    flow of another program (:mod:`privileged.switch.flow_monitor`).  So a change
     needs no question about the flows that are in its way, for which Open
     vSwitch would go through all flows of the table.
 

@@ -12,7 +12,7 @@ import ipaddress
 import struct
 from typing import Any
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 
@@ -50,7 +50,7 @@ def encode_match(spec: specs.FlowSpec) -> bytes:
     fields = (_oxm(_IN_PORT, _WORD.pack(spec.in_port)) +
               _oxm(_ETH_TYPE, _HALF.pack(_ETHER_TYPES[spec.family])))
     if spec.dst is not None:
-        network = iptext.network(spec.dst)
+        network = ip_text.network(spec.dst)
         mask = (b'' if network.prefixlen == network.max_prefixlen
                 else network.netmask.packed)
         fields += _oxm(_DST_FIELDS[spec.family],

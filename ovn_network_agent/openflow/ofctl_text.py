@@ -5,8 +5,8 @@
 
 import re
 
-from ovn_network_agent import iptext
 from ovn_network_agent import resources
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.openflow import spec as specs
 
 _FAMILY_WORDS = {4: 'ip', 6: 'ipv6'}
@@ -146,7 +146,7 @@ def _parse_match(cookie: int, fields: str) -> specs.Match | None:
         if values:
             return None
         if dst is not None:
-            dst = str(iptext.network(dst))
+            dst = str(ip_text.network(dst))
         number = resources.LOCAL if in_port == _LOCAL else int(in_port)
         specs.check_match(cookie, number, family, dst)
     except ValueError:

@@ -15,9 +15,9 @@ from typing import Any
 from typing import NamedTuple
 from typing import TypeAlias
 
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import ip_text
 
 NORMAL = 'normal'
 IN_PORT = 'in_port'
@@ -253,7 +253,7 @@ def _check_cookie(cookie: Any) -> None:
 def _check_prefix(text: object, family: int) -> None:
     if not isinstance(text, str) or '/' not in text:
         raise ValueError(f'{text!r} is not a prefix')
-    network = iptext.network(text)
+    network = ip_text.network(text)
     if network.version != family:
         raise ValueError(f'{text} is not of family {family}')
     if network.prefixlen == 0:

@@ -20,7 +20,7 @@ from typing import Any
 import uuid
 
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import question
+from ovn_network_agent.ovsdb import replica_query
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Rows
 from ovn_network_agent.ovsdb.columns import Tables
@@ -76,14 +76,14 @@ class Comparison:
         return ''
 
 
-def operations(compared: Iterable[Comparison]) -> list[question.Operation]:
+def operations(compared: Iterable[Comparison]) -> list[replica_query.Operation]:
     """What to ask the server."""
-    return [question.select(each.table, *clauses,
+    return [replica_query.select(each.table, *clauses,
                             columns=('_uuid', *each.columns))
             for each in compared for clauses in each.selects]
 
 
-def difference(compared: Iterable[Comparison], answers: question.Answers,
+def difference(compared: Iterable[Comparison], answers: replica_query.Answers,
                tables: Tables) -> str:
     """The first difference of the replica from the answers, or ''."""
     left = iter(answers)

@@ -28,7 +28,7 @@ from ovn_network_agent.ovn import comparisons
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
-from ovn_network_agent.ovsdb.question import Answers
+from ovn_network_agent.ovsdb.replica_query import Answers
 
 _Addresses = Mapping[str, model.ServedAddress]
 # By database.

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 
-from ovn_network_agent import evpn_names
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.ovn import indexes
-from ovn_network_agent.ovn import prefixes
+from ovn_network_agent.ovn.subjects import prefixes
 from ovn_network_agent.ovsdb.columns import Uuid
 
 
@@ -131,7 +131,7 @@ class CrossCheck:
         except KeyError:
             return
         redirect = self._index('sb', 'Port_Binding', 'redirect')
-        for port in index.find(prefixes.key(iptext.network(prefix))):
+        for port in index.find(prefixes.key(ip_text.network(prefix))):
             if not any(map(redirect.find, self._index(
                     'nb', 'Logical_Router_Port', 'name').keys_of(port))):
                 yield from self._index('nb', 'Logical_Router',

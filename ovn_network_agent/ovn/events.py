@@ -12,13 +12,13 @@ from typing import Any
 
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
-from ovn_network_agent import notices
 from ovn_network_agent import ownership
-from ovn_network_agent import trigger as triggers
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base
-from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn.writes import own_rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 
@@ -31,7 +31,7 @@ class WakeEvent(ovsdb_event.RowEvent):
 
     :param owner: name of the driver; without this part of the key, equal
         events of two drivers would be one event
-    :param is_own: a method of :class:`ovn.own_rows.OwnRows`, if only rows of
+    :param is_own: a method of :class:`ovn.writes.own_rows.OwnRows`, if only rows of
         this chassis count
     """
 

@@ -13,17 +13,17 @@ import itertools
 import operator
 from typing import Any
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
-from ovn_network_agent import printable
-from ovn_network_agent import selection
-from ovn_network_agent.ovn import bfd
-from ovn_network_agent.ovn import directory
-from ovn_network_agent.ovn import policies
+from ovn_network_agent.common import control_characters
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
+from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn import vnis
+from ovn_network_agent.ovn.chassis import bfd
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.ovn.subjects import policies
+from ovn_network_agent.ovn.subjects import vnis
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 
@@ -254,7 +254,7 @@ def _policy(kind: str) -> Index:
 
 
 def _label(row: Row) -> str:
-    return printable.line(
+    return control_characters.line(
         columns.entry(row, 'external_ids', directory.NEUTRON_NAME) or '')
 
 
@@ -287,7 +287,7 @@ def _subnet_keys(row: Row) -> Iterator[tuple[Any, str]]:
 def _monitor_keys(row: Row) -> Iterator[tuple[str, int, str, str]]:
     """The backend that a row of Service_Monitor is about."""
     try:
-        address = str(iptext.address(row.ip))
+        address = str(ip_text.address(row.ip))
     except ValueError:
         # ovn-northd copies what the load balancer has.
         return
@@ -296,9 +296,9 @@ def _monitor_keys(row: Row) -> Iterator[tuple[str, int, str, str]]:
            columns.atom(row, 'logical_port'))
 
 
-def _prefix_keys(row: Row) -> Iterable[iptext.Network]:
+def _prefix_keys(row: Row) -> Iterable[ip_text.Network]:
     try:
-        return [iptext.network(row.ip_prefix)]
+        return [ip_text.network(row.ip_prefix)]
     except ValueError:
         # Such a row advertises nothing.
         return ()

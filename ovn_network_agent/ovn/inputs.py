@@ -6,8 +6,8 @@
 import dataclasses
 from typing import Any
 
-from ovn_network_agent import selection
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.model import selection
 from ovn_network_agent.model import wiring as wirings
 
 

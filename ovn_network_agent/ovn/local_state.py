@@ -14,14 +14,14 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent import vlans
-from ovn_network_agent.conf import bridges
+from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.model import wiring as wirings
-from ovn_network_agent.netlink import addresses
-from ovn_network_agent.netlink import devices
-from ovn_network_agent.netlink import egress_links
-from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import devices
+from ovn_network_agent.netlink.objects import egress_links
+from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
@@ -155,4 +155,4 @@ def relevant_devices(
     names = {conf.frr.vrf_name, *ownership.VETH_ENDS}
     known = {*bridges.served(conf), *(bridge for _net, bridge in mappings)}
     return tuple(d for d in read()
-                 if d.name in names or vlans.is_device(d.name, known))
+                 if d.name in names or vlan_names.is_device(d.name, known))

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import ipaddress
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks as parsing
 from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks as parsing
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 
@@ -121,7 +121,7 @@ def machine(row: Row, pairs: bool
         mac, *addresses = text.split() or ['']
         for address in addresses:
             try:
-                ip = iptext.host(address)
+                ip = ip_text.host(address)
             except ValueError:
                 problems.append(f'port {name}: address {address!r} is '
                                 'malformed')
@@ -207,7 +207,7 @@ def default_route(row: Row) -> model.NbDefaultRoute | None:
         marks.get(ownership.EXT_ID_ADVERTISED, '') if managed else '', prefix)
 
 
-def extra_route(row: Row) -> tuple[iptext.Network, str] | None:
+def extra_route(row: Row) -> tuple[ip_text.Network, str] | None:
     """The prefix and next hop of a route of Neutron, None for another one.
 
     Such a route is in the main table, matches by destination, and is neither
@@ -218,8 +218,8 @@ def extra_route(row: Row) -> tuple[iptext.Network, str] | None:
             columns.atom(row, 'policy', 'dst-ip') != 'dst-ip'):
         return None
     try:
-        prefix = iptext.network(columns.atom(row, 'ip_prefix'))
-        nexthop = str(iptext.address(columns.atom(row, 'nexthop')))
+        prefix = ip_text.network(columns.atom(row, 'ip_prefix'))
+        nexthop = str(ip_text.address(columns.atom(row, 'nexthop')))
     except ValueError:
         return None
     return (prefix, nexthop) if prefix.prefixlen else None
@@ -319,7 +319,7 @@ def vip_address(key: str) -> str:
     if not bracket:
         host = key if key.count(':') > 1 else key.partition(':')[0]
     try:
-        return str(iptext.address(host))
+        return str(ip_text.address(host))
     except ValueError:
         return ''
 

@@ -10,25 +10,25 @@ from collections.abc import Iterator
 import dataclasses
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
-from ovn_network_agent import pieces
+from ovn_network_agent.common import networks
+from ovn_network_agent.common import row_batches
 from ovn_network_agent.model import wiring as wirings
-from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import cross_check
-from ovn_network_agent.ovn import groups
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
-from ovn_network_agent.ovn import own_chassis
-from ovn_network_agent.ovn import ports
-from ovn_network_agent.ovn import provider_networks
 from ovn_network_agent.ovn import queries
-from ovn_network_agent.ovn import routers
-from ovn_network_agent.ovn import segments
-from ovn_network_agent.ovn import tenant_networks
-from ovn_network_agent.ovn import tenant_vips
-from ovn_network_agent.ovn import tenants
-from ovn_network_agent.ovn import vni_networks
+from ovn_network_agent.ovn.chassis import groups
+from ovn_network_agent.ovn.chassis import own_chassis
+from ovn_network_agent.ovn.subjects import addresses
+from ovn_network_agent.ovn.subjects import ports
+from ovn_network_agent.ovn.subjects import provider_networks
+from ovn_network_agent.ovn.subjects import routers
+from ovn_network_agent.ovn.subjects import segments
+from ovn_network_agent.ovn.subjects import tenant_networks
+from ovn_network_agent.ovn.subjects import tenant_vips
+from ovn_network_agent.ovn.subjects import tenants
+from ovn_network_agent.ovn.subjects import vni_networks
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
@@ -127,7 +127,7 @@ class Builder:
               wiring: wirings.Wiring, dirty: queries.Dirty,
               phase: model.Phase, full: bool = False,
               also: frozenset[str] = frozenset(),
-              again: pieces.Piece | None = None,
+              again: row_batches.Piece | None = None,
               former: str = '', now: float = 0.0) -> model.Snapshot:
         """Bring the view up to date, but for the addresses of routers.
 

@@ -17,11 +17,11 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import source as drivers
-from ovn_network_agent.ovn import egress
-from ovn_network_agent.ovn import egress_hosts
 from ovn_network_agent.ovn import indexes
-from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovn.egress import egress
+from ovn_network_agent.ovn.egress import egress_hosts
+from ovn_network_agent.ovn.peering import peerings
 from ovn_network_agent.ovsdb import columns
 
 LOG = logging.getLogger(__name__)

@@ -20,24 +20,24 @@ from typing import Any
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent import notyet
 from ovn_network_agent import ownership
-from ovn_network_agent import pieces as comparing
+from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import row_batches as comparing
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import source
 from ovn_network_agent.gateways import handover
-from ovn_network_agent.ovn import absent_chassis
 from ovn_network_agent.ovn import confirmation
 from ovn_network_agent.ovn import cross_check as checking
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import held_ports
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import local_state
-from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import sources
-from ovn_network_agent.ovn import tunnels
+from ovn_network_agent.ovn.chassis import absent_chassis
+from ovn_network_agent.ovn.chassis import held_ports
+from ovn_network_agent.ovn.chassis import own_chassis
+from ovn_network_agent.ovn.chassis import tunnels
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -57,7 +57,7 @@ class NotReady(Exception):
     """There is no complete view (yet); the text names the reason."""
 
 
-class Incomplete(NotReady, notyet.NotYet):
+class Incomplete(NotReady, normal_wait.NotYet):
     """The server still has to send rows; the loop is woken for them."""
 
 

@@ -7,8 +7,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import resources
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovs import vni_port
 from ovn_network_agent.ovsdb import columns

@@ -11,8 +11,8 @@ would get the packets of all VLANs.
 from collections.abc import Iterator
 from typing import Any
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovsdb import columns
 

@@ -25,13 +25,13 @@ from ovsdbapp import exceptions
 from ovsdbapp.backend.ovs_idl import connection as ovsdbapp_connection
 from ovsdbapp.backend.ovs_idl import idlutils
 
-from ovn_network_agent import backoff
 from ovn_network_agent import ovsdb
-from ovn_network_agent.ovsdb import bounded
+from ovn_network_agent.common import backoff
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import question
 from ovn_network_agent.ovsdb import replica
+from ovn_network_agent.ovsdb import replica_query
 from ovn_network_agent.ovsdb import streams
+from ovn_network_agent.ovsdb import time_limits
 
 LOG = logging.getLogger(__name__)
 
@@ -159,7 +159,7 @@ class Database(replica.Lent):
         except exceptions.TimeoutException as e:
             self._failure = f'no complete answer within {self._timeout} s'
             raise Unavailable(self._failure) from e
-        except (OSError, RuntimeError, ValueError, bounded.NoSchema) as e:
+        except (OSError, RuntimeError, ValueError, time_limits.NoSchema) as e:
             self._failure = str(e)
             raise Unavailable(self._failure) from e
         self._failure = ''
@@ -230,7 +230,7 @@ class Database(replica.Lent):
         return helper, present
 
     def _fetch_schema(self) -> Any:
-        return bounded.fetch_schema(self._remotes, SCHEMAS[self.name],
+        return time_limits.fetch_schema(self._remotes, SCHEMAS[self.name],
                                     self._timeout)
 
     def _present(self, schema: Any) -> dict[str, list[str]]:
@@ -269,7 +269,7 @@ class Database(replica.Lent):
         was_there = self.connected
         try:
             schema = self._fetch_schema()
-        except (OSError, RuntimeError, ValueError, bounded.NoSchema,
+        except (OSError, RuntimeError, ValueError, time_limits.NoSchema,
                 exceptions.TimeoutException) as e:
             # The loss of the connection is logged already.
             LOG.debug('%s: no schema: %s', SCHEMAS[self.name], e)
@@ -344,16 +344,16 @@ class Database(replica.Lent):
             raise self.unusable()
         return self._connection
 
-    def ask(self, operations: Sequence[question.Operation],
-            answered: Callable[[question.Answers | None, columns.Tables],
+    def ask(self, operations: Sequence[replica_query.Operation],
+            answered: Callable[[replica_query.Answers | None, columns.Tables],
                                object]) -> None:
         """Ask the server, inside of :meth:`rows`, without a wait.
 
-        :param answered: see :func:`question.ask`; the tables are those of
+        :param answered: see :func:`replica_query.ask`; the tables are those of
             :meth:`rows`
         """
         idl = self._connection.idl
-        question.ask(idl, operations, lambda answers: answered(
+        replica_query.ask(idl, operations, lambda answers: answered(
             answers, replica.tables(idl)))
 
     def distrust(self, reason: str) -> None:

@@ -28,8 +28,8 @@ from ovs import poller
 from ovs.db import idl as ovs_idl
 from ovsdbapp.backend.ovs_idl import idlutils
 
-from ovn_network_agent import backoff
 from ovn_network_agent import ovsdb
+from ovn_network_agent.common import backoff
 from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.ovsdb import rpc

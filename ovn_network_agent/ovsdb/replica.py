@@ -21,12 +21,12 @@ import uuid
 from oslo_log import log as logging
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
-from ovn_network_agent import backoff
-from ovn_network_agent import notyet
 from ovn_network_agent import ovsdb
+from ovn_network_agent.common import backoff
+from ovn_network_agent.common import normal_wait
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import complaints
 from ovn_network_agent.ovsdb import rpc
+from ovn_network_agent.ovsdb import update_errors
 from ovn_network_agent.ovsdb import values
 
 LOG = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class Idl(values.QuickIdl):
         """
         self._set_pace()
         heard: list[str] = []
-        complaints.COMPLAINTS.collect(heard)
+        update_errors.COMPLAINTS.collect(heard)
         before = self.state
         try:
             return bool(super().run())
@@ -117,7 +117,7 @@ class Idl(values.QuickIdl):
             heard.clear()
             return True
         finally:
-            complaints.COMPLAINTS.collect(None)
+            update_errors.COMPLAINTS.collect(None)
             self._judge(before, heard)
 
     def choose(self, table: str, clauses: list[Any]) -> None:
@@ -229,7 +229,7 @@ class Unavailable(Exception):
     """A database cannot be used at the moment; the text says why."""
 
 
-class NotLoaded(Unavailable, notyet.NotYet):
+class NotLoaded(Unavailable, normal_wait.NotYet):
     """The first load is under way, and no attempt has failed so far."""
 
 

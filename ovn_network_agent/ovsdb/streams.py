@@ -26,14 +26,14 @@ from ovs import poller
 from ovs import socket_util
 from ovs import stream
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.conf import tls
 from ovn_network_agent.conf import validate
 from ovn_network_agent.ovsdb import hosts
 from ovn_network_agent.ovsdb import tls_errors
-from ovn_network_agent.privileged import context
-from ovn_network_agent.privileged import ovsdb
-from ovn_network_agent.privileged import receiving
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.daemon import receiving_sockets
+from ovn_network_agent.privileged.switch import ovsdb
 
 _lock = threading.Lock()
 _files: dict[str, tls.Files] = {}
@@ -103,7 +103,7 @@ def _resolve(suffix: str) -> tuple[str, str]:
     host, _colon, port = suffix.rpartition(':')
     host = host.strip('[]')
     try:
-        iptext.address(host.partition('%')[0])
+        ip_text.address(host.partition('%')[0])
         return host, suffix
     except ValueError:
         pass
@@ -310,7 +310,7 @@ class UnixStream(stream.UnixStream):
         if error != errno.EACCES or suffix != _local.get('path'):
             return error, opened
         try:
-            return 0, receiving.receive(ovsdb.connect)
+            return 0, receiving_sockets.receive(ovsdb.connect)
         except context.FAILURES as refusal:
             return getattr(refusal, 'errno', None) or errno.EACCES, None
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from ovsdbapp import exceptions
 
-from ovn_network_agent.ovsdb import bounded
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import time_limits
 
 _T = TypeVar('_T')
 
@@ -19,7 +19,7 @@ class NotWritten(Exception):
 
 
 def write(database: connection.Database, called: str,
-          make: Callable[[bounded.Api], _T], timeout: float,
+          make: Callable[[time_limits.Api], _T], timeout: float,
           shown_by: str) -> _T:
     """Commit one command in a transaction of its own.
 
@@ -35,13 +35,13 @@ def write(database: connection.Database, called: str,
         ovsdb = database.connection
     except connection.Unavailable as e:
         raise NotWritten(str(e)) from e
-    txn = bounded.Transaction(
-        bounded.Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
+    txn = time_limits.Transaction(
+        time_limits.Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
         timeout=timeout)
     command: _T = txn.add(make(txn.api))
     try:
         txn.commit()
-    except (exceptions.TimeoutException, bounded.NoAnswer) as e:
+    except (exceptions.TimeoutException, time_limits.NoAnswer) as e:
         raise NotWritten(
             f'{called} did not answer within {timeout:g} s; "{shown_by}" '
             'shows whether it was written') from e

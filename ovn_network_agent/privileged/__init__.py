@@ -20,7 +20,7 @@ context, which the helper finds by this name.
 
 from oslo_privsep import capabilities
 
-from ovn_network_agent.privileged import context
+from ovn_network_agent.privileged.daemon import context
 
 # Links, addresses, neighbours, routes, rules and sysctls below net/.
 kernel = context.Context(

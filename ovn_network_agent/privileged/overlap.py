@@ -17,13 +17,13 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
-from ovn_network_agent.conf import ovs as options
-from ovn_network_agent.privileged import checks
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.privileged import overlap_keeper
 from ovn_network_agent.privileged import overlap_servers
+from ovn_network_agent.privileged.network import checks
 
 # Seconds until the program undoes the overlap even without the agent; the
 # loop ends an overlap earlier.
@@ -67,7 +67,7 @@ def begin(addresses: Sequence[str]) -> None:
     if not checks.sequence(addresses):
         raise OSError(errno.EINVAL, 'no address of another gateway')
     try:
-        wanted = [str(iptext.address(one)) for one in addresses]
+        wanted = [str(ip_text.address(one)) for one in addresses]
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from error
     with _lock:

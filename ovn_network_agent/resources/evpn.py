@@ -10,7 +10,7 @@ of the devices follow from the VNI and the network, see :mod:`evpn_names`.
 
 import dataclasses
 
-from ovn_network_agent import evpn_names
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.resources import base
 from ovn_network_agent.resources import kernel
 

@@ -91,7 +91,7 @@ class BfdTimers(base.Resource):
     """The timers of BFD in OVN's tunnels that this chassis requests, in NB.
 
     A fleet has one set of timers.  The agents' requests are in NB_Global,
-    and give the options of the same row (:mod:`ovn.bfd`).
+    and give the options of the same row (:mod:`ovn.chassis.bfd`).
     """
 
     # Host name of this chassis, the tag of the request.

@@ -13,8 +13,8 @@ import dataclasses
 
 from oslo_config import cfg
 
-from ovn_network_agent import pieces
-from ovn_network_agent import trigger as triggers
+from ovn_network_agent.common import row_batches
+from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.engine import reconciler as reconcilers
 from ovn_network_agent.ovn import view
 
@@ -30,7 +30,7 @@ LATEST = 10.0
 class Part:
     """What a pass compares."""
 
-    piece: pieces.Piece | None = None
+    piece: row_batches.Piece | None = None
     # Names of backends to read.
     reads: tuple[str, ...] = ()
     # Whether former parts have had all pieces of the rows.
@@ -62,7 +62,7 @@ def parts(state: view.View, reconciler: reconcilers.Reconciler) -> list[Part]:
     to compare, one part has everything.
     """
     rows = state.pieces()
-    large = tuple(reconciler.backends.large(pieces.AT_MOST))
+    large = tuple(reconciler.backends.large(row_batches.AT_MOST))
     if not rows and not large:
         return [Part(ends=True, reads_all=True)]
     return [*(Part(piece=piece) for piece in rows),

@@ -30,8 +30,8 @@ from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import settings
 from ovn_network_agent.conf import validate
 from ovn_network_agent.drivers import base as drivers
-from ovn_network_agent.runtime import mode
 from ovn_network_agent.runtime import plugin_rules
+from ovn_network_agent.runtime.process import mode
 
 DRIVERS = 'ovn_network_agent.drivers'
 BACKENDS = 'ovn_network_agent.backends'

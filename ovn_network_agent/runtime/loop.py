@@ -13,12 +13,12 @@ import time
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from ovn_network_agent import backoff
 from ovn_network_agent import model
-from ovn_network_agent import notyet
-from ovn_network_agent import trigger as triggers
-from ovn_network_agent.conf import bridges
+from ovn_network_agent.common import backoff
+from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.engine import outcome as outcomes
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler as reconcilers
@@ -27,17 +27,17 @@ from ovn_network_agent.gateways import drain as drains
 from ovn_network_agent.gateways import takeover
 from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovn import view
+from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.runtime import comparison
-from ovn_network_agent.runtime import forerun
-from ovn_network_agent.runtime import guarding
-from ovn_network_agent.runtime import inside
+from ovn_network_agent.runtime import early_announcement
+from ovn_network_agent.runtime import guard_limits
 from ovn_network_agent.runtime import loader
-from ovn_network_agent.runtime import notify
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import record
-from ovn_network_agent.runtime import status as statuses
-from ovn_network_agent.runtime import trouble
-from ovn_network_agent.runtime import watchdog
+from ovn_network_agent.runtime import snapshot_problems
+from ovn_network_agent.runtime.process import notify
+from ovn_network_agent.runtime.process import status as statuses
+from ovn_network_agent.runtime.process import watchdog
 from ovn_network_agent.watches import base as watches
 
 LOG = logging.getLogger(__name__)
@@ -55,10 +55,10 @@ class Loop:
                  observers: Sequence[watches.Observer] = (),
                  forwards: source.Source | None = None,
                  clock: Callable[[], float] = time.monotonic,
-                 parts: inside.Inside | None = None,
+                 parts: agent_parts.Inside | None = None,
                  told: record.Record | None = None,
                  watched: watchdog.Watchdog | None = None) -> None:
-        parts = parts or inside.make(reconciler, trigger)
+        parts = parts or agent_parts.make(reconciler, trigger)
         self.passes, self.questions = parts.passes, parts.questions
         self.reloads = parts.reloads
         self._clock = clock
@@ -76,7 +76,7 @@ class Loop:
         self._phase = model.Phase.RESTORING
         self._serving = model.Phase.RUNNING
         self._schedule = comparison.Schedule(conf, state, reconciler, clock)
-        self._parts_in_trouble = trouble.Troubles()
+        self._parts_in_trouble = snapshot_problems.Troubles()
         self._known_troubles: frozenset[str] = frozenset()
         self._pass_retries = backoff.Retries()
         self._pass_error = ''
@@ -228,7 +228,7 @@ class Loop:
         try:
             self._pass(wake, at_once)
         except view.NotReady as e:
-            waiting = notyet.reason(e, f'waiting for OVN: {e}')
+            waiting = normal_wait.reason(e, f'waiting for OVN: {e}')
         except Exception as e:
             self._pass_failed(e)
         # oslo.log would add the exception to each warning of this pass.
@@ -284,8 +284,8 @@ class Loop:
             snapshot, prune=self._view.confirmed, urgent=wake.urgent,
             at_once=at_once,
             full=part.asks_all, reads=names if part.reads_all else part.reads,
-            ahead=forerun.first_of(snapshot) if part.begins else None,
-            limits=lambda: guarding.limits(self._conf, self._view,
+            ahead=early_announcement.first_of(snapshot) if part.begins else None,
+            limits=lambda: guard_limits.limits(self._conf, self._view,
                                            self._serving)))
         if outcome.held.unconfirmed:
             self._view.have_confirmed(outcome.held.unconfirmed)

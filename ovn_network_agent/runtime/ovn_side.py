@@ -3,7 +3,7 @@
 
 """The connection to OVN: the databases, their watches and the view.
 
-In port-forward-only mode, :class:`ovn_network_agent.runtime.alone.Alone`
+In port-forward-only mode, :class:`ovn_network_agent.runtime.process.without_ovn.Alone`
 takes the place of :class:`OvnSide`.
 """
 
@@ -16,21 +16,21 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from ovn_network_agent import backoff
-from ovn_network_agent import notices
-from ovn_network_agent import trigger as triggers
+from ovn_network_agent.common import backoff
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.drivers import base
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
+from ovn_network_agent.ovn.writes import own_rows
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import rows_files
 from ovn_network_agent.watches import base as observing
-from ovn_network_agent.watches import pace
-from ovn_network_agent.watches import surroundings
+from ovn_network_agent.watches import node_conflicts
+from ovn_network_agent.watches import rate_limit
 
 LOG = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class OvnSide:
     def __init__(self, conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                  trigger: triggers.Trigger, stopping: threading.Event,
                  observers: Sequence[observing.Observer],
-                 rows: pace.Pace | None = None,
+                 rows: rate_limit.Pace | None = None,
                  tables: Mapping[tuple[str, str], sources.Table] | None = None,
                  **times: Any) -> None:
         self._conf = conf
@@ -61,7 +61,7 @@ class OvnSide:
         self._files = rows_files.of_drivers(conf, drivers)
         self.view = view.View(
             conf, self.databases, trigger.fire, observers=observers,
-            look_at_ports=surroundings.BridgePorts().look,
+            look_at_ports=node_conflicts.BridgePorts().look,
             made_of_rows=sources.of_drivers(self._drivers),
             tables={**(tables or {}), **self._files}, **times)
 

@@ -20,8 +20,8 @@ from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import reload
 from ovn_network_agent.conf import validate
 from ovn_network_agent.drivers import base
-from ovn_network_agent.privileged import context
-from ovn_network_agent.privileged import prefix_lists
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.routing import prefix_lists
 from ovn_network_agent.runtime import configuration
 from ovn_network_agent.runtime import loader
 

@@ -13,13 +13,13 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent import trigger as triggers
+from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.drivers import base
 from ovn_network_agent.files import entries
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.files import watched
-from ovn_network_agent.ovn import egress_file
-from ovn_network_agent.ovn import peer_file
+from ovn_network_agent.ovn.egress import egress_file
+from ovn_network_agent.ovn.peering import peer_file
 
 LOG = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class RowsFile:
         """Why an entry, or a newer file, is not in force, a tuple of str."""
         left_out = self.content.flaws
         return (*self._file.reasons,
-                *((flaws.first(left_out),) if left_out else ()))
+                *((file_problems.first(left_out),) if left_out else ()))
 
     def _put(self, content: entries.Content[Any]) -> None:
         if content == self.content:
@@ -112,6 +112,6 @@ def problems(conf: cfg.ConfigOpts) -> list[str]:
     for kind in _KINDS:
         try:
             kind.load(conf)
-        except flaws.BadFile as error:
+        except file_problems.BadFile as error:
             found.extend(error.messages)
     return found

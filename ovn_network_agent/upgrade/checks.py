@@ -9,7 +9,6 @@ oslo.upgradecheck.
 
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Collection
 
 from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck

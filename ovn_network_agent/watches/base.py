@@ -19,7 +19,7 @@ from typing import Any
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 
 
 class Outcome(typing.Protocol):

@@ -15,8 +15,8 @@ import threading
 import time
 
 from ovn_network_agent import model
-from ovn_network_agent.netlink import egress_links
 from ovn_network_agent.netlink import multicast
+from ovn_network_agent.netlink.objects import egress_links
 from ovn_network_agent.watches import notifications
 
 # Seconds in which many changes become one reading.

@@ -6,7 +6,7 @@
 """The watch of the agent's flows for changes by others.
 
 The privileged side has the flow monitor of Open vSwitch, and passes on notices
-of flows that concern the agent (:mod:`privileged.flow_monitor`).  A notice
+of flows that concern the agent (:mod:`privileged.switch.flow_monitor`).  A notice
 names the change, for the log alone; its receiver reads the flows anew.
 """
 
@@ -17,15 +17,15 @@ import socket
 
 from oslo_config import cfg
 
-from ovn_network_agent import notices
-from ovn_network_agent import trigger
-from ovn_network_agent.conf import bridges
-from ovn_network_agent.privileged import context
-from ovn_network_agent.privileged import flow_monitor
-from ovn_network_agent.privileged import receiving
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import trigger
+from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.daemon import receiving_sockets
+from ovn_network_agent.privileged.switch import flow_monitor
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import notifications
-from ovn_network_agent.watches import pace
+from ovn_network_agent.watches import rate_limit
 
 
 class FlowWatch(notifications.Watch):
@@ -48,7 +48,7 @@ class FlowWatch(notifications.Watch):
         self._bridge = bridge
 
     def _open(self) -> socket.socket:
-        return receiving.receive(
+        return receiving_sockets.receive(
             lambda name: flow_monitor.subscribe(name, self._bridge))
 
     def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
@@ -66,7 +66,7 @@ class FlowWatch(notifications.Watch):
 class Flows(base.Observer):
     """Puts the flows in doubt when others change them."""
 
-    def __init__(self, conf: cfg.ConfigOpts, pace: pace.Pace) -> None:
+    def __init__(self, conf: cfg.ConfigOpts, pace: rate_limit.Pace) -> None:
         self._pace = pace
         self._watches = [FlowWatch(self._changed, bridge)
                          for bridge in bridges.served(conf)]

@@ -16,7 +16,7 @@ import typing
 
 from oslo_log import log as logging
 
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 from ovn_network_agent.watches import base
 
 LOG = logging.getLogger(__name__)

@@ -25,18 +25,18 @@ from collections.abc import Iterator
 import socket
 import typing
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import addresses
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import bpf
-from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import multicast
-from ovn_network_agent.netlink import neighbours
-from ovn_network_agent.netlink import routes
-from ovn_network_agent.netlink import rules
 from ovn_network_agent.netlink import sender
 from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import neighbours
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.watches import notifications
 
 LINK = 'link'
@@ -87,7 +87,7 @@ class LinkWatch(notifications.Watch):
     :param neighbour_devices: names of the devices whose neighbours matter,
         beside the veth ends in the VRFs of VNIs
     :param own_ports: gives the agent's netlink port ids, whose changes are not
-        reported, see :func:`ovn_network_agent.privileged.netlink.port`; called
+        reported, see :func:`ovn_network_agent.privileged.network.netlink.port`; called
         for each batch of notifications, so it should remember the answer
     :param owned: whether the agent has a route in a table to a destination; a
         route of another protocol is reported only if it replaced such a route;

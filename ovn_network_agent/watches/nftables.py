@@ -20,12 +20,12 @@ import threading
 from oslo_log import log as logging
 
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import nftables
 from ovn_network_agent.netlink import sender
 from ovn_network_agent.netlink import wire
-from ovn_network_agent.privileged import context
-from ovn_network_agent.privileged import nft
-from ovn_network_agent.privileged import receiving
+from ovn_network_agent.netlink.objects import nftables
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.daemon import receiving_sockets
+from ovn_network_agent.privileged.nft import nft
 from ovn_network_agent.watches import notifications
 
 LOG = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class TableWatch(notifications.Watch):
 
     def _open(self) -> socket.socket:
         # In a dry run, which does not need the watch, this raises ReadOnly.
-        return receiving.receive(self._subscribe)
+        return receiving_sockets.receive(self._subscribe)
 
     def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         with self._changing:

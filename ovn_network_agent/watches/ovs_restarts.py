@@ -12,9 +12,9 @@ import os
 
 from oslo_config import cfg
 
-from ovn_network_agent import notices
-from ovn_network_agent import socket_marks
-from ovn_network_agent.privileged import openflow
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import socket_identity
+from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import restarts
 
@@ -25,7 +25,7 @@ def make(conf: cfg.ConfigOpts,
     bridge = conf.bridge_dev
 
     def read() -> dict[str, list[int]]:
-        mark = socket_marks.of_socket(os.path.join(
+        mark = socket_identity.of_socket(os.path.join(
             conf.ovs.ovs_rundir, bridge + openflow.SUFFIX))
         return {bridge: mark} if mark else {}
     return restarts.RestartWatch(

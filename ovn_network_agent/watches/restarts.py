@@ -23,8 +23,8 @@ import typing
 
 from oslo_log import log as logging
 
-from ovn_network_agent import trigger
-from ovn_network_agent.privileged import context
+from ovn_network_agent.common import trigger
+from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import heartbeat
 

@@ -11,20 +11,20 @@ watch reads the values once a second.  A reading needs no privileges and takes
 some microseconds.
 """
 
-from ovn_network_agent import notices
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
-from ovn_network_agent.netlink import sysctls
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import trigger
+from ovn_network_agent.netlink.objects import sysctls
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import kernel
-from ovn_network_agent.watches import pace
+from ovn_network_agent.watches import rate_limit
 
 
 class Sysctls(base.Observer):
     """Checks once a second the sysctls that the agent has set."""
 
-    def __init__(self, pace: pace.Pace, beats: heartbeat.Heartbeat) -> None:
+    def __init__(self, pace: rate_limit.Pace, beats: heartbeat.Heartbeat) -> None:
         self._pace = pace
         self._beats = beats
         self._expected: dict[str, str] = {}

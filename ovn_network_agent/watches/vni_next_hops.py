@@ -5,19 +5,19 @@
 
 No program reports that a route of a VNI has no neighbour, so this watch looks
 at both in the kernel.  The backend decides what is to be done
-(:mod:`backends.vni_next_hops`).
+(:mod:`backends.kernel.vni_next_hops`).
 """
 
 from oslo_config import cfg
 
-from ovn_network_agent import notices
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import trigger
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.netlink import vni_neighbours
+from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import heartbeat
-from ovn_network_agent.watches import pace
+from ovn_network_agent.watches import rate_limit
 
 # Heartbeats, of a second each, from one look to the next.
 _EACH = 5
@@ -26,7 +26,7 @@ _EACH = 5
 class NextHops(base.Observer):
     """Looks every few seconds while the agent has a VNI."""
 
-    def __init__(self, pace: pace.Pace, beats: heartbeat.Heartbeat,
+    def __init__(self, pace: rate_limit.Pace, beats: heartbeat.Heartbeat,
                  base: int) -> None:
         self._pace = pace
         self._beats = beats

@@ -15,9 +15,9 @@ import subprocess
 import time
 
 from ovn_network_agent import ownership
-from ovn_network_agent import port_forwards
-from ovn_network_agent.drivers import buckets
-from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.drivers.common import consistent_hashing
+from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import transaction
@@ -65,7 +65,7 @@ def nft(script):
 
 def measure(of, manner):
     """Milliseconds of each step, and the size of the text, a dict."""
-    buckets.owners.cache_clear()
+    consistent_hashing.owners.cache_clear()
     rendering.balance.cache_clear()
     table, first = timed(nft_table.wanted, 4, of, manner)
     after, again = timed(nft_table.wanted, 4, without_one(of), manner)

@@ -20,11 +20,11 @@ from oslo_config import cfg
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_prefix_list
-from ovn_network_agent.backends import frr_static
-from ovn_network_agent.conf import fip_route
-from ovn_network_agent.conf import frr as options
-from ovn_network_agent.conf import veth_leak
+from ovn_network_agent.backends.frr import frr_prefix_list
+from ovn_network_agent.backends.frr import frr_static
+from ovn_network_agent.conf.options import fip_route
+from ovn_network_agent.conf.options import frr as options
+from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.tests.functional.frr import base
 from tools.bench import timing
 

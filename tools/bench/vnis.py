@@ -13,8 +13,8 @@ import contextlib
 import os
 import time
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests.functional.ovn import cloud as clouds
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from tools.bench import host as hosts

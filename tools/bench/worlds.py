@@ -12,7 +12,7 @@ the places that count.
 import json
 import time
 
-from ovn_network_agent.control import client
+from ovn_network_agent.control.socket import client
 from tools.bench import neighbour
 from tools.bench import observe
 from tools.bench import processes

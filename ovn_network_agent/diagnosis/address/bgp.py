@@ -5,16 +5,16 @@
 
 from collections.abc import Iterable
 
-from ovn_network_agent import iptext
 from ovn_network_agent import resources
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import frr
+from ovn_network_agent.frr import prefix_list_lines
 from ovn_network_agent.frr import setup as setups
-from ovn_network_agent.frr import shape
 
 _ESTABLISHED = 'Established'
 # The end of the state of a session that FRR's configuration has shut down.
@@ -92,9 +92,9 @@ def prefix_list(facts: facts.Facts, daemon: str) -> finding.Finding:
     remedy = verdicts.RESTORE
     if not entries:
         return judged(check, f'{daemon} has no entries of {name}', remedy)
-    prefix = iptext.network(facts.subject.prefix)
+    prefix = ip_text.network(facts.subject.prefix)
     decisive = next((entry for entry in sorted(entries)
-                     if shape.matches(entry, prefix.network_address,
+                     if prefix_list_lines.matches(entry, prefix.network_address,
                                       prefix.prefixlen)), None)
     if decisive is None:
         return judged(check, f'no entry of {name} permits '

@@ -6,9 +6,9 @@
 import dataclasses
 import typing
 
-from ovn_network_agent import networks
 from ovn_network_agent import resources
-from ovn_network_agent.control import rows
+from ovn_network_agent.common import networks
+from ovn_network_agent.control import resource_rows
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
@@ -46,7 +46,7 @@ def concerning(wanted: base.Wanted, address: str
         address in each.addresses if isinstance(each, resources.Problem) else
         each.kind != resources.Keep.kind and
         (each.subject == networks.host_prefix(address) or
-         rows.has(each.key, address))))
+         resource_rows.has(each.key, address))))
 
 
 def layers(driver: base.Driver, subject: typing.Any, address: str

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from oslo_config import cfg
 
-from ovn_network_agent.conf import egress_ip
+from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts

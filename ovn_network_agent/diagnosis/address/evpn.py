@@ -7,7 +7,6 @@ from collections.abc import Callable
 import dataclasses
 import typing
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import finding
@@ -19,8 +18,9 @@ from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import evpn
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import vni_links
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import vni_links
 
 _ESTABLISHED = 'Established'
 _NAMED = 5

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import dataclasses
 import typing
 
-from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import agent as agents
@@ -21,8 +21,8 @@ from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import peerings as ways
-from ovn_network_agent.drivers import announcing
-from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.frr import setup as setups
 from ovn_network_agent.nft import filters as nft_filters
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from oslo_config import cfg
 
-from ovn_network_agent import iptext
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
@@ -25,13 +25,13 @@ from ovn_network_agent.diagnosis.address import tenants
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
-from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import inputs
-from ovn_network_agent.ovn import own_chassis
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovn.chassis import own_chassis
 from ovn_network_agent.ovsdb import columns
 
 _DATABASE = 5.0
@@ -40,7 +40,7 @@ _DATABASE = 5.0
 def nothing(asked: str) -> subjects.Subject:
     """The subject before anything is known of it."""
     return subjects.Subject(
-        str(iptext.network(asked).network_address),
+        str(ip_text.network(asked).network_address),
         asked=asked if '/' in asked else '')
 
 

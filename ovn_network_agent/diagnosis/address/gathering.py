@@ -15,13 +15,12 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import evpn_names
-from ovn_network_agent import networks
 from ovn_network_agent import resources
-from ovn_network_agent.conf import bridges
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import mode
-from ovn_network_agent.conf import veth_leak
-from ovn_network_agent.control import addresses
+from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.conf.options import veth_leak
+from ovn_network_agent.control.reports import addresses
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import egress
@@ -42,6 +41,7 @@ from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.drivers import base
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.runtime import loader
 
 # Seconds for all questions to one database.

@@ -6,17 +6,17 @@
 from collections.abc import Iterable
 import operator
 
-from ovn_network_agent import iptext
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import rules as kernel_rules
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import rules as kernel_rules
 
 
 def judge(facts: facts.Facts) -> list[finding.Finding]:
@@ -205,11 +205,11 @@ def _deciding(facts: facts.Facts, wanted: Iterable[resources.Rule]
     found = facts.kernel.lookups.get('here')
     if found is None or found.local or found.dst == facts.subject.prefix:
         return None
-    address = iptext.address(facts.subject.address)
+    address = ip_text.address(facts.subject.address)
     ours = {each.priority for each in wanted}
     return min((rule for rule in facts.kernel.towards
                 if rule.priority not in ours and
-                rule.dst and address in iptext.network(rule.dst)),
+                rule.dst and address in ip_text.network(rule.dst)),
                default=None, key=operator.attrgetter('priority'))
 
 

@@ -3,16 +3,16 @@
 
 """Judges of what the kernel answers about the packets of an address.  Pure."""
 
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.drivers import veth
+from ovn_network_agent.drivers.common import veth
 from ovn_network_agent.frr import setup as setups
-from ovn_network_agent.netlink import lookups
+from ovn_network_agent.netlink.objects import lookups
 
 # The table of a route that the kernel does not name.
 _UNKNOWN = 0

@@ -17,15 +17,15 @@ from collections.abc import Sequence
 import dataclasses
 import typing
 
-from ovn_network_agent import evpn_names
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis.address import subject as subjects
-from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.model import port_forwards
 
 
 def wanting(about: subjects.Subject, drivers: Sequence[base.Driver],
@@ -163,5 +163,5 @@ def _covers(prefix: str | None, address: str) -> bool:
     """Whether a prefix has an address in it; None has all."""
     if prefix is None:
         return True
-    network, ip = iptext.network(prefix), iptext.address(address)
+    network, ip = ip_text.network(prefix), ip_text.address(address)
     return network.version == ip.version and ip in network

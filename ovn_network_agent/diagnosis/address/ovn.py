@@ -6,9 +6,9 @@
 from collections.abc import Sequence
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
@@ -19,7 +19,7 @@ from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import tenants
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import northbound
-from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers.common import segments
 
 Kind = subjects.Kind
 # ovn-nbctl takes an unquoted colon for the end of the key.

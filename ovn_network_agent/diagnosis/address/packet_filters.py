@@ -4,7 +4,7 @@
 
 """The finding about the filters of other programs in nftables."""
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import verdicts
@@ -21,7 +21,7 @@ def judge(facts: facts.Facts) -> finding.Finding:
     unread = verdicts.unread(_CHECK, facts.filters)
     if unread:
         return unread
-    address = iptext.address(facts.subject.address)
+    address = ip_text.address(facts.subject.address)
     naming = [one for one in facts.filters.filters if one.covers(address)]
     if not naming:
         return verdicts.ok(_CHECK, _unnamed(facts.filters, address.version))

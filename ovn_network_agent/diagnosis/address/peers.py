@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts as known
@@ -16,7 +16,7 @@ from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import peerings
-from ovn_network_agent.ovn import marked_rows
+from ovn_network_agent.ovn.writes import marked_rows
 from ovn_network_agent.ovsdb import lock_state
 
 _FEW = 3

@@ -11,9 +11,9 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn import vnis
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.ovn.subjects import vnis
 from ovn_network_agent.ovsdb import columns
 
 if typing.TYPE_CHECKING:

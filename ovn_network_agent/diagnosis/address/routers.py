@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import typing
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
-from ovn_network_agent import served
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.drivers import base
+from ovn_network_agent.model import address_sources
 from ovn_network_agent.model import wiring as wirings
-from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
+from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovsdb import columns
 
 # A router, what the address is there, its NAT row and gateway port.
@@ -94,7 +94,7 @@ def floating(address: str, nb: columns.Tables) -> list[columns.Row]:
             columns.optional(row, 'logical_port')]
 
 
-def _place_in(address: str, router: model.Router, sources: served.Sources
+def _place_in(address: str, router: model.Router, sources: address_sources.Sources
               ) -> tuple[subjects.Kind, model.Nat | None,
                          model.GatewayPort | None]:
     """(kind, NAT row or None, gateway port or None) of an address."""

@@ -7,14 +7,14 @@ import dataclasses
 import enum
 import typing
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import model
-from ovn_network_agent import networks
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import ports
-from ovn_network_agent.ovn import own_chassis
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.model import port_forwards
+from ovn_network_agent.ovn.chassis import own_chassis
 
 _Resource = typing.TypeVar('_Resource', bound=resources.Resource)
 _Part = typing.TypeVar('_Part')

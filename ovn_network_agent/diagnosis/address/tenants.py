@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
@@ -22,7 +22,7 @@ from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import tenant_network
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.ovn import snapshot
-from ovn_network_agent.ovn import tenant_hosts
+from ovn_network_agent.ovn.subjects import tenant_hosts
 from ovn_network_agent.ovsdb import columns
 
 _CHECK = 'tenant-network'
@@ -47,7 +47,7 @@ def make(asked: str, builder: snapshot.Builder, nb: columns.Tables,
     found = [(router, _one(asked, whole, hosts)) for router in seen.routers
              for whole, hosts in builder.behind(router)
              if networks.covers(whole.prefix, asked)]
-    address = str(next(iter(iptext.network(asked).hosts())))
+    address = str(next(iter(ip_text.network(asked).hosts())))
     about = subjects.Subject(address, node=seen.node, own=builder.own,
                              asked=asked if '/' in asked else '')
     places: dict[int, list[tuple[model.Router, model.TenantPrefix]]] = {0: []}

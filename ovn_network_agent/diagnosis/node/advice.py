@@ -6,10 +6,10 @@
 from collections.abc import Iterator
 import dataclasses
 
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.privileged.routing import vtysh
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

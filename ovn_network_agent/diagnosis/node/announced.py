@@ -9,17 +9,17 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
-from ovn_network_agent import selection
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.drivers import announcing
-from ovn_network_agent.ovn import directory
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.ovn.subjects import policies
 from ovn_network_agent.ovsdb import columns
 
 # The most addresses, reasons or tags that are named.
@@ -32,7 +32,7 @@ class Duplicates(typing.NamedTuple):
     addresses: int
     # (address, names of its routers), one for each address that
     # several routers have, sorted.
-    several: tuple[tuple[iptext.Address, tuple[str, ...]], ...]
+    several: tuple[tuple[ip_text.Address, tuple[str, ...]], ...]
 
 
 def read_duplicates(sources: sources.Sources) -> Duplicates:
@@ -46,7 +46,7 @@ def read_duplicates(sources: sources.Sources) -> Duplicates:
     addresses = frozenset(sources.announceable(4))
     in_vnis = {port.lrp for group in sources.snapshot().groups
                for port in group.ports if port.vni}
-    owners: dict[iptext.Address, dict[object, str]] = {}
+    owners: dict[ip_text.Address, dict[object, str]] = {}
     with sources.database('nb').rows() as nb:
         for key, router in nb['Logical_Router'].items():
             if any(port.name in in_vnis for port in router.ports):
@@ -58,20 +58,20 @@ def read_duplicates(sources: sources.Sources) -> Duplicates:
         for address, names in sorted(owners.items()) if len(names) > 1))
 
 
-def _addresses(router: columns.Row) -> set[iptext.Address]:
+def _addresses(router: columns.Row) -> set[ip_text.Address]:
     """The addresses of NAT and of the gateway ports."""
     found = {_address(nat.external_ip) for nat in router.nat}
     for port in router.ports:
         if rows.members(port)[2]:
-            found |= {iptext.interface(text).ip
+            found |= {ip_text.interface(text).ip
                       for text in rows.networks(port)[0]}
     return {each for each in found if each}
 
 
-def _address(text: str) -> iptext.Address | None:
+def _address(text: str) -> ip_text.Address | None:
     """An address, or None for a text of OVN that is none."""
     try:
-        return iptext.address(text)
+        return ip_text.address(text)
     except ValueError:
         # Another check names such a row.
         return None

@@ -21,39 +21,39 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import validate
-from ovn_network_agent.control import client
+from ovn_network_agent.control.socket import client
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import replicas
-from ovn_network_agent.diagnosis.node import running
+from ovn_network_agent.diagnosis.node.agent import running
+from ovn_network_agent.diagnosis.node.ovn import replicas
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import frr
-from ovn_network_agent.drivers import announcing
 from ovn_network_agent.drivers import base as drivers
+from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.frr import setup
-from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import routes
-from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.ovsdb import streams
-from ovn_network_agent.privileged import bgp
-from ovn_network_agent.privileged import controller
-from ovn_network_agent.privileged import frr_setup
-from ovn_network_agent.privileged import start
-from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.privileged.daemon import start
+from ovn_network_agent.privileged.routing import bgp
+from ovn_network_agent.privileged.routing import frr_setup
+from ovn_network_agent.privileged.routing import vtysh
+from ovn_network_agent.privileged.switch import controller
 from ovn_network_agent.runtime import configuration
-from ovn_network_agent.runtime import former
 from ovn_network_agent.runtime import loader
-from ovn_network_agent.runtime import mode as modes
-from ovn_network_agent.runtime import sole
-from ovn_network_agent.watches import frr_fitness
+from ovn_network_agent.runtime.process import mode as modes
+from ovn_network_agent.runtime.process import original_program
+from ovn_network_agent.runtime.process import single_instance
+from ovn_network_agent.watches.frr import frr_fitness
 
 _Arguments = typing.ParamSpec('_Arguments')
 _Answer = typing.TypeVar('_Answer')
@@ -208,14 +208,14 @@ class Sources:
         return running.agents()
 
     @shared
-    def former(self) -> former.Former:
-        """The original program here, :class:`former.Former`."""
-        return former.look()
+    def former(self) -> original_program.Former:
+        """The original program here, :class:`original_program.Former`."""
+        return original_program.look()
 
     @shared
     def holder(self) -> str:
-        """The holder of the only agent's lock, see :func:`sole.holder`."""
-        return sole.holder()
+        """The holder of the only agent's lock, see :func:`single_instance.holder`."""
+        return single_instance.holder()
 
     @shared
     def report(self) -> agent.Answer:
@@ -239,17 +239,17 @@ class Sources:
 
     @shared
     def links(self) -> dict[str, links.Link]:
-        """dict of name to :class:`netlink.links.Link`."""
+        """dict of name to :class:`netlink.objects.links.Link`."""
         return links.read_all()
 
     @shared
     def addresses(self) -> list[addresses.Address]:
-        """list of :class:`netlink.addresses.Address`."""
+        """list of :class:`netlink.objects.addresses.Address`."""
         return addresses.read_all()
 
     @shared
     def rules(self) -> list[tuple[rules.Rule, bool]]:
-        """list of (:class:`netlink.rules.Rule`, whether it is all of it)."""
+        """list of (:class:`netlink.objects.rules.Rule`, whether it is all of it)."""
         with connection.Connection() as kernel:
             return rules.listed(kernel)
 
@@ -259,7 +259,7 @@ class Sources:
             return routes.read(kernel, table=table)
 
     def has_default(self, vrf: _Link, version: int = 4) -> bool:
-        """Whether a VRF, a :class:`netlink.links.Link`, has a way out."""
+        """Whether a VRF, a :class:`netlink.objects.links.Link`, has a way out."""
         with connection.Connection() as kernel:
             return routes.has_default(kernel, vrf.index, vrf.vrf_table,
                                       _FAMILIES[version])
@@ -308,7 +308,7 @@ class Sources:
 
     @shared
     def controller(self) -> list[str]:
-        """The answer of :func:`privileged.controller.read_state`."""
+        """The answer of :func:`privileged.switch.controller.read_state`."""
         self.ovn()
         self.privileged()
         return controller.read_state()
@@ -327,7 +327,7 @@ class Sources:
         return made.load()
 
     @shared
-    def announceable(self, version: int) -> tuple[iptext.Address, ...]:
+    def announceable(self, version: int) -> tuple[ip_text.Address, ...]:
         """The addresses that other programs must not keep back."""
         with self.database('nb').rows() as nb:
             external = [row.external_ip for row in nb['NAT'].values()]
@@ -357,7 +357,7 @@ class Sources:
 
 def announceable(snapshot: model.Snapshot, external: Iterable[str],
                  machines: Iterable[str] = (), version: int = 4
-                 ) -> tuple[iptext.Address, ...]:
+                 ) -> tuple[ip_text.Address, ...]:
     """The addresses of the underlay that other programs must not keep back.
 
     Pure.
@@ -379,16 +379,16 @@ def announceable(snapshot: model.Snapshot, external: Iterable[str],
     known = {port.network for port in ports}
     here = {each for each in map(_address, machines)
             if each and each.version == version}
-    found: set[iptext.Address] = {port.ip for port in ports}
+    found: set[ip_text.Address] = {port.ip for port in ports}
     return tuple(sorted(found | here | {
         address for address in map(_address, (*external, *floating))
         if address and any(address in network for network in known)}))
 
 
-def _address(text: str) -> iptext.Address | None:
+def _address(text: str) -> ip_text.Address | None:
     """An address, or None for a text of OVN that is none."""
     try:
-        return iptext.address(text)
+        return ip_text.address(text)
     except ValueError:
         # Another check names such a row.
         return None

@@ -6,7 +6,7 @@
 import json
 import typing
 
-from ovn_network_agent.control import client
+from ovn_network_agent.control.socket import client
 from ovn_network_agent.diagnosis import readers
 
 #: JSON of the agent; the reference of each command has its keys

@@ -6,7 +6,7 @@
 
 from oslo_config import cfg
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import validate
 
@@ -42,7 +42,7 @@ def _is_plain(remote: str) -> bool:
     if scheme == 'unix':
         return True
     try:
-        iptext.address(rest.rpartition(':')[0].strip('[]'))
+        ip_text.address(rest.rpartition(':')[0].strip('[]'))
     except ValueError:
         return False
     return scheme == 'tcp'

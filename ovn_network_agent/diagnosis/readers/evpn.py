@@ -9,19 +9,19 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import evpn
 from ovn_network_agent.frr import lines
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import vni_links
-from ovn_network_agent.netlink import vni_neighbours
-from ovn_network_agent.ovn import vnis
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import vni_links
+from ovn_network_agent.netlink.objects import vni_neighbours
+from ovn_network_agent.ovn.subjects import vnis
 from ovn_network_agent.ovs import vni_port
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import once
+from ovn_network_agent.ovsdb import single_query
 
 #: by name, see vni_links.read()
 Devices: typing.TypeAlias = tuple[dict[str, links.Link],
@@ -85,7 +85,7 @@ def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
     """
     port = evpn_names.bridge_end(name)
     try:
-        with once.Session([conf.ovs.ovsdb_connection],
+        with single_query.Session([conf.ovs.ovsdb_connection],
                           ovsdb.SCHEMAS['ovs'], timeout) as session:
             rows, _bridges = session.select(('Port', ['name', '==', port]),
                                             ('Bridge',))
@@ -93,7 +93,7 @@ def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
                 key for row in rows
                 for key in columns.referenced(row, 'interfaces')))
             return vni_port.ports(session.tables).get(port)
-    except (once.Failed, OSError) as error:
+    except (single_query.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
 
 

@@ -4,7 +4,7 @@
 """The state of one announcement in FRR's daemons.
 
 The daemons are asked through their sockets, which takes 2 ms for a command;
-vtysh is asked where these cannot be used (:mod:`privileged.vty`).  Every
+vtysh is asked where these cannot be used (:mod:`privileged.routing.vty`).  Every
 command names one address, one list or one neighbour.  The name of a VRF is ''
 for the default VRF.
 """
@@ -18,8 +18,8 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import iptext
-from ovn_network_agent import networks
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
@@ -229,7 +229,7 @@ def read_next_hops(vrf: str) -> tuple[NextHop, ...]:
 
 def _next_hop(name: str, values: Document) -> NextHop:
     capability = values['neighborCapabilities'].get('extendedNexthop', '')
-    return NextHop(_name(name), str(iptext.address(values['nexthop'])),
+    return NextHop(_name(name), str(ip_text.address(values['nexthop'])),
                    'advertised' in capability,
                    'received' in capability.lower())
 
@@ -278,7 +278,7 @@ def ask_text(daemon: str, command: str, enable: bool = False) -> str:
 
 def _show(*commands: str) -> str:
     # The privileged side takes long to import, and is rarely needed here.
-    from ovn_network_agent.privileged import vtysh
+    from ovn_network_agent.privileged.routing import vtysh
     return vtysh.show(*commands).stdout
 
 

@@ -7,17 +7,17 @@ import dataclasses
 import socket
 import typing
 
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import lookups
-from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import routes
-from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import lookups
+from ovn_network_agent.netlink.objects import neighbours
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.netlink.objects import rules
 
 # In the class, the name is that of the field.
 _Rule: typing.TypeAlias = rules.Rule

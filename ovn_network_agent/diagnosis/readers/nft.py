@@ -67,7 +67,7 @@ def _table(family: str) -> listing.Listed | None:
 def _list(*what: str) -> str:
     """What nft lists, in JSON."""
     # The privileged side takes long to import, and is rarely needed here.
-    from ovn_network_agent.privileged import command
+    from ovn_network_agent.privileged.daemon import command
     try:
         done = command.run(['nft', '-j', '-n', 'list', *what], _TIMEOUT)
     except OSError as error:
@@ -82,7 +82,7 @@ def _connections(family: str, zone: int, targets: Iterable[Target]
                  ) -> dict[Target, int] | readers.Unread:
     """The number of connections to each target."""
     from ovn_network_agent.netlink import connection
-    from ovn_network_agent.netlink import conntrack
+    from ovn_network_agent.netlink.objects import conntrack
     from ovn_network_agent.nft import elements
     numbers: dict[tuple[typing.Any, ...], Target] = {
         (elements.PROTOCOLS[target[0]], *target[1:]): target

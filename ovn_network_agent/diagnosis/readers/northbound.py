@@ -9,16 +9,16 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import iptext
-from ovn_network_agent import networks
 from ovn_network_agent import ovsdb
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn import vnis
+from ovn_network_agent.ovn.subjects import vnis
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import once
+from ovn_network_agent.ovsdb import single_query
 
 # Types of ports with hosts behind them that OVN does not know.
 _OPEN = ('localnet', 'l2gateway', 'vtep')
@@ -39,12 +39,12 @@ def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
     :raises readers.Unread: when the database cannot be read
     """
     try:
-        with once.Session(conf.ovn.ovn_nb_remote,
+        with single_query.Session(conf.ovn.ovn_nb_remote,
                           ovsdb.SCHEMAS['nb'], timeout) as session:
             _select(session, address,
                     inputs.choice(conf).checks_backends)
             return session.tables
-    except (once.Failed, OSError) as error:
+    except (single_query.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
 
 
@@ -59,25 +59,25 @@ def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
     :raises readers.Unread: when the database cannot be read
     """
     try:
-        with once.Session(conf.ovn.ovn_nb_remote,
+        with single_query.Session(conf.ovn.ovn_nb_remote,
                           ovsdb.SCHEMAS['nb'], timeout) as session:
-            routers = _behind(session, iptext.network(prefix),
+            routers = _behind(session, ip_text.network(prefix),
                               conf.tenant_network.extra_routes)
             session.by_uuid('NAT', {
                 key for router in routers
                 for key in columns.referenced(router, 'nat')})
             tenants = inputs.choice(conf).tenants
             if tenants and tenants.vips:
-                address = str(iptext.network(prefix).network_address)
+                address = str(ip_text.network(prefix).network_address)
                 routers = _unique([routers, _balanced(session, address)])
                 _checks(session, address)
             _select_routers(session, routers)
             return session.tables
-    except (once.Failed, OSError) as error:
+    except (single_query.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _behind(session: once.Session, wanted: iptext.Network, routes: bool
+def _behind(session: single_query.Session, wanted: ip_text.Network, routes: bool
             ) -> list[columns.Row]:
     """The routers with a network, or an extra route, that overlaps."""
     found = []
@@ -96,9 +96,9 @@ def _behind(session: once.Session, wanted: iptext.Network, routes: bool
     return _unique(found)
 
 
-def _overlaps(text: str, wanted: iptext.Network) -> bool:
+def _overlaps(text: str, wanted: ip_text.Network) -> bool:
     with contextlib.suppress(ValueError):
-        return networks.overlap(iptext.interface(text).network, wanted)
+        return networks.overlap(ip_text.interface(text).network, wanted)
     return False
 
 
@@ -110,7 +110,7 @@ def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
     :raises readers.Unread: when the database cannot be read
     """
     try:
-        with once.Session(conf.ovn.ovn_nb_remote,
+        with single_query.Session(conf.ovn.ovn_nb_remote,
                           ovsdb.SCHEMAS['nb'], timeout) as session:
             keys: list[columns.Uuid] = [
                 columns.entry(row, 'external_ids', 'logical-switch')
@@ -123,11 +123,11 @@ def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
             if plugins.asked(conf, plugins.VNIS):
                 _select_vnis(session, sb)
             return session.tables
-    except (once.Failed, OSError) as error:
+    except (single_query.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _select_vnis(session: once.Session, sb: columns.Tables) -> None:
+def _select_vnis(session: single_query.Session, sb: columns.Tables) -> None:
     """Select the other networks of the same VNIs, and the gateways."""
     numbers = sorted({vni.number
                       for row in session.tables['Logical_Switch'].values()
@@ -164,15 +164,15 @@ def read_inside(conf: cfg.ConfigOpts, router: str, address: str, timeout: float
     :raises readers.Unread: when the database cannot be read
     """
     try:
-        with once.Session(conf.ovn.ovn_nb_remote,
+        with single_query.Session(conf.ovn.ovn_nb_remote,
                           ovsdb.SCHEMAS['nb'], timeout) as session:
-            return _inside(session, router, iptext.address(address))
-    except (once.Failed, OSError) as error:
+            return _inside(session, router, ip_text.address(address))
+    except (single_query.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _inside(session: once.Session, router: columns.Uuid,
-            address: iptext.Address) -> Inside:
+def _inside(session: single_query.Session, router: columns.Uuid,
+            address: ip_text.Address) -> Inside:
     found = session.by_uuid('Logical_Router', [router])
     near = {port: network for row in found for port in session.by_uuid(
         'Logical_Router_Port', columns.referenced(row, 'ports'))
@@ -201,14 +201,14 @@ def _inside(session: once.Session, router: columns.Uuid,
     return Inside(next(iter(near.values())), judged=judged)
 
 
-def covers(network: str, address: iptext.Address) -> bool:
+def covers(network: str, address: ip_text.Address) -> bool:
     """Whether a network, any text, has an address of ipaddress."""
     with contextlib.suppress(ValueError):
-        return address in iptext.interface(network).network
+        return address in ip_text.interface(network).network
     return False
 
 
-def addresses(port: columns.Row) -> set[iptext.Address]:
+def addresses(port: columns.Row) -> set[ip_text.Address]:
     """All addresses of a row of Logical_Switch_Port."""
     texts = [*port.addresses, columns.optional(port, 'dynamic_addresses'),
              port.external_ids.get(_CIDRS, ''),
@@ -217,11 +217,11 @@ def addresses(port: columns.Row) -> set[iptext.Address]:
     for word in ' '.join(texts).split():
         # The other words are MAC addresses, "dynamic", "router".
         with contextlib.suppress(ValueError):
-            found.add(iptext.address(word.partition('/')[0]))
+            found.add(ip_text.address(word.partition('/')[0]))
     return found
 
 
-def _select(session: once.Session, address: str, checks: bool) -> None:
+def _select(session: single_query.Session, address: str, checks: bool) -> None:
     """Select the rows.
 
     :param checks: whether health checks count, also those of an address with a
@@ -235,7 +235,7 @@ def _select(session: once.Session, address: str, checks: bool) -> None:
     _select_routers(session, routers)
 
 
-def _checks(session: once.Session, address: str) -> None:
+def _checks(session: single_query.Session, address: str) -> None:
     """Select the health checks of the load balancers of an address."""
     session.by_uuid('Load_Balancer_Health_Check', {
         key for row in session.tables.get('Load_Balancer', {}).values()
@@ -243,7 +243,7 @@ def _checks(session: once.Session, address: str) -> None:
         for key in columns.referenced(row, 'health_check')})
 
 
-def _select_routers(session: once.Session, routers: Iterable[columns.Row]
+def _select_routers(session: single_query.Session, routers: Iterable[columns.Row]
                     ) -> None:
     """Select what a view has of routers, but for their addresses."""
     ports = session.by_uuid('Logical_Router_Port', {
@@ -269,7 +269,7 @@ def _select_routers(session: once.Session, routers: Iterable[columns.Row]
             columns.referenced(port, 'ha_chassis_group')))
 
 
-def _switches(session: once.Session, ports: Iterable[columns.Row]) -> None:
+def _switches(session: single_query.Session, ports: Iterable[columns.Row]) -> None:
     """Select the networks on the other side of router ports."""
     found = session.select(*(
         ('Logical_Switch_Port', ['options', 'includes', [
@@ -279,9 +279,9 @@ def _switches(session: once.Session, ports: Iterable[columns.Row]) -> None:
         for rows_of_port in found for row in rows_of_port))
 
 
-def _routers(session: once.Session, address: str) -> list[columns.Row]:
+def _routers(session: single_query.Session, address: str) -> list[columns.Row]:
     """The routers with a NAT row or a port of the address."""
-    lengths = range(1, iptext.address(address).max_prefixlen + 1)
+    lengths = range(1, ip_text.address(address).max_prefixlen + 1)
     nats, *ports = session.select(
         ('NAT', ['external_ip', '==', address]),
         *(('Logical_Router_Port', ['networks', 'includes',
@@ -294,7 +294,7 @@ def _routers(session: once.Session, address: str) -> list[columns.Row]:
           for answer in ports for row in answer)))
 
 
-def _balanced(session: once.Session, address: str) -> list[columns.Row]:
+def _balanced(session: single_query.Session, address: str) -> list[columns.Row]:
     """The routers with a load balancer of the address.
 
     OVSDB has no question for the address in a key "address:port", so the

@@ -17,13 +17,13 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import evpn_names
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
-from ovn_network_agent.control import client
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
+from ovn_network_agent.control.socket import client
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.openflow import trace_text
 
 if typing.TYPE_CHECKING:
@@ -60,7 +60,7 @@ _SOLICITATION, _ADVERTISEMENT, _ON_LINK = 135, 136, 255
 # The multicast group of a solicitation has the last 24 bits of the address,
 # and its MAC the last 32 bits of the group (RFC 4291, section 2.7.1; RFC 2464,
 # section 7).
-_SOLICITED = iptext.address('ff02::1:ff00:0')
+_SOLICITED = ip_text.address('ff02::1:ff00:0')
 _LAST_BITS = 0xffffff
 
 
@@ -146,7 +146,7 @@ def _neighbours(address: str, _client: str, segment: model.Segment, mac: str,
                 port: str) -> list[Packet]:
     """The same for an IPv6 address, which the device itself asks for."""
     tag, own = _tag(segment), ownership.SEGMENT_LINK_LOCAL
-    last = int(iptext.address(address)) & _LAST_BITS
+    last = int(ip_text.address(address)) & _LAST_BITS
     group = _SOLICITED + last
     to = f'33:33:ff:{last >> 16:02x}:{last >> 8 & 0xff:02x}:{last & 0xff:02x}'
     common = f'icmpv6_code=0,nw_ttl={_ON_LINK:d},nd_target={address}'

@@ -15,13 +15,13 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.drivers import base
-from ovn_network_agent.ovn import marked_rows
-from ovn_network_agent.ovn import peering_rows
+from ovn_network_agent.ovn.peering import peering_rows
+from ovn_network_agent.ovn.writes import marked_rows
 from ovn_network_agent.ovsdb import columns
 
 

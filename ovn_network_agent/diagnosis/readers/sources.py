@@ -14,11 +14,11 @@ from oslo_config import cfg
 from ovn_network_agent import ovsdb
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.drivers import base
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import once
+from ovn_network_agent.ovsdb import single_query
 from ovn_network_agent.runtime import rows_files
 
 
@@ -54,7 +54,7 @@ def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
         if database == name}, chosen) for name, remote in remotes.items()}
     try:
         kept = sources.Sources(made, rows_files.of_drivers(conf, drivers))
-    except flaws.BadFile as error:
+    except file_problems.BadFile as error:
         raise readers.Unread(str(error)) from error
     found = kept.update(rows, {}, True)
     return [(name, subject) for of_kind in found.values()
@@ -65,13 +65,13 @@ def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
 def _rows(database: str, remote: Sequence[str], timeout: float,
           tables: Mapping[str, Iterable[str]],
           conditions: Iterable[tuple[str, str, typing.Any]]) -> columns.Tables:
-    """The rows of some tables, see :attr:`once.Session.tables`."""
+    """The rows of some tables, see :attr:`single_query.Session.tables`."""
     if not tables:
         return {}
     chosen = {table: clauses for name, table, clauses in conditions
               if name == database}
     try:
-        with once.Session(remote, ovsdb.SCHEMAS[database],
+        with single_query.Session(remote, ovsdb.SCHEMAS[database],
                           timeout) as session:
             for table, columns in tables.items():
                 if session.has(table):
@@ -81,5 +81,5 @@ def _rows(database: str, remote: Sequence[str], timeout: float,
                         columns=[each for each in sorted(columns)
                                  if session.has(table, each)])
             return session.tables
-    except (once.Failed, OSError) as error:
+    except (single_query.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error

@@ -14,11 +14,11 @@ from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import once
+from ovn_network_agent.ovsdb import single_query
 
 
 def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
@@ -28,7 +28,7 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
     :raises readers.Unread: when the database or the kernel cannot be read
     """
     try:
-        with once.Session([conf.ovs.ovsdb_connection],
+        with single_query.Session([conf.ovs.ovsdb_connection],
                           ovsdb.SCHEMAS['ovs'], timeout) as session:
             _select(session, conf.bridge_dev)
             found = wiring.read(session.tables, ())
@@ -36,11 +36,11 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
             conf.bridge_dev, conf.frr.vrf_name,
             *(bridge for _network, bridge in found.mappings)),
             tunnel=local_state.tunnel(conf))
-    except (once.Failed, OSError) as error:
+    except (single_query.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _select(session: once.Session, bridge_dev: str) -> None:
+def _select(session: single_query.Session, bridge_dev: str) -> None:
     """Select the rows that :func:`wiring.read` needs."""
     roots, = session.select(('Open_vSwitch',))
     mappings = [wiring.bridge_mappings(root.external_ids) for root in roots]

@@ -14,7 +14,7 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import networks
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject as subjects
@@ -117,7 +117,7 @@ def fate(journey: packets.Journey) -> str:
 def _logical(conf: cfg.ConfigOpts, known: facts.Setup, about: subjects.Subject
              ) -> tuple[str, str]:
     """(verdict, text) of a packet from the provider network, in OVN."""
-    from ovn_network_agent.privileged import command
+    from ovn_network_agent.privileged.daemon import command
     segment = subjects.certain(about.segment)
     words = _WORDS[networks.family(about.address)]
     remotes = ','.join(conf.ovn.ovn_sb_remote)

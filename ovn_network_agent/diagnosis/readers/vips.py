@@ -8,16 +8,16 @@ import dataclasses
 
 from oslo_config import cfg
 
-from ovn_network_agent import port_forwards
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.drivers import base
-from ovn_network_agent.files import flaws
-from ovn_network_agent.forward import presence
+from ovn_network_agent.files import file_problems
+from ovn_network_agent.forward import node_addresses
 from ovn_network_agent.forward import rules
+from ovn_network_agent.model import port_forwards
 
 
 def find(conf: cfg.ConfigOpts, address: str,
@@ -30,7 +30,7 @@ def find(conf: cfg.ConfigOpts, address: str,
     try:
         vip = next((each for each in rules.load(conf)
                     if each.address == address), None)
-    except flaws.BadFile as error:
+    except file_problems.BadFile as error:
         raise ValueError('; '.join(error.messages)) from error
     if vip is None:
         return None
@@ -38,7 +38,7 @@ def find(conf: cfg.ConfigOpts, address: str,
     vip = with_health(vip, known)
     if not vip.managed:
         vip = dataclasses.replace(
-            vip, present=address in presence.read(conf.frr.vrf_name))
+            vip, present=address in node_addresses.read(conf.frr.vrf_name))
     node = switch.node(
         conf.frr.vrf_name, conf.port_forward.port_forward_dev,
         extent=port_forwards.extent(port_forwards.Forwards((vip,))))

@@ -14,7 +14,7 @@ from lab import echo
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
-from ovn_network_agent.backends import egress
+from ovn_network_agent.backends.northbound import egress
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import judged
 

@@ -18,8 +18,8 @@ from lab import frr
 from lab import node as nodes
 from lab import plan
 from lab import probe
-from ovn_network_agent import evpn_names
-from ovn_network_agent.netlink import rules
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.tests.lab import base
 
 DRIVERS = 'fip_route,veth_leak,gateway_drain,port_forward,evpn'

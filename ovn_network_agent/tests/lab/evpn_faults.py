@@ -9,9 +9,9 @@ import time
 from lab import frr
 from lab import node as nodes
 from lab import plan
-from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import vni_neighbours
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import evpn_cloud
 

@@ -10,7 +10,7 @@ from lab import evpn
 from lab import families
 from lab import plan
 from lab import probe
-from ovn_network_agent import evpn_names
+from ovn_network_agent.model import evpn_names
 
 # Addresses that no VRF knows, by family.
 UNKNOWN = {version: str(family.test_net[9])

@@ -15,7 +15,7 @@ import os
 import sys
 import tempfile
 
-from ovn_network_agent.runtime import own_threads
+from ovn_network_agent.runtime.process import own_threads
 
 own_threads.keep_eventlet_out()
 

@@ -18,7 +18,7 @@ from lab import node as nodes
 from lab import plan
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import forwarding as pf
-from ovn_network_agent.watches import pace
+from ovn_network_agent.watches import rate_limit
 
 # How many answers nobody has asked for.
 _UNASKED = 5
@@ -41,7 +41,7 @@ class Redirects:
         # The repair may wait: earlier tests have flushed the table, too, and
         # the agent takes a row of repairs for a fight with another program.
         nodes.wait_until('all is as before', lambda: not dump.difference(
-            usual, self.state('gw1')), pace.LAST + base.SETTLE)
+            usual, self.state('gw1')), rate_limit.LAST + base.SETTLE)
         # Until then nobody translated what backends sent again in connections
         # that earlier tests have left.
         self.untranslated_on_purpose()

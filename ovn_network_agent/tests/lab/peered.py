@@ -11,7 +11,7 @@ from lab import node as nodes
 from lab import probe
 from lab import routers
 from ovn_network_agent import ownership
-from ovn_network_agent.backends import peering
+from ovn_network_agent.backends.northbound import peering
 from ovn_network_agent.tests.lab import base
 
 DRIVERS = 'fip_route,veth_leak,gateway_drain,port_forward,network_peer'

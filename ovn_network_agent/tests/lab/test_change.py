@@ -16,7 +16,7 @@ from lab import node as nodes
 from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import neighbour_table
+from ovn_network_agent.netlink.objects import neighbour_table
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import matrix
 from ovn_network_agent.tests.lab import reaching

@@ -11,7 +11,7 @@ from lab import evpn
 from lab import frr
 from lab import node as nodes
 from lab import plan
-from ovn_network_agent import evpn_names
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests import http_get
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import dry_runs

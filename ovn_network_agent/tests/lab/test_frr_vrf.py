@@ -16,14 +16,14 @@ import unittest
 
 from lab import syscalls
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_prefix_list
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends.frr import frr_prefix_list
+from ovn_network_agent.backends.frr import frr_static
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import outcome
-from ovn_network_agent.privileged import bgp
+from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.tests.functional.frr import base
-from ovn_network_agent.watches import frr_verification
+from ovn_network_agent.watches.frr import frr_verification
 
 # asm-generic/socket.h
 _SO_RCVBUFFORCE = 33

@@ -13,9 +13,9 @@ import socket
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import vni_devices
-from ovn_network_agent.backends import vni_next_hops
-from ovn_network_agent.privileged import vni_links
+from ovn_network_agent.backends.kernel import vni_devices
+from ovn_network_agent.backends.kernel import vni_next_hops
+from ovn_network_agent.privileged.network import vni_links
 from ovn_network_agent.tests.functional.netlink import base
 
 VNI, TABLE = 1001, 10_001_001

@@ -11,8 +11,8 @@ import json
 import os
 import re
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.crash import program

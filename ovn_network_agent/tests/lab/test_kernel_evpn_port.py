@@ -9,18 +9,18 @@ Needs nothing of the lab but its kernel, and an Open vSwitch of its own.
 import dataclasses
 import socket
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.backends import address
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import neighbour
-from ovn_network_agent.backends import neighbour_proxy
-from ovn_network_agent.backends import route
-from ovn_network_agent.backends import rule
-from ovn_network_agent.backends import sysctl
-from ovn_network_agent.backends import vni_devices
-from ovn_network_agent.backends import vni_port
+from ovn_network_agent.backends.kernel import address
+from ovn_network_agent.backends.kernel import neighbour
+from ovn_network_agent.backends.kernel import neighbour_proxy
+from ovn_network_agent.backends.kernel import route
+from ovn_network_agent.backends.kernel import rule
+from ovn_network_agent.backends.kernel import sysctl
+from ovn_network_agent.backends.kernel import vni_devices
+from ovn_network_agent.backends.switch import vni_port
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base as openflow
 from ovn_network_agent.tests.functional.ovs import base as ovs

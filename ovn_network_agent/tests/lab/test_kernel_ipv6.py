@@ -11,15 +11,15 @@ import socket
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.backends import address
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import link
-from ovn_network_agent.backends import neighbour
-from ovn_network_agent.backends import route
-from ovn_network_agent.backends import rule
-from ovn_network_agent.backends import sysctl
+from ovn_network_agent.backends.kernel import address
+from ovn_network_agent.backends.kernel import link
+from ovn_network_agent.backends.kernel import neighbour
+from ovn_network_agent.backends.kernel import route
+from ovn_network_agent.backends.kernel import rule
+from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import lookups
+from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.tests.unit import world
 

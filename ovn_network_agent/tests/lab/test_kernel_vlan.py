@@ -9,8 +9,8 @@ its own.
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import link
-from ovn_network_agent.netlink import links
+from ovn_network_agent.backends.kernel import link
+from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.tests.functional.netlink import base
 
 WANTED = resources.VlanDevice('br-ex.101', 'br-ex', 101)

@@ -13,16 +13,16 @@ import socket
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.backends import address
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import link
-from ovn_network_agent.backends import neighbour
-from ovn_network_agent.backends import route
-from ovn_network_agent.backends import rule
-from ovn_network_agent.backends import sysctl
+from ovn_network_agent.backends.kernel import address
+from ovn_network_agent.backends.kernel import link
+from ovn_network_agent.backends.kernel import neighbour
+from ovn_network_agent.backends.kernel import route
+from ovn_network_agent.backends.kernel import rule
+from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import lookups
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.netlink import base
 

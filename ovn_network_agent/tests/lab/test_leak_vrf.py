@@ -3,7 +3,7 @@
 
 """The veth leak as ip(8) sees it, and where packets of OVN leave."""
 
-from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.tests.functional.engine import test_ownership
 from ovn_network_agent.tests.functional.engine import whole
 from ovn_network_agent.tests.lab import vrf_cases

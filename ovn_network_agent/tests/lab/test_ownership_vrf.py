@@ -14,7 +14,7 @@ import tempfile
 
 from lab import node as nodes
 from ovn_network_agent import model
-from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.tests.functional.engine import test_ownership
 from ovn_network_agent.tests.functional.engine import whole
 from ovn_network_agent.tests.lab import vrf_cases

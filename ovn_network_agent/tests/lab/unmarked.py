@@ -8,7 +8,7 @@ As the original was before it had such a mark; fleets may be mixed.
 
 import sys
 
-from ovn_network_agent.backends import advertised
+from ovn_network_agent.backends.northbound import advertised
 from ovn_network_agent.cmd import agent
 
 

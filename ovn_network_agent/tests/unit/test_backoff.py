@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent import backoff
+from ovn_network_agent.common import backoff
 
 ALL = {'a', 'b'}
 

@@ -11,12 +11,12 @@ import pathlib
 import re
 import unittest
 
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
-from ovn_network_agent import private_names
 from ovn_network_agent import privileged
+from ovn_network_agent.common import library_internals
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf import original
+from ovn_network_agent.conf.original import original
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 ROOT = PACKAGE.parent
@@ -230,7 +230,7 @@ class ContributorTest(DocumentsTestCase):
         known = functions() | {
             node.attr for _path, tree in trees()
             for node in ast.walk(tree) if isinstance(node, ast.Attribute)} | {
-                entry.name for entry in private_names.NAMES}
+                entry.name for entry in library_internals.NAMES}
         self.assertEqual([], [
             (page, m.group()) for page, m in self.matching(FUNCTION, 4)
             if m.group().removesuffix('()') not in known])
@@ -246,7 +246,7 @@ class ContributorTest(DocumentsTestCase):
 
     def test_the_private_names_of_python_ovs(self):
         self.assertEqual(
-            sorted({entry.name for entry in private_names.NAMES
+            sorted({entry.name for entry in library_internals.NAMES
                     if entry.owner.startswith('ovs.db.') and
                     entry.name.startswith('_')}),
             [name for name in literals(ADR_OF_PYTHON_OVS)

@@ -9,10 +9,10 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world as worlds
 

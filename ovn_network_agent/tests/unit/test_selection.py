@@ -5,8 +5,8 @@ import types
 
 from oslotest import base
 
-from ovn_network_agent import iptext
-from ovn_network_agent import selection
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.model import selection
 
 YES = selection.Word(True, 'a row wants it')
 NO = selection.Word(False, 'a row does not want it')
@@ -118,7 +118,7 @@ class OptionsTest(base.BaseTestCase):
                              include_routers=['a', 'b']) for _time in 'xx')
         self.assertEqual(one, two)
         self.assertEqual(hash(one), hash(two))
-        self.assertEqual((iptext.network('198.51.100.0/24'),),
+        self.assertEqual((ip_text.network('198.51.100.0/24'),),
                          one.exclude_cidrs)
         self.assertNotEqual(one, selected())
 

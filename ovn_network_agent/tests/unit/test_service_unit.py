@@ -9,7 +9,7 @@ import unittest
 
 from ovn_network_agent import privileged
 from ovn_network_agent.cmd import agent
-from ovn_network_agent.conf import base
+from ovn_network_agent.conf.options import base
 from ovn_network_agent.tests.unit import world
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]

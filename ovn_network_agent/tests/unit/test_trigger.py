@@ -7,7 +7,7 @@ import threading
 
 from oslotest import base
 
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 
 
 class Clock:

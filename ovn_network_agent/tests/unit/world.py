@@ -13,16 +13,16 @@ from importlib import metadata
 import threading
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent import selection
-from ovn_network_agent import served
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import settings
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import proofs
-from ovn_network_agent.gateways import situation
+from ovn_network_agent.gateways import group_state
+from ovn_network_agent.model import address_sources
+from ovn_network_agent.model import selection
 from ovn_network_agent.tests import configs
 
 HOSTNAME = 'gw1'
@@ -321,7 +321,7 @@ def addresses(router):
     bare, nats = router.bare, {}
     for nat in router.nats:
         nats.setdefault(nat.external_ip, []).append(nat)
-    own, lrps = served.own(bare), [port.lrp for port in router.ports]
+    own, lrps = address_sources.own(bare), [port.lrp for port in router.ports]
     balanced = {each.address: each for each in router.balanced}
     why = dict(router.withheld)
     names = dict.fromkeys((*nats, *own, *balanced, *router.sent))
@@ -330,7 +330,7 @@ def addresses(router):
                 selection.BY_OVN if router.routed_by_ovn
                 else why.get(address, '')))
             for address in names for number, each in enumerate(
-                served.subjects(bare, address, served.Sources(
+                address_sources.subjects(bare, address, address_sources.Sources(
                     nats.get(address, []), balanced.get(address),
                     lrps if address in router.sent else ()),
                     own.get(address, ())))}
@@ -407,7 +407,7 @@ def settled(group, node, conf, held=False):
 
     :param held: whether it waits for its relay
     """
-    return dataclasses.replace(group, state=situation.settled(
+    return dataclasses.replace(group, state=group_state.settled(
         group, node, conf, held))
 
 

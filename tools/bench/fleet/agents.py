@@ -23,13 +23,13 @@ from ovs.db import idl
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent import service
-from ovn_network_agent.backends import advertised
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import bfd_timers
-from ovn_network_agent.backends import gateway_priority
-from ovn_network_agent.backends import nb_writer
-from ovn_network_agent.backends import northbound
-from ovn_network_agent.backends import stale_route
+from ovn_network_agent.backends.northbound import advertised
+from ovn_network_agent.backends.northbound import bfd_timers
+from ovn_network_agent.backends.northbound import gateway_priority
+from ovn_network_agent.backends.northbound import nb_writer
+from ovn_network_agent.backends.northbound import router_rows
+from ovn_network_agent.backends.northbound import stale_route
 from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.tests.functional.ovn import cloud as wirings
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -54,7 +54,7 @@ class _Proofs(advertised.AdvertisedBackend):
             create=delta.create, update=delta.update))
 
 
-_REAL = {'northbound': northbound.NorthboundBackend,
+_REAL = {'northbound': router_rows.NorthboundBackend,
          'stale_route': stale_route.StaleRouteBackend,
          'gateway_priority': gateway_priority.GatewayPriorityBackend,
          'bfd_timers': bfd_timers.BfdTimersBackend,
@@ -124,7 +124,7 @@ class _Agent:
     :param number: number of its chassis
     :param remotes: dict of 'nb' and 'sb' to a remote
     :param options: options of the agent, see :func:`worlds.conf`
-    :param jitter: see :class:`ovn.absence.Absence`
+    :param jitter: see :class:`ovn.chassis.absence_marks.Absence`
     """
 
     def __init__(self, number, remotes, options, jitter):

@@ -47,7 +47,7 @@ class Crews:
     :param remotes: dict of 'nb' and 'sb' to a remote
     :param count: number of processes
     :param options: options of the agents
-    :param jitter: see :class:`ovn.absence.Absence`
+    :param jitter: see :class:`ovn.chassis.absence_marks.Absence`
     """
 
     def __init__(self, numbers, remotes, count, options, jitter=None):

@@ -6,7 +6,7 @@
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import northbound
+from ovn_network_agent.backends.northbound import router_rows
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.unit import world
@@ -30,7 +30,7 @@ class NorthboundTestCase(base.OvsdbTestCase):
 
     def agent(self, owner, eyes=None, timeout=5):
         """The backend of an agent on some chassis."""
-        made = northbound.NorthboundBackend(world.conf(
+        made = router_rows.NorthboundBackend(world.conf(
             ovn__transaction_timeout=timeout))
         made.attach(backends.Context((eyes or self.eyes_).databases,
                                      lambda: frozenset((

@@ -6,7 +6,7 @@
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import peering
+from ovn_network_agent.backends.northbound import peering
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world

@@ -6,7 +6,7 @@
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_prefix_list
+from ovn_network_agent.backends.frr import frr_prefix_list
 from ovn_network_agent.tests.functional.frr import base
 
 FOREIGN = ('seq 7 permit 198.51.100.0/24 ge 25 le 32',

@@ -5,7 +5,7 @@
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.backends.northbound import gateway_priority
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.unit import world

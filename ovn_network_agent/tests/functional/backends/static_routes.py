@@ -5,7 +5,7 @@
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.frr import base
 

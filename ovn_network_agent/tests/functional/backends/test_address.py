@@ -5,8 +5,8 @@
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.backends import address
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends.kernel import address
 from ovn_network_agent.tests.functional.netlink import base
 
 

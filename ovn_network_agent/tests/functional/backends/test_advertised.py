@@ -8,13 +8,13 @@ import threading
 import time
 import uuid
 
-from ovn_network_agent import backoff
-from ovn_network_agent import notyet
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.backends import advertised
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import northbound
+from ovn_network_agent.backends.northbound import advertised
+from ovn_network_agent.backends.northbound import router_rows
+from ovn_network_agent.common import backoff
+from ovn_network_agent.common import normal_wait
 from ovn_network_agent.tests.functional.frr import agents
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import base as ovn
@@ -200,7 +200,7 @@ class TestOwner(AdvertisedTestCase):
         self.assertEqual(
             {theirs: f'{ownership.owner(THEIRS)} has taken the default route '
                      'over', gone: 'the router is gone'}, refused)
-        self.assertEqual({notyet.Reason}, set(map(type, refused.values())))
+        self.assertEqual({normal_wait.Reason}, set(map(type, refused.values())))
         self.assertEqual([], [ids for ids in self.marks() if
                               ownership.EXT_ID_ADVERTISED in ids])
 
@@ -295,7 +295,7 @@ class TestAgent(agents.AnnouncingTestCase):
     """The whole service with real databases and FRR; kernel and switch not."""
 
     real = {**agents.AnnouncingTestCase.real,
-            'northbound': northbound.NorthboundBackend,
+            'northbound': router_rows.NorthboundBackend,
             'advertised': advertised.AdvertisedBackend}
 
     def setUp(self):

@@ -5,8 +5,8 @@
 
 import fixtures
 
-from ovn_network_agent.backends import bfd_timers
-from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.backends.northbound import bfd_timers
+from ovn_network_agent.backends.northbound import gateway_priority
 from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.tests.functional.backends import bfd
 from ovn_network_agent.tests.functional.gateways import base as gateways

@@ -8,7 +8,7 @@ import fixtures
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import bfd_timers
+from ovn_network_agent.backends.northbound import bfd_timers
 from ovn_network_agent.tests.functional.backends import bfd
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import northd

@@ -6,7 +6,7 @@
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import egress_networks
+from ovn_network_agent.backends.northbound import egress_networks
 from ovn_network_agent.tests.functional.backends import bfd
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.unit import world

@@ -8,10 +8,10 @@ from unittest import mock
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import evpn_instance
+from ovn_network_agent.backends.frr import evpn_instance
 from ovn_network_agent.diagnosis.readers import evpn as readers
-from ovn_network_agent.privileged import evpn_instances
-from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.privileged.routing import evpn_instances
+from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.tests.functional.backends import vnis
 from ovn_network_agent.tests.unit import world as worlds
 

@@ -10,7 +10,7 @@ import time
 from unittest import mock
 
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.privileged import ofctl
+from ovn_network_agent.privileged.switch import ofctl
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import test_flow
 from ovn_network_agent.tests.functional.openflow import base

@@ -6,8 +6,8 @@
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_prefix_list
-from ovn_network_agent.privileged import limits
+from ovn_network_agent.backends.frr import frr_prefix_list
+from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.backends import static_routes
 from ovn_network_agent.tests.functional.frr import base

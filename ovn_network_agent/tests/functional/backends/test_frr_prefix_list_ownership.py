@@ -8,7 +8,7 @@ import subprocess
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.privileged import prefix_lists
+from ovn_network_agent.privileged.routing import prefix_lists
 from ovn_network_agent.tests.functional.backends import prefix_lists as lists
 from ovn_network_agent.tests.functional.frr import base
 

@@ -9,11 +9,11 @@ import os
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import session
-from ovn_network_agent.privileged import bgp
-from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.privileged.routing import bgp
+from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.tests.functional.backends import static_routes
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import transactions

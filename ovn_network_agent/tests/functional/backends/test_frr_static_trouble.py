@@ -7,8 +7,8 @@ import os
 import time
 
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_refresh
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends.frr import frr_refresh
+from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.tests.functional.backends import static_routes
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import daemons

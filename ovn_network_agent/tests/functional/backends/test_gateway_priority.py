@@ -9,8 +9,8 @@ import threading
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import gateway_priority
-from ovn_network_agent.ovn import commands
+from ovn_network_agent.backends.northbound import gateway_priority
+from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.tests.functional.backends import priorities
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 

@@ -5,7 +5,7 @@
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import link
+from ovn_network_agent.backends.kernel import link
 from ovn_network_agent.tests.functional.netlink import base
 
 

@@ -9,8 +9,8 @@ import struct
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import neighbour
-from ovn_network_agent.privileged import netlink
+from ovn_network_agent.backends.kernel import neighbour
+from ovn_network_agent.privileged.network import netlink
 from ovn_network_agent.tests.functional.netlink import base
 
 

@@ -8,9 +8,9 @@ import socket
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import neighbour_proxy
-from ovn_network_agent.backends import sysctl
-from ovn_network_agent.privileged import neighbour_proxies
+from ovn_network_agent.backends.kernel import neighbour_proxy
+from ovn_network_agent.backends.kernel import sysctl
+from ovn_network_agent.privileged.network import neighbour_proxies
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.netlink import base

@@ -18,10 +18,10 @@ from pyroute2 import netlink
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import conntrack
 from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink.objects import conntrack
 from ovn_network_agent.netlink.route_codec import attribute
-from ovn_network_agent.privileged import nft
+from ovn_network_agent.privileged.nft import nft
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.nft import base
 

@@ -12,8 +12,8 @@ import fixtures
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.privileged import controller
 from ovn_network_agent.privileged import overlap
+from ovn_network_agent.privileged.switch import controller
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import overlaps
 from ovn_network_agent.tests.functional.ovs import base

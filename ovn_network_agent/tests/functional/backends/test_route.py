@@ -8,7 +8,7 @@ import time
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import route
+from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.tests.functional.netlink import base
 
 MAIN = 254

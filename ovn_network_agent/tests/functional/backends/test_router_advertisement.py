@@ -9,8 +9,8 @@ import struct
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import router_advertisement
-from ovn_network_agent.privileged import router_advertisements
+from ovn_network_agent.backends.frr import router_advertisement
+from ovn_network_agent.privileged.routing import router_advertisements
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import daemons

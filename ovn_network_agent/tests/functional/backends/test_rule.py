@@ -11,7 +11,7 @@ import subprocess
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import rule
+from ovn_network_agent.backends.kernel import rule
 from ovn_network_agent.tests import monitors
 from ovn_network_agent.tests.functional.netlink import base
 

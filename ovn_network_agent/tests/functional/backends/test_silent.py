@@ -9,7 +9,7 @@ import fixtures
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import stale_route
+from ovn_network_agent.backends.northbound import stale_route
 from ovn_network_agent.tests.functional.backends import stale
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import schemas

@@ -6,9 +6,9 @@
 import threading
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends import asking
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import stale_route
+from ovn_network_agent.backends.northbound import server_question
+from ovn_network_agent.backends.northbound import stale_route
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import stale
 from ovn_network_agent.tests.functional.ovn import base
@@ -28,7 +28,7 @@ class BackendTest(stale.StaleTestCase):
         super().setUp()
         self.eyes_ = self.eyes()
 
-    def agent(self, *dead, eyes=None, patience=asking.PATIENCE):
+    def agent(self, *dead, eyes=None, patience=server_question.PATIENCE):
         made = stale_route.StaleRouteBackend(worlds.conf(
             ovn__transaction_timeout=5), patience)
         made.attach(backends.Context(

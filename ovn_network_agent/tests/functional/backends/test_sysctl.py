@@ -10,7 +10,7 @@ import tempfile
 from lab import syscalls
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import sysctl
+from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.tests.functional.netlink import base
 
 

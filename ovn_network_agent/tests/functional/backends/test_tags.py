@@ -9,8 +9,8 @@ import subprocess
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_static
-from ovn_network_agent.backends import route
+from ovn_network_agent.backends.frr import frr_static
+from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import tagged
 

@@ -5,7 +5,7 @@
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import route
+from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.netlink import base
 

@@ -8,7 +8,7 @@ The kernel need not have VRFs: FRR has the lines without the devices, too.
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import evpn_instance
+from ovn_network_agent.backends.frr import evpn_instance
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import daemons
 from ovn_network_agent.tests.unit import world as worlds

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 
-from ovn_network_agent.conf import temporary_levels
+from ovn_network_agent.conf.logs import temporary_levels
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.cmd import base as programs
 from ovn_network_agent.tests.functional.cmd import running
@@ -27,7 +27,7 @@ class LogLevelTest(base.CtlTestCase):
 
     def test_shown_set_and_over(self):
         self.ready()
-        name = 'ovn_network_agent.runtime.status'
+        name = 'ovn_network_agent.runtime.process.status'
         before = logging.getLogger(name).level
         self.assertIn('level of all loggers: ',
                       self.ends(0, self.ctl('log-level')).stdout)

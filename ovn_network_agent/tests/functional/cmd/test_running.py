@@ -10,7 +10,7 @@ import subprocess
 
 from ovn_network_agent import ownership
 from ovn_network_agent import version
-from ovn_network_agent.control import listener
+from ovn_network_agent.control.socket import listener
 from ovn_network_agent.tests.functional.cmd import quiet
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud

@@ -12,7 +12,7 @@ import fixtures
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.control import client
+from ovn_network_agent.control.socket import client
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services

@@ -9,7 +9,7 @@ import json
 import fixtures
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends import peering
+from ovn_network_agent.backends.northbound import peering
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.drivers import network_peer

@@ -18,10 +18,10 @@ import time
 import fixtures
 from oslotest import base as test_base
 
-from ovn_network_agent.control import client
-from ovn_network_agent.control import commands
-from ovn_network_agent.control import listener
-from ovn_network_agent.control import server
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.control.socket import commands
+from ovn_network_agent.control.socket import listener
+from ovn_network_agent.control.socket import server
 from ovn_network_agent.tests import waiting
 
 # Opens one as an agent does, says so, and waits to be killed.

@@ -8,7 +8,7 @@ Here nobody is ovn-northd: the test moves the ports.
 
 from ovn_network_agent import ownership
 from ovn_network_agent import service
-from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.backends.northbound import gateway_priority
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb

@@ -17,7 +17,7 @@ import threading
 
 from lab import waiting
 from ovn_network_agent import ownership
-from ovn_network_agent.control import client
+from ovn_network_agent.control.socket import client
 from ovn_network_agent.tests.functional.cmd import base as programs
 from ovn_network_agent.tests.functional.crash import program
 from ovn_network_agent.tests.functional.migrate import base

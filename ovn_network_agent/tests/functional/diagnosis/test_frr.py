@@ -6,9 +6,9 @@
 
 import unittest
 
-from ovn_network_agent import iptext
-from ovn_network_agent.diagnosis.node import outbound
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node.frr import outbound
 from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base
@@ -31,7 +31,7 @@ ADVICE = 'announce-method'
 OF_EVPN = {'evpn-instance', 'evpn-sessions', 'evpn-vnis'}
 # The neighbour sends nothing.
 HEALTHY = {**dict.fromkeys(ALL, doctor.OK), 'bgp-sessions': doctor.WARN}
-ADDRESSES = tuple(map(iptext.address, ('198.51.100.10', '198.51.100.11')))
+ADDRESSES = tuple(map(ip_text.address, ('198.51.100.10', '198.51.100.11')))
 
 
 class FrrDoctorTest(doctor.Looks, base.FrrTestCase):

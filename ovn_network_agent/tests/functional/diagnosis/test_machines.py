@@ -11,10 +11,10 @@ from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import examination
-from ovn_network_agent.diagnosis.node import families
-from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node.kernel import families
+from ovn_network_agent.diagnosis.node.ovn import gateways
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import base

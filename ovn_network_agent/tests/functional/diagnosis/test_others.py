@@ -9,7 +9,7 @@ The databases, the kernel and Open vSwitch are real.
 import os
 import subprocess
 
-from ovn_network_agent.privileged import channel
+from ovn_network_agent.privileged.network import channel
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.openflow import base as openflow

@@ -11,11 +11,11 @@ import fixtures
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
-from ovn_network_agent import selection
-from ovn_network_agent.conf import ovs as options
-from ovn_network_agent.diagnosis.node import families
+from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node.kernel import families
+from ovn_network_agent.model import selection
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud

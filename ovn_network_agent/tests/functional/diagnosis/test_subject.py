@@ -10,7 +10,6 @@ import subprocess
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent import selection
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import facts
@@ -19,6 +18,7 @@ from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import northbound
+from ovn_network_agent.model import selection
 from ovn_network_agent.ovsdb import streams
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud

@@ -5,9 +5,9 @@
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent import selection
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.address import tenants
+from ovn_network_agent.model import selection
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_machines
 from ovn_network_agent.tests.functional.diagnosis import test_subject

@@ -4,8 +4,8 @@
 """Addresses that an operator does not want to be announced, in the agent."""
 
 from ovn_network_agent import resources
-from ovn_network_agent import selection
 from ovn_network_agent.engine import guard
+from ovn_network_agent.model import selection
 from ovn_network_agent.tests.functional.control import base as control
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb

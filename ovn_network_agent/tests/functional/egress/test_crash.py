@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 
-from ovn_network_agent.privileged import channel
+from ovn_network_agent.privileged.network import channel
 from ovn_network_agent.tests.functional.crash import program
 from ovn_network_agent.tests.functional.egress import base
 from ovn_network_agent.tests.unit import world

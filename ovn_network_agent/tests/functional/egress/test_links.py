@@ -7,8 +7,8 @@ import queue
 
 from lab import waiting
 from ovn_network_agent import model
-from ovn_network_agent.netlink import egress_links
-from ovn_network_agent.privileged import netlink
+from ovn_network_agent.netlink.objects import egress_links
+from ovn_network_agent.privileged.network import netlink
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.watches import egress_links as watching
 

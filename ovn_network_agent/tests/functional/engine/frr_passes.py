@@ -12,10 +12,10 @@ import subprocess
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.backends import frr_prefix_list
-from ovn_network_agent.backends import frr_static
-from ovn_network_agent.backends import route
-from ovn_network_agent.backends import rule
+from ovn_network_agent.backends.frr import frr_prefix_list
+from ovn_network_agent.backends.frr import frr_static
+from ovn_network_agent.backends.kernel import route
+from ovn_network_agent.backends.kernel import rule
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways

@@ -6,11 +6,11 @@
 import re
 import threading
 
-from ovn_network_agent import trigger
-from ovn_network_agent.backends import route
+from ovn_network_agent.backends.kernel import route
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.runtime import loop
-from ovn_network_agent.runtime import status
+from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests import monitors
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.tests.unit import world as worlds

@@ -13,10 +13,10 @@ import re
 from unittest import mock
 
 from ovn_network_agent import model
-from ovn_network_agent import notices
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import addresses
-from ovn_network_agent.privileged import netlink
+from ovn_network_agent.common import notices
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.privileged.network import netlink
 from ovn_network_agent.tests.functional.engine import whole
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import kernel

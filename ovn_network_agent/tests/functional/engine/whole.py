@@ -11,17 +11,17 @@ agent goes through in its life can be played in a network namespace.
 import re
 
 from ovn_network_agent import model
-from ovn_network_agent.backends import address
-from ovn_network_agent.backends import link
-from ovn_network_agent.backends import neighbour
-from ovn_network_agent.backends import route
-from ovn_network_agent.backends import rule
-from ovn_network_agent.backends import sysctl
+from ovn_network_agent.backends.kernel import address
+from ovn_network_agent.backends.kernel import link
+from ovn_network_agent.backends.kernel import neighbour
+from ovn_network_agent.backends.kernel import route
+from ovn_network_agent.backends.kernel import rule
+from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.conf import settings
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.ovn import local_state
-from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.tests.unit import world as worlds

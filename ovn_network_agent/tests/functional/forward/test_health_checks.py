@@ -12,10 +12,10 @@ import threading
 import fixtures
 from oslotest import base
 
-from ovn_network_agent import port_forwards
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 from ovn_network_agent.forward import health
 from ovn_network_agent.forward import health_checks
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests import waiting
 
 # Quick, and a machine that is slow fails none: what answers answers at once.

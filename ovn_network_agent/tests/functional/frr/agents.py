@@ -5,15 +5,15 @@
 
 from ovn_network_agent import privileged
 from ovn_network_agent import service
-from ovn_network_agent.backends import frr_prefix_list
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends.frr import frr_prefix_list
+from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import base as ovn
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_observers
 from ovn_network_agent.watches import heartbeat
+from ovn_network_agent.watches.frr import frr_observers
 
 
 def observers(conf):

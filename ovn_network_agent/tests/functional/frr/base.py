@@ -19,10 +19,10 @@ import unittest
 from oslo_config import cfg
 
 from ovn_network_agent import privileged
-from ovn_network_agent.conf import frr as options
-from ovn_network_agent.privileged import channel
-from ovn_network_agent.privileged import limits
-from ovn_network_agent.privileged import originals
+from ovn_network_agent.conf.options import frr as options
+from ovn_network_agent.privileged.limits import limits
+from ovn_network_agent.privileged.network import channel
+from ovn_network_agent.privileged.routing import go_prefix_list
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
@@ -187,7 +187,7 @@ class FrrTestCase(unittest.TestCase):
         self.root_side(frr_run_dir=self.frr.rundir, vrf_name=self.vrf)
         self.path(self.frr.bindir)
         self.addCleanup(self.clear)
-        self.addCleanup(originals.forget)
+        self.addCleanup(go_prefix_list.forget)
 
     def enter_namespace(self):
         """Change the kernel of FRR's namespace, in this process."""

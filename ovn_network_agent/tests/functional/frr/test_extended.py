@@ -6,13 +6,13 @@
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import routes
-from ovn_network_agent.privileged import bgp
-from ovn_network_agent.privileged import frr_setup
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.privileged.routing import bgp
+from ovn_network_agent.privileged.routing import frr_setup
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import extended
-from ovn_network_agent.watches import frr_verification
+from ovn_network_agent.watches.frr import frr_verification
 
 FIPS = {4: '198.51.100.10/32', 6: '2001:db8:100::10/128'}
 UP = {extended.THEIRS: 'Established'}

@@ -4,7 +4,7 @@
 """What a real FRR lacks, and that the lines which are named help."""
 
 from ovn_network_agent.tests.functional.frr import base
-from ovn_network_agent.watches import surroundings
+from ovn_network_agent.watches import node_conflicts
 
 FAMILY = ('router bgp 65001', 'address-family ipv4 unicast')
 
@@ -16,7 +16,7 @@ class SetupTest(base.FrrTestCase):
         self.addCleanup(self.frr.restart_bgpd)
 
     def lacks(self):
-        return surroundings.frr(self.conf)
+        return node_conflicts.frr(self.conf)
 
     def test_nothing(self):
         self.assertEqual([], self.lacks())

@@ -10,24 +10,24 @@ it; the neighbour is a real one, with routes in its kernel.
 
 import unittest
 
-from ovn_network_agent import iptext
-from ovn_network_agent.diagnosis.node import frr as node_frr
-from ovn_network_agent.diagnosis.node import outbound
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.diagnosis.node.frr import frr as node_frr
+from ovn_network_agent.diagnosis.node.frr import outbound
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import lookups
-from ovn_network_agent.netlink import routes
-from ovn_network_agent.privileged import bgp
-from ovn_network_agent.privileged import frr_setup
+from ovn_network_agent.netlink.objects import lookups
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.privileged.routing import bgp
+from ovn_network_agent.privileged.routing import frr_setup
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import unnumbered
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_fitness
-from ovn_network_agent.watches import frr_verification
+from ovn_network_agent.watches.frr import frr_fitness
+from ovn_network_agent.watches.frr import frr_verification
 
 FIPS = {4: '198.51.100.10/32', 6: '2001:db8:100::10/128'}
 NETWORKS = {4: '198.51.100.0/24', 6: '2001:db8:100::/64'}
@@ -224,7 +224,7 @@ class UnnumberedTest(base.FrrTestCase):
     def judged(self):
         read = frr_filters.read('', base.LIST, 6)
         return list(outbound.judge_outbound(outbound.Outbound(
-            (iptext.address(FIPS[6].partition('/')[0]),), base.LIST, tuple(
+            (ip_text.address(FIPS[6].partition('/')[0]),), base.LIST, tuple(
                 (each.name, tuple(tuple(text.split(' ', 1))
                                   for text in each.filters))
                 for each in read.neighbours), read.filters, 6)))

@@ -3,7 +3,7 @@
 
 """Driver gateway_drain in the whole service; OVN is played by the test."""
 
-from ovn_network_agent.backends import gateway_priority
+from ovn_network_agent.backends.northbound import gateway_priority
 from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.tests.functional.ovn import cloud

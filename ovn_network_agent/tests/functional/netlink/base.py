@@ -16,8 +16,8 @@ import unittest
 
 from ovn_network_agent import privileged
 from ovn_network_agent.backends import base
-from ovn_network_agent.privileged import channel
-from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged.limits import limits
+from ovn_network_agent.privileged.network import channel
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs

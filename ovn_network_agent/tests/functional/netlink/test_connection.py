@@ -7,9 +7,9 @@ import errno
 
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import wire
-from ovn_network_agent.privileged import checks
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.privileged.network import checks
 from ovn_network_agent.tests.functional.netlink import base
 
 

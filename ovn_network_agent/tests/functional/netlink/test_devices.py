@@ -8,8 +8,8 @@ import subprocess
 
 from oslotest import base
 
-from ovn_network_agent.netlink import devices
-from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink.objects import devices
+from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import waiting
 

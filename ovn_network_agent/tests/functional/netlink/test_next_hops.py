@@ -4,10 +4,10 @@
 """Routes of IPv4 with a gateway of IPv6 (RTA_VIA), in the kernel."""
 
 from ovn_network_agent import resources
-from ovn_network_agent.backends import route
+from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import lookups
-from ovn_network_agent.netlink import routes
+from ovn_network_agent.netlink.objects import lookups
+from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.tests.functional.netlink import base
 
 FIP = '198.51.100.10/32'

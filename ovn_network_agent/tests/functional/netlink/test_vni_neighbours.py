@@ -5,7 +5,7 @@
 
 import subprocess
 
-from ovn_network_agent.netlink import vni_neighbours
+from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.tests.functional.netlink import base
 
 Hop = vni_neighbours.Hop

@@ -5,7 +5,7 @@
 
 import subprocess
 
-from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.drivers.common import nft_table
 from ovn_network_agent.tests.functional.nft import base
 from ovn_network_agent.tests.unit import golden
 

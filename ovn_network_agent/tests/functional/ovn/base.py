@@ -11,12 +11,12 @@ from oslotest import base
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import model
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import own_rows
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
+from ovn_network_agent.ovn.writes import own_rows
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import waiting
@@ -50,7 +50,7 @@ def meanwhile(backend, *happens):
     After it has decided on what its replica has, and before the server hears
     of that.
 
-    :param backend: :class:`backends.nb_writer.Writer`
+    :param backend: :class:`backends.northbound.nb_writer.Writer`
     :param happens: function() for each time, from the first one on
     """
     command = backend.command

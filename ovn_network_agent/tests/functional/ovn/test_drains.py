@@ -5,7 +5,7 @@
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.runtime import trouble
+from ovn_network_agent.runtime import snapshot_problems
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -43,14 +43,14 @@ class DrainsTest(base.OvsdbTestCase):
         self.sees(eyes, model.ALL)
         self.wish(None)
         self.sees(eyes)
-        self.assertEqual((), trouble.Troubles().problems(
+        self.assertEqual((), snapshot_problems.Troubles().problems(
             eyes.look(), (cloud.BRIDGE,), True))
 
     def test_what_is_malformed_costs_only_itself(self):
         eyes = self.eyes()
         self.wish(f'everything,{ONE},,{TWO}-')
         self.sees(eyes, ONE)
-        found = trouble.Troubles().problems(
+        found = snapshot_problems.Troubles().problems(
             eyes.look(), (cloud.BRIDGE,), True)
         self.assertEqual(2, len(found), found)
         for text, part in zip(found, (TWO + '-', 'everything')):

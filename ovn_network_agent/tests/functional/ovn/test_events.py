@@ -3,7 +3,7 @@
 
 """Real row events and what they wake."""
 
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.ovn import events
 from ovn_network_agent.tests.functional.ovn import base

@@ -8,7 +8,7 @@ import fixtures
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import view
-from ovn_network_agent.runtime import trouble
+from ovn_network_agent.runtime import snapshot_problems
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import view_base
@@ -343,7 +343,7 @@ class ViewTest(view_base.ViewTestCase):
             external_ids=ovsdb.ovsdb_dict({})))
         self.becomes(eyes, lambda r: r.ports[0].segment.patch_port == 0,
                      'no patch port')
-        self.assertIn('has no patch port for provnet-1', trouble.Troubles(
+        self.assertIn('has no patch port for provnet-1', snapshot_problems.Troubles(
         ).problems(eyes.look(), (cloud.BRIDGE,), False)[0])
 
     def test_several_segments_of_one_network(self):

@@ -3,7 +3,7 @@
 
 """Routers that OVN routes, and what OVN advertises for them."""
 
-from ovn_network_agent import selection
+from ovn_network_agent.model import selection
 from ovn_network_agent.tests.functional.ovn import northd as programs
 from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.functional.ovn import view_base

@@ -4,7 +4,7 @@
 """Load balancers of real databases in the view."""
 
 from ovn_network_agent import model
-from ovn_network_agent import selection
+from ovn_network_agent.model import selection
 from ovn_network_agent.tests.functional.ovn import view_base
 from ovn_network_agent.tests.functional.ovn import views
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb

@@ -8,7 +8,7 @@ import hypothesis
 from hypothesis import strategies
 
 from ovn_network_agent import ownership
-from ovn_network_agent import pieces
+from ovn_network_agent.common import row_batches
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -327,7 +327,7 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
 
     def _do_compare(self):
         """From now on, each look is also a part of a comparison."""
-        self.pieces = pieces.cut(self.look.view._builder.rows())
+        self.pieces = row_batches.cut(self.look.view._builder.rows())
 
     def _do_look(self):
         self.synchronise(self.look)
@@ -354,7 +354,7 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
         self.wanted = wanting.Wanted(self.drivers())
         self.pieces = []
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.pieces.AT_MOST', 8))
+            'ovn_network_agent.common.row_batches.AT_MOST', 8))
 
         @hypothesis.settings(
             max_examples=budget.examples(60), deadline=None, database=None,

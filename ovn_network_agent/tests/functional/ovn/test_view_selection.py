@@ -3,7 +3,7 @@
 
 """Which addresses are withheld, from rows of real databases."""
 
-from ovn_network_agent import selection
+from ovn_network_agent.model import selection
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.functional.ovn import view_base

@@ -7,7 +7,7 @@ import contextlib
 import random
 
 from ovn_network_agent import model
-from ovn_network_agent import selection
+from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import view
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import test_view_tenants

@@ -13,9 +13,9 @@ import subprocess
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import relay_port
+from ovn_network_agent.backends.switch import relay_port
+from ovn_network_agent.common import trigger
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection

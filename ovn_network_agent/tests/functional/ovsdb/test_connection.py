@@ -15,9 +15,9 @@ import time
 
 from ovsdbapp.backend.ovs_idl import event
 
-from ovn_network_agent.ovsdb import bounded
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
+from ovn_network_agent.ovsdb import time_limits
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -461,7 +461,7 @@ class SchemaTest(base.OvsdbTestCase):
 
     def test_each_remote_has_its_reason(self):
         error = self.assertRaises(
-            bounded.NoSchema, bounded.fetch_schema,
+            time_limits.NoSchema, time_limits.fetch_schema,
             f'unix:/nowhere/sock,{self.sb.remote}', 'OVN_Northbound', 5)
         self.assertIn('unix:/nowhere/sock: No such file', str(error))
         self.assertIn(self.sb.remote, str(error))

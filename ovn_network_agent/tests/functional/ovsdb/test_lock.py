@@ -12,7 +12,7 @@ from unittest import mock
 
 from oslotest import base
 
-from ovn_network_agent import backoff
+from ovn_network_agent.common import backoff
 from ovn_network_agent.ovsdb import lock
 from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.tests import waiting

@@ -20,9 +20,9 @@ import tempfile
 from oslo_config import cfg
 
 from ovn_network_agent import privileged
-from ovn_network_agent.privileged import helper
-from ovn_network_agent.privileged import links
-from ovn_network_agent.privileged import start
+from ovn_network_agent.privileged.daemon import helper
+from ovn_network_agent.privileged.daemon import start
+from ovn_network_agent.privileged.network import links
 from ovn_network_agent.tests.functional.privileged import sudoers_child as base
 
 WRAP = base.BIN / 'neutron-rootwrap'

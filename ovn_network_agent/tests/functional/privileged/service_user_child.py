@@ -24,12 +24,12 @@ from oslo_config import cfg
 from lab import places
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
-from ovn_network_agent.privileged import links
-from ovn_network_agent.privileged import netlink
-from ovn_network_agent.privileged import nft
-from ovn_network_agent.privileged import ovsdb
-from ovn_network_agent.privileged import receiving
-from ovn_network_agent.privileged import start
+from ovn_network_agent.privileged.daemon import receiving_sockets
+from ovn_network_agent.privileged.daemon import start
+from ovn_network_agent.privileged.network import links
+from ovn_network_agent.privileged.network import netlink
+from ovn_network_agent.privileged.nft import nft
+from ovn_network_agent.privileged.switch import ovsdb
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 UNIT = ROOT / 'contrib/systemd/ovn-network-agent.service'
@@ -188,7 +188,7 @@ def agent():
            for path in writes()},
         **{' '.join(argv): lambda argv=argv: _program(argv)
            for argv in PROGRAMS}}
-    with receiving.receive(ovsdb.connect) as connected:
+    with receiving_sockets.receive(ovsdb.connect) as connected:
         peer = connected.getpeername()
     return {
         'uid': os.getresuid(), 'groups': os.getgroups(),

@@ -20,9 +20,9 @@ from oslo_config import cfg
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
-from ovn_network_agent.privileged import helper
-from ovn_network_agent.privileged import links
-from ovn_network_agent.privileged import start
+from ovn_network_agent.privileged.daemon import helper
+from ovn_network_agent.privileged.daemon import start
+from ovn_network_agent.privileged.network import links
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 SUDOERS = ROOT / 'contrib/sudoers.d/ovn-network-agent'

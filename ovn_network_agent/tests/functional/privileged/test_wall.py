@@ -19,7 +19,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
 from ovn_network_agent.nft import elements
-from ovn_network_agent.privileged import openflow
+from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.tests import entry_points
 from ovn_network_agent.tests.functional.engine import whole
 from ovn_network_agent.tests.functional.privileged import attacks

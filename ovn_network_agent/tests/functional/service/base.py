@@ -11,8 +11,8 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent import service
-from ovn_network_agent.backends import northbound
-from ovn_network_agent.backends import stale_route
+from ovn_network_agent.backends.northbound import router_rows
+from ovn_network_agent.backends.northbound import stale_route
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.drivers import veth_leak
 from ovn_network_agent.engine import contributions
@@ -47,7 +47,7 @@ class ServiceTestCase(base.OvsdbTestCase):
     drivers = {'fip_route': fip_route.FipRouteDriver,
                'veth_leak': veth_leak.VethLeakDriver}
     # Backends that are no world.
-    real = {'northbound': northbound.NorthboundBackend,
+    real = {'northbound': router_rows.NorthboundBackend,
             'stale_route': stale_route.StaleRouteBackend}
 
     def setUp(self):

@@ -9,7 +9,7 @@ import os
 import fixtures
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends import egress
+from ovn_network_agent.backends.northbound import egress
 from ovn_network_agent.drivers import egress_ip
 from ovn_network_agent.tests.functional.backends import peerings
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb

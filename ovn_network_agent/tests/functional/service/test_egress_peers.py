@@ -4,8 +4,8 @@
 """Routers that peer and have egress addresses of the mode "ecmp"."""
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends import egress as egress_backend
-from ovn_network_agent.backends import peering
+from ovn_network_agent.backends.northbound import egress as egress_backend
+from ovn_network_agent.backends.northbound import peering
 from ovn_network_agent.diagnosis.readers import peerings
 from ovn_network_agent.drivers import egress_ip
 from ovn_network_agent.drivers import network_peer

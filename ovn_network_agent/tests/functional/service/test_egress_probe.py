@@ -17,12 +17,12 @@ import fixtures
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.conf import egress_ip as options
+from ovn_network_agent.conf.options import egress_ip as options
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.metrics import egress_probe
 from ovn_network_agent.metrics import server
 from ovn_network_agent.ovsdb import lock
-from ovn_network_agent.runtime import watchdog
+from ovn_network_agent.runtime.process import watchdog
 from ovn_network_agent.tests import http_get
 from ovn_network_agent.tests import pki
 from ovn_network_agent.tests import waiting

@@ -12,8 +12,8 @@ import time
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.backends import egress as backend
-from ovn_network_agent.backends import egress_networks
+from ovn_network_agent.backends.northbound import egress as backend
+from ovn_network_agent.backends.northbound import egress_networks
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb

@@ -5,8 +5,8 @@
 
 import time
 
-from ovn_network_agent import backoff
 from ovn_network_agent import resources
+from ovn_network_agent.common import backoff
 from ovn_network_agent.tests.functional.frr import agents
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import cloud

@@ -9,7 +9,7 @@ import os
 import fixtures
 
 from ovn_network_agent.engine import application
-from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.tests.functional.frr import agents
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import transactions

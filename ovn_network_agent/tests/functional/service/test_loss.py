@@ -6,7 +6,7 @@
 import time
 
 from ovn_network_agent import ownership
-from ovn_network_agent.conf import ovn
+from ovn_network_agent.conf.options import ovn
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb

@@ -8,12 +8,12 @@ import subprocess
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.backends import route
+from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.drivers import gateway_drain
-from ovn_network_agent.netlink import routes
-from ovn_network_agent.privileged import channel
-from ovn_network_agent.privileged import limits
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.privileged.limits import limits
+from ovn_network_agent.privileged.network import channel
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -27,7 +27,7 @@ BEGINS = (('ovsdb/replica.py', 'Idl.notify'),
           ('ovn/events.py', 'WakeEvent.run'),
           ('runtime/loop.py', 'Loop._guarded_pass'))
 REST = ('runtime/loop.py', 'Loop._wait')
-END = ('privileged/kernel_routes.py', 'set_routes')
+END = ('privileged/network/kernel_routes.py', 'set_routes')
 
 
 class PathTest(services.ServiceTestCase):

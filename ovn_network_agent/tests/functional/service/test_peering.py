@@ -13,9 +13,9 @@ import time
 
 import fixtures
 
-from ovn_network_agent import notices
 from ovn_network_agent import ownership
-from ovn_network_agent.backends import peering
+from ovn_network_agent.backends.northbound import peering
+from ovn_network_agent.common import notices
 from ovn_network_agent.drivers import network_peer
 from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.tests import waiting

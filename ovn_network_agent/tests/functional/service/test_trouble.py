@@ -7,8 +7,8 @@ import time
 
 import fixtures
 
-from ovn_network_agent import backoff
 from ovn_network_agent import resources
+from ovn_network_agent.common import backoff
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.service import base as services
 

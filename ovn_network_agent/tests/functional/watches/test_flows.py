@@ -14,9 +14,9 @@ from unittest import mock
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import monitor
-from ovn_network_agent.privileged import flow_monitor
-from ovn_network_agent.privileged import openflow
-from ovn_network_agent.privileged import switches
+from ovn_network_agent.privileged.switch import flow_monitor
+from ovn_network_agent.privileged.switch import openflow
+from ovn_network_agent.privileged.switch import switches
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base
 from ovn_network_agent.watches import flows

@@ -7,17 +7,17 @@ import os
 import signal
 
 from ovn_network_agent import ownership
-from ovn_network_agent import trigger
-from ovn_network_agent.backends import gateway_priority
-from ovn_network_agent.privileged import bgp
-from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.backends.northbound import gateway_priority
+from ovn_network_agent.common import trigger
+from ovn_network_agent.privileged.routing import bgp
+from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.frr import agents
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_fitness
+from ovn_network_agent.watches.frr import frr_fitness
 
 NEEDED = ['zebra', 'bgpd', 'staticd']
 UP = {'10.0.0.2': 'Established'}

@@ -3,15 +3,15 @@
 
 """Routes of a real zebra that another program takes from the kernel."""
 
-from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends.frr import frr_static
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.watches import test_frr_verification
-from ovn_network_agent.watches import frr_installed
+from ovn_network_agent.watches.frr import frr_installed
 
 route = test_frr_verification.route
 

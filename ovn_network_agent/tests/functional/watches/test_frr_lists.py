@@ -9,18 +9,18 @@ import queue
 import threading
 from unittest import mock
 
-from ovn_network_agent import notices
 from ovn_network_agent import privileged
+from ovn_network_agent.common import notices
 from ovn_network_agent.frr import session
-from ovn_network_agent.privileged import list_monitor
-from ovn_network_agent.privileged import peeking
+from ovn_network_agent.privileged.routing import frr_queries
+from ovn_network_agent.privileged.routing import list_monitor
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_lists
 from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import notifications
+from ovn_network_agent.watches.frr import frr_lists
 
 PERMIT = 'permit 198.51.100.0/24 ge 32 le 32'
 
@@ -35,7 +35,7 @@ class ListTestCase(base.FrrTestCase):
     def setUp(self):
         super().setUp()
         self.root_side(frr_run_dir=self.frr.rundir)
-        self.addCleanup(peeking.close)
+        self.addCleanup(frr_queries.close)
         self.line('seq 1000000007 ' + PERMIT, 'seq 1000000021 deny any')
 
     def line(self, *texts, no=''):
@@ -200,7 +200,7 @@ class WatchTest(ListTestCase):
         self.watch()
         looked = threading.Semaphore(0)
         self.enterContext(mock.patch.object(
-            peeking, 'ask', lambda questions, seconds: (
+            frr_queries, 'ask', lambda questions, seconds: (
                 looked.release(), {})[1]))
         for _number in range(3):
             self.assertTrue(looked.acquire(timeout=SOON))

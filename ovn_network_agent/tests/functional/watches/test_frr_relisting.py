@@ -5,19 +5,19 @@
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_prefix_list
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends.frr import frr_prefix_list
+from ovn_network_agent.backends.frr import frr_static
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.frr import output
-from ovn_network_agent.frr import renewal
-from ovn_network_agent.privileged import prefix_lists
+from ovn_network_agent.frr import rewriting
+from ovn_network_agent.privileged.routing import prefix_lists
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_relisting
-from ovn_network_agent.watches import frr_verification
+from ovn_network_agent.watches.frr import frr_relisting
+from ovn_network_agent.watches.frr import frr_verification
 
 NETWORK = '198.51.100.0/24'
 ADDRESS = '198.51.100.10/32'
@@ -154,7 +154,7 @@ class OtherFaultsTest(RelistingTestCase):
         before = base.wait_until(self.version, 'in use')
         copies = {daemon: [output.Entry(*entry) for entry in entries]
                   for daemon, entries in prefix_lists.read(base.LIST).items()}
-        _renewed, configuration = renewal.renewal(
+        _renewed, configuration = rewriting.renewal(
             base.LIST, {NETWORK: NUMBERS[0]}, copies)
         self.assertEqual(6, len(configuration))
         for other, line in enumerate(configuration, 11):

@@ -9,15 +9,15 @@ import threading
 
 from oslo_config import cfg
 
-from ovn_network_agent import notices
-from ovn_network_agent import trigger
-from ovn_network_agent.privileged import frr_sockets
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import trigger
+from ovn_network_agent.privileged.routing import frr_sockets
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_observers
 from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import restarts
+from ovn_network_agent.watches.frr import frr_observers
 
 
 class TestWatch(base.FrrTestCase):

@@ -8,16 +8,16 @@ import signal
 import time
 
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends.frr import frr_static
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import tracking
-from ovn_network_agent.privileged import bgp
+from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_verification
+from ovn_network_agent.watches.frr import frr_verification
 
 
 def route(last, network='198.51.100'):

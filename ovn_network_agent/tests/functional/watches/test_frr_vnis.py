@@ -6,13 +6,13 @@
 import queue
 import threading
 
-from ovn_network_agent import notices
-from ovn_network_agent.privileged import peeking
-from ovn_network_agent.privileged import vni_monitor
+from ovn_network_agent.common import notices
+from ovn_network_agent.privileged.routing import frr_queries
+from ovn_network_agent.privileged.routing import vni_monitor
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import vnis
-from ovn_network_agent.watches import frr_vnis
+from ovn_network_agent.watches.frr import frr_vnis
 
 # Seconds to wait for something that must come, on a slow machine.
 SOON = 30.0
@@ -22,7 +22,7 @@ class VniTestCase(vnis.EvpnTestCase):
 
     def setUp(self):
         super().setUp()
-        self.addCleanup(peeking.close)
+        self.addCleanup(frr_queries.close)
         self.apply(create=(vnis.WANTED,))
 
 

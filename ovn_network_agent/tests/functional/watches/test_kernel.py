@@ -7,8 +7,8 @@ import os
 import queue
 import threading
 
-from ovn_network_agent.privileged import kernel_routes
-from ovn_network_agent.privileged import netlink
+from ovn_network_agent.privileged.network import kernel_routes
+from ovn_network_agent.privileged.network import netlink
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.watches import kernel

@@ -8,10 +8,10 @@ import os
 
 from oslo_config import cfg
 
-from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.conf import base as options
-from ovn_network_agent.privileged import openflow
+from ovn_network_agent.common import trigger
+from ovn_network_agent.conf.options import base as options
+from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.tests.functional.openflow import base
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import heartbeat

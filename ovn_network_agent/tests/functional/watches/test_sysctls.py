@@ -5,8 +5,8 @@
 
 """Sysctls that others change, on the real kernel."""
 
-from ovn_network_agent import notices
 from ovn_network_agent import resources
+from ovn_network_agent.common import notices
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.watches import sysctls

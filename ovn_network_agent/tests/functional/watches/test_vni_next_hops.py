@@ -3,9 +3,9 @@
 
 """The watch of the ways of VNIs, in a real kernel."""
 
-from ovn_network_agent import notices
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import notices
 from ovn_network_agent.tests.functional.netlink import test_vni_neighbours
 from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import vni_next_hops

@@ -9,14 +9,14 @@ import json
 import os
 import socket
 
-from ovn_network_agent.control import client
-from ovn_network_agent.control import commands
-from ovn_network_agent.control import protocol
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.control.socket import commands
+from ovn_network_agent.control.socket import protocol
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.forward import health_probe
 from ovn_network_agent.metrics import server
-from ovn_network_agent.ovsdb import once
+from ovn_network_agent.ovsdb import single_query
 from ovn_network_agent.privileged import overlap_servers
 from ovn_network_agent.tests.fuzz import peers
 from ovn_network_agent.tests.fuzz.target import Target
@@ -106,7 +106,7 @@ def _servers(data):
         answers = [json.dumps(answer).encode() for answer in json.loads(data)]
     except (ValueError, TypeError, RecursionError):
         answers = [data]
-    with peers.speaking(answers, 'nb.sock', b'}') as path, once.Session(
+    with peers.speaking(answers, 'nb.sock', b'}') as path, single_query.Session(
             ['unix:' + path], 'OVN_Northbound', 0.2) as session:
         session.has('NAT', 'external_ip')
         session.by_uuid('NAT', ['0'])
@@ -155,13 +155,13 @@ class _Checked:
 
 
 TARGETS = (
-    Target('control.server', _answered, (protocol.Broken,),
-           ('control.protocol', 'control.commands'), words=(
+    Target('control.socket.server', _answered, (protocol.Broken,),
+           ('control.socket.protocol', 'control.socket.commands'), words=(
                b'{"id":0,"method":"', b'"params":[', b'"--router"',
                b'"--json"', b'drain', b'set-options', b'}', b'"result":',
                b'"error":')),
-    Target('control.client', _asked, (client.NoAgent, client.Refused),
-           ('control.client',), words=(
+    Target('control.socket.client', _asked, (client.NoAgent, client.Refused),
+           ('control.socket.client',), words=(
                b'{"id":0', b'"result":', b'"error":', b'}'), share=0.3),
     Target('control.answer', _asked_in_json, (readers.Unread,),
            ('diagnosis.readers.agent',), share=0.3),
@@ -171,7 +171,7 @@ TARGETS = (
     Target('control.database', _local_database, (OSError,),
            ('privileged.overlap_servers',), json=True, share=0.3,
            values=('rows', 'map', 'uuid', 'external_ids', 'result')),
-    Target('ovsdb.once', _servers, (once.Failed,), ('ovsdb.once',),
+    Target('ovsdb.single_query', _servers, (single_query.Failed,), ('ovsdb.single_query',),
            json=True, share=0.2,
            values=('result', 'tables', 'columns', 'type', 'rows', '_uuid')),
     Target('metrics.http', _page, (OSError, server.h11.ProtocolError),

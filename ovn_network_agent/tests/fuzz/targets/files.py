@@ -10,31 +10,31 @@ import re
 import tempfile
 import types as types_of_python
 
-from ovn_network_agent import iptext
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
-from ovn_network_agent.conf import evpn
-from ovn_network_agent.conf import go_values
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
 from ovn_network_agent.conf import types
-from ovn_network_agent.diagnosis.node import managers
-from ovn_network_agent.diagnosis.node import running
+from ovn_network_agent.conf.options import evpn
+from ovn_network_agent.conf.original import go_values
 from ovn_network_agent.diagnosis.node import versions
+from ovn_network_agent.diagnosis.node.agent import running
+from ovn_network_agent.diagnosis.node.kernel import managers
 from ovn_network_agent.diagnosis.readers import northbound
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
 from ovn_network_agent.metrics import present
 from ovn_network_agent.migrate import environment_file
 from ovn_network_agent.migrate import flags
 from ovn_network_agent.migrate import yaml_file
-from ovn_network_agent.netlink import neighbour_table
+from ovn_network_agent.netlink.objects import neighbour_table
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
-from ovn_network_agent.ovn import egress_file
-from ovn_network_agent.ovn import peer_file
-from ovn_network_agent.ovn import peer_intents
+from ovn_network_agent.ovn.egress import egress_file
+from ovn_network_agent.ovn.peering import peer_file
+from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.privileged import overlap_keeper
 from ovn_network_agent.privileged import overlap_servers
-from ovn_network_agent.runtime import former
+from ovn_network_agent.runtime.process import original_program
 from ovn_network_agent.tests.fuzz.target import Target
 
 _QUOTED = re.compile(r'"[^"]*"?')
@@ -66,7 +66,7 @@ def _egress(data):
     egress_file.parse.cache_clear()
     found = egress_file.parse(data, 'egress.yaml').rows
     addresses = [each for entry in found.values() for each in entry.addresses]
-    assert addresses == [*dict.fromkeys(map(iptext.canonical, addresses))]
+    assert addresses == [*dict.fromkeys(map(ip_text.canonical, addresses))]
     for entry in found.values():
         assert entry.select is None or entry.select != egress_file.Select()
 
@@ -100,8 +100,8 @@ def _kernel(data):
     managers.managed_devices(_text(data))
     neighbour_table.parsed('1024\n', _text(data))
     with _file(data) as path:
-        former.is_executable(path)
-        former._starts(path)
+        original_program.is_executable(path)
+        original_program._starts(path)
 
 
 @contextlib.contextmanager
@@ -114,7 +114,7 @@ def _file(data):
 
 def _addresses(data):
     text = _text(data)
-    for parse in (iptext.address, iptext.network, iptext.interface):
+    for parse in (ip_text.address, ip_text.network, ip_text.interface):
         try:
             found = parse(text)
         except ValueError:
@@ -123,7 +123,7 @@ def _addresses(data):
         assert parse(str(found)) == found
     networks.parse_interface(text)
     networks.translated(text)
-    northbound.covers(text, iptext.address('198.51.100.10'))
+    northbound.covers(text, ip_text.address('198.51.100.10'))
     northbound.addresses(types_of_python.SimpleNamespace(
         addresses=[text], external_ids={}, options={}))
 
@@ -144,21 +144,21 @@ def _options(data):
 
 
 TARGETS = (
-    Target('forward.rules', _rules, (flaws.BadFile,),
-           ('forward.rules', 'files.reading', 'files.document', 'files.shape',
+    Target('forward.rules', _rules, (file_problems.BadFile,),
+           ('forward.rules', 'files.reading', 'files.document', 'files.json_schema',
             'forward.checks', 'forward.schema'), words=(
                b'port_forwards:\n', b'- vip: ', b'  rules:\n', b'- ', b': ',
                b'&a ', b'*a', b'<<: ', b'!!', b'[', b'{', b'\n  ', b'|\n',
                b'proto: tcp', b'port: ', b'dest_addrs:', b'198.51.100.9',
                b'"', b'masquerade: true', b'? ', b'%YAML 1.1\n---\n')),
-    Target('ovn.peer_file', _peers, (flaws.BadFile,),
-           ('ovn.peer_file', 'files.shape'), words=(
+    Target('ovn.peering.peer_file', _peers, (file_problems.BadFile,),
+           ('ovn.peering.peer_file', 'files.json_schema'), words=(
                b'network_peers:\n', b'- name: ', b'  routers:\n', b'- ',
                b': ', b'  routers: [a, b]', b'{router: ', b', export: [',
                b', import: [', b'10.0.0.0/8', b'2001:db8::/32', b']}', b'"',
                b'&a ', b'*a', b'<<: ', b'\n  ')),
-    Target('ovn.egress_file', _egress, (flaws.BadFile,),
-           ('ovn.egress_file', 'files.shape'), words=(
+    Target('ovn.egress.egress_file', _egress, (file_problems.BadFile,),
+           ('ovn.egress.egress_file', 'files.json_schema'), words=(
                b'egress_ips:\n', b'- name: ', b'  addresses: [', b'- ',
                b'198.51.100.1', b'2001:db8::1', b'], ', b': ', b'select: {',
                b'router: r1', b'cidrs: [', b'subnet: ', b'mode: ecmp',
@@ -172,8 +172,8 @@ TARGETS = (
             'migrate.flags'),
            words=(b'OVN_NETWORK_', b'=', b'--', b'\n', b'\\\n', b': ')),
     Target('kernel.texts', _kernel, (),
-           ('metrics.present', 'runtime.former', 'diagnosis.node.running',
-            'diagnosis.node.managers', 'netlink.neighbour_table'),
+           ('metrics.present', 'runtime.process.original_program', 'diagnosis.node.agent.running',
+            'diagnosis.node.kernel.managers', 'netlink.objects.neighbour_table'),
            words=(b'veth-default:', b'veth-provider:', b' 1', b'\n',
                   b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',
                   b'\x7fELF', b'--dry-run', b'[Network]\n',
@@ -184,7 +184,7 @@ TARGETS = (
            words=(b'198.51.100.10', b'/32', b'2001:db8::', b'::ffff:',
                   b'%eth0', b'/', b'.', b':')),
     Target('options', _options, (),
-           ('conf.evpn', 'conf.types', 'conf.go_values',
+           ('conf.options.evpn', 'conf.types', 'conf.original.go_values',
             'diagnosis.node.versions', 'privileged.overlap_keeper'),
            words=(b'tcp:', b'ssl:', b'unix:/', b'127.0.0.1', b':6641', b'[',
                   b']', b'1h', b'30s', b'ms')),

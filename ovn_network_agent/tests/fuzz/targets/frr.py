@@ -9,7 +9,7 @@ import os
 from oslo_config import cfg
 
 from ovn_network_agent import privileged
-from ovn_network_agent.conf import frr as options
+from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr as reader
 from ovn_network_agent.diagnosis.readers import frr_filters
@@ -24,14 +24,14 @@ from ovn_network_agent.frr import setup
 from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import filters as nft_filters
 from ovn_network_agent.nft import listing
-from ovn_network_agent.privileged import bgp
-from ovn_network_agent.privileged import evpn_instances
-from ovn_network_agent.privileged import list_monitor
-from ovn_network_agent.privileged import peeking
-from ovn_network_agent.privileged import prefix_lists
-from ovn_network_agent.privileged import router_advertisements
-from ovn_network_agent.privileged import vni_monitor
-from ovn_network_agent.privileged import vtysh
+from ovn_network_agent.privileged.routing import bgp
+from ovn_network_agent.privileged.routing import evpn_instances
+from ovn_network_agent.privileged.routing import frr_queries
+from ovn_network_agent.privileged.routing import list_monitor
+from ovn_network_agent.privileged.routing import prefix_lists
+from ovn_network_agent.privileged.routing import router_advertisements
+from ovn_network_agent.privileged.routing import vni_monitor
+from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.fuzz import peers
 from ovn_network_agent.tests.fuzz.target import Target
@@ -133,7 +133,7 @@ def _daemons(data, *questions):
         with contextlib.suppress(OSError, readers.Unread):
             question()
         # A peer serves one session at a time.
-        peeking.close()
+        frr_queries.close()
 
 
 def _readers(data):
@@ -208,8 +208,8 @@ TARGETS = (
            ('diagnosis.readers.frr', 'diagnosis.readers.frr_filters',
             'frr.filters'), json=True, values=_KEYS, world=_node, share=0.3),
     Target('frr.sockets', _privileged, (),
-           ('frr.session', 'privileged.running_configuration',
-            'privileged.vty', 'privileged.vtysh'), words=(
+           ('frr.session', 'privileged.routing.running_configuration',
+            'privileged.routing.vty', 'privileged.routing.vtysh'), words=(
                b'\0\0\0\0', b'\0\0\0\1', b'{', b'}', b'"' + _LIST.encode(),
                b'frr version 8', f'vrf {_VRF}\n ip route '.encode()),
            world=_node, share=0.1),

@@ -6,20 +6,20 @@
 import contextlib
 import struct
 
-from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import conntrack
-from ovn_network_agent.netlink import egress_links
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import lookups
-from ovn_network_agent.netlink import neighbours
-from ovn_network_agent.netlink import nftables
 from ovn_network_agent.netlink import raw
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import routes
-from ovn_network_agent.netlink import rules
-from ovn_network_agent.netlink import vni_links
 from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import conntrack
+from ovn_network_agent.netlink.objects import egress_links
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import lookups
+from ovn_network_agent.netlink.objects import neighbours
+from ovn_network_agent.netlink.objects import nftables
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.netlink.objects import rules
+from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.tests.fuzz.target import Target
 from ovn_network_agent.watches import kernel
 from ovn_network_agent.watches import nftables as nft_watch
@@ -126,18 +126,18 @@ def _target(name, function, *modules, errors=(ValueError,)):
 
 
 TARGETS = (
-    _target('route', _route, 'netlink.route_codec', 'netlink.routes',
-            'netlink.texts', 'netlink.messages', 'netlink.egress_links'),
-    _target('rule', lambda data: rules.read(Dumped(data)), 'netlink.rules'),
-    _target('link', lambda data: links.read(Dumped(data)), 'netlink.links'),
-    _target('vni_link', vni_links.decode, 'netlink.vni_links'),
+    _target('route', _route, 'netlink.route_codec', 'netlink.objects.routes',
+            'netlink.texts', 'netlink.messages', 'netlink.objects.egress_links'),
+    _target('rule', lambda data: rules.read(Dumped(data)), 'netlink.objects.rules'),
+    _target('link', lambda data: links.read(Dumped(data)), 'netlink.objects.links'),
+    _target('vni_link', vni_links.decode, 'netlink.objects.vni_links'),
     _target('address', lambda data: addresses.read(Dumped(data)),
-            'netlink.addresses'),
-    _target('neighbour', _neighbour, 'netlink.neighbours'),
+            'netlink.objects.addresses'),
+    _target('neighbour', _neighbour, 'netlink.objects.neighbours'),
     _target('lookup', lambda data: lookups.look_up(
-        Dumped(data), '192.0.2.1').text(), 'netlink.lookups'),
-    _target('conntrack', _tracked, 'netlink.conntrack'),
-    _target('frames', _frames, 'netlink.wire', 'netlink.nftables',
+        Dumped(data), '192.0.2.1').text(), 'netlink.objects.lookups'),
+    _target('conntrack', _tracked, 'netlink.objects.conntrack'),
+    _target('frames', _frames, 'netlink.wire', 'netlink.objects.nftables',
             'netlink.raw'),
     _target('answers', _answers, 'netlink.connection',
             errors=(ValueError, OSError)),

@@ -21,27 +21,27 @@ from ovs import stream
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent import selection
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import proofs
-from ovn_network_agent.ovn import absent_chassis
-from ovn_network_agent.ovn import addresses
-from ovn_network_agent.ovn import bfd
-from ovn_network_agent.ovn import directory
-from ovn_network_agent.ovn import egress
-from ovn_network_agent.ovn import egress_file
-from ovn_network_agent.ovn import egress_networks
-from ovn_network_agent.ovn import egress_rows
+from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import inputs
-from ovn_network_agent.ovn import marks
-from ovn_network_agent.ovn import own_chassis
-from ovn_network_agent.ovn import peering_rows
-from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn import silence
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import sources
-from ovn_network_agent.ovs import drains
+from ovn_network_agent.ovn.chassis import absent_chassis
+from ovn_network_agent.ovn.chassis import bfd
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.ovn.chassis import own_chassis
+from ovn_network_agent.ovn.chassis import unresponsive_chassis
+from ovn_network_agent.ovn.egress import egress
+from ovn_network_agent.ovn.egress import egress_file
+from ovn_network_agent.ovn.egress import egress_networks
+from ovn_network_agent.ovn.egress import egress_rows
+from ovn_network_agent.ovn.peering import peering_rows
+from ovn_network_agent.ovn.peering import peerings
+from ovn_network_agent.ovn.subjects import addresses
+from ovn_network_agent.ovn.writes import lowered_priority
+from ovn_network_agent.ovs import drain_request
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import framing
@@ -423,7 +423,7 @@ def _rows(data):
         egress_networks.read(row)
     for table in ('Gateway_Chassis', 'HA_Chassis'):
         for row in nb[table].values():
-            marks.marked(row.external_ids, *marks.read(row))
+            lowered_priority.marked(row.external_ids, *lowered_priority.read(row))
     for row in sb['Port_Binding'].values():
         rows.nat_addresses(row)
         rows.order(row)
@@ -436,14 +436,14 @@ def _rows(data):
 def _silence(data):
     _nb, sb, _ovs = _databases(data)
     for own in {row.name for row in sb['Chassis'].values()}:
-        facts = silence.read(sb, own, frozenset())
-        silence.owners(facts, {*silence.behind(facts),
-                               *silence.outdated(facts, 3)})
+        facts = unresponsive_chassis.read(sb, own, frozenset())
+        unresponsive_chassis.owners(facts, {*unresponsive_chassis.behind(facts),
+                               *unresponsive_chassis.outdated(facts, 3)})
 
 
 def _drains(data):
-    wish, _problems = drains.parse(data.decode('utf-8', 'replace'))
-    assert drains.parse(drains.render(wish)) == (wish, ())
+    wish, _problems = drain_request.parse(data.decode('utf-8', 'replace'))
+    assert drain_request.parse(drain_request.render(wish)) == (wish, ())
 
 
 def _objects(data):
@@ -508,32 +508,32 @@ TARGETS = (
         b'{"id":', b'null', b'"method":"', b'"params":[', b'"result":',
         b'"error":', b'}', b']')),
     Target('ovn.view', _view, (NoInput, own_chassis.Unknown),
-           ('ovn.snapshot', 'ovn.rows', 'ovn.cross_check', 'ovn.backends',
-            'networks', 'ovn.vnis',
-            'ovs.wiring', 'ovn.groups', 'ovn.segments'), json=True,
+           ('ovn.snapshot', 'ovn.rows', 'ovn.cross_check', 'ovn.subjects.backends',
+            'networks', 'ovn.subjects.vnis',
+            'ovs.wiring', 'ovn.chassis.groups', 'ovn.subjects.segments'), json=True,
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',
                    'is_chassis_resident("cr-lrp")')),
-    Target('ovn.peerings', _peerings, (NoInput,),
-           ('ovn.peerings', 'ovn.peer_intents', 'ovn.peering_rows'),
+    Target('ovn.peering.peerings', _peerings, (NoInput,),
+           ('ovn.peering.peerings', 'ovn.peering.peer_intents', 'ovn.peering.peering_rows'),
            json=True,
            values=('ovn-network-agent:peer:a', '10.0.0.0/8',
                    'ovn-network-agent:peer-export:a')),
-    Target('ovn.egress', _egress, (NoInput,),
-           ('ovn.egress', 'ovn.egress_routers', 'ovn.egress_selection',
-            'ovn.egress_rows'), json=True,
+    Target('ovn.egress.egress', _egress, (NoInput,),
+           ('ovn.egress.egress', 'ovn.egress.egress_routers', 'ovn.egress.egress_selection',
+            'ovn.egress.egress_rows'), json=True,
            values=('router', 'router-port', 'lrp-1', '10.0.0.5',
                    'fa:16:3e:00:00:01 10.0.0.5', 'dynamic',
                    'ovn-network-agent-egress', 'chassisredirect',
                    'ovn-network-agent-egress-networks-gw1')),
     Target('ovn.rows', _rows, (NoInput,),
-           ('ovn.rows', 'ovn.addresses', 'ovn.bfd', 'ovn.marks',
-            'ovn.directory', 'ovn.egress_networks'),
+           ('ovn.rows', 'ovn.subjects.addresses', 'ovn.chassis.bfd', 'ovn.writes.lowered_priority',
+            'ovn.chassis.directory', 'ovn.egress.egress_networks'),
            json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
-    Target('ovn.silence', _silence,
-           (NoInput,), ('ovn.silence',),
+    Target('ovn.chassis.unresponsive_chassis', _silence,
+           (NoInput,), ('ovn.chassis.unresponsive_chassis',),
            json=True, share=0.5),
-    Target('ovs.drains', _drains, (), ('ovs.drains',),
+    Target('ovs.drain_request', _drains, (), ('ovs.drain_request',),
            words=(b'all', b',', b'11111111-2222-4333-8444-555555555555')),
 )

@@ -23,9 +23,9 @@ from oslo_config import cfg
 from lab import syscalls
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
-from ovn_network_agent.conf import frr
-from ovn_network_agent.conf import ovs
-from ovn_network_agent.privileged import limits
+from ovn_network_agent.conf.options import frr
+from ovn_network_agent.conf.options import ovs
+from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import entry_points
 from ovn_network_agent.tests.fuzz import foreign
@@ -275,8 +275,8 @@ _VALUES = (VRF, LIST, BRIDGE, DEVICE, 'veth-default', 'veth-provider', 'lo',
 
 
 # Modules without an entry point that parse for one.
-_BELOW = {'nft': ('nft.names',), 'vtysh': ('privileged.command',),
-          'ovsdb': ('privileged.giving',)}
+_BELOW = {'nft': ('nft.names',), 'vtysh': ('privileged.daemon.command',),
+          'ovsdb': ('privileged.daemon.sending_sockets',)}
 
 
 def _target(module, share):

@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.conf import go_values
+from ovn_network_agent.conf.original import go_values
 
 
 class SecondsTest(base.BaseTestCase):

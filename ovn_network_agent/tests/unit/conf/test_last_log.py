@@ -7,7 +7,7 @@ import logging
 
 from oslotest import base
 
-from ovn_network_agent.conf import last_log
+from ovn_network_agent.conf.logs import last_log
 
 
 class LastLogTest(base.BaseTestCase):

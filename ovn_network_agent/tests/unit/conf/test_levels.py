@@ -8,10 +8,10 @@ import logging
 
 from oslo_log import formatters
 
-from ovn_network_agent.conf import last_log
-from ovn_network_agent.conf import levels
-from ovn_network_agent.conf import log_counts
 from ovn_network_agent.conf import reload
+from ovn_network_agent.conf.logs import last_log
+from ovn_network_agent.conf.logs import levels
+from ovn_network_agent.conf.logs import log_counts
 from ovn_network_agent.tests.unit.conf import base
 
 

@@ -7,7 +7,7 @@ import logging
 
 from oslotest import base
 
-from ovn_network_agent.conf import log_counts
+from ovn_network_agent.conf.logs import log_counts
 
 
 class LogCountsTest(base.BaseTestCase):

@@ -5,11 +5,11 @@
 
 from importlib import metadata
 
-from ovn_network_agent import port_forwards
 from ovn_network_agent.conf import mode as options
 from ovn_network_agent.conf import validate
 from ovn_network_agent.forward import rules
-from ovn_network_agent.runtime import mode
+from ovn_network_agent.model import port_forwards
+from ovn_network_agent.runtime.process import mode
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.conf import base
 

@@ -6,7 +6,7 @@
 from oslotest import base
 
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf import original
+from ovn_network_agent.conf.original import original
 
 
 class OptionsTest(base.BaseTestCase):

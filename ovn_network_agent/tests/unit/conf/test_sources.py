@@ -7,8 +7,8 @@ import contextlib
 import io
 import itertools
 
-from ovn_network_agent.conf import base as main
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf.options import base as main
 from ovn_network_agent.tests.unit.conf import base
 
 # Texts of which each option takes two.

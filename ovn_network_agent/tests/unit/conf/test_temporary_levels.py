@@ -9,7 +9,7 @@ import logging
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.conf import temporary_levels
+from ovn_network_agent.conf.logs import temporary_levels
 from ovn_network_agent.tests import waiting
 
 NAME = 'ovn_network_agent.test_temporary_levels'

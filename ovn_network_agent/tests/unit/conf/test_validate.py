@@ -6,10 +6,10 @@
 
 import fixtures
 
-from ovn_network_agent.backends import link_needs
+from ovn_network_agent.backends.kernel import link_needs
 from ovn_network_agent.conf import validate
-from ovn_network_agent.conf import veth_leak
-from ovn_network_agent.netlink import links
+from ovn_network_agent.conf.options import veth_leak
+from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.tests.unit.conf import base
 
 

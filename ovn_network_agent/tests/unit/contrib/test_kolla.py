@@ -19,10 +19,10 @@ import tempfile
 from oslotest import base
 import yaml
 
-from ovn_network_agent import port_forwards
 from ovn_network_agent.cmd import agent
 from ovn_network_agent.conf import opts
-from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers.common import segments
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.contrib import kolla

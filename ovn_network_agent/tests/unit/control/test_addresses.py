@@ -9,9 +9,9 @@ import json
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.control import addresses
+from ovn_network_agent.control.reports import addresses
 from ovn_network_agent.engine import passes
-from ovn_network_agent.ovn import directory
+from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 

@@ -10,9 +10,9 @@ import threading
 
 from oslotest import base
 
-from ovn_network_agent.conf import last_log
-from ovn_network_agent.control import bug_report
-from ovn_network_agent.control import commands
+from ovn_network_agent.conf.logs import last_log
+from ovn_network_agent.control.reports import bug_report
+from ovn_network_agent.control.socket import commands
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.tests.unit import world
 

@@ -7,10 +7,10 @@ import json
 import threading
 
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.control import comparison
-from ovn_network_agent.runtime import inside
+from ovn_network_agent.common import trigger
+from ovn_network_agent.control.reports import comparison
+from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
@@ -24,7 +24,7 @@ class ComparisonTest(gateways.ReconcilerTestCase):
     def setUp(self):
         super().setUp()
         self.made = self.gateway()
-        self.parts = inside.make(self.made.reconciler, trigger.Trigger(0))
+        self.parts = agent_parts.make(self.made.reconciler, trigger.Trigger(0))
         self.router = worlds.router(fips=[FIP])
         self.made.run(self.router)
 

@@ -12,13 +12,13 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.control import gateway_times
+from ovn_network_agent.control import missing_steps
 from ovn_network_agent.control import overlaps
-from ovn_network_agent.control import report
-from ovn_network_agent.control import since
-from ovn_network_agent.control import text
-from ovn_network_agent.control import waiting
-from ovn_network_agent.ovn import directory
-from ovn_network_agent.runtime import mode
+from ovn_network_agent.control.reports import report
+from ovn_network_agent.control.reports import text
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.runtime.process import mode
 from ovn_network_agent.tests.unit import world
 
 R1 = '11111111-aaaa-4bbb-8ccc-0123456789ab'
@@ -235,7 +235,7 @@ class NamesTest(ReportTestCase):
              'priority 2 is to be lowered'], pending)
 
     def test_drains_have_names_and_times(self):
-        seen = since.Since(lambda: datetime.datetime(
+        seen = gateway_times.Since(lambda: datetime.datetime(
             2026, 1, 31, 12, tzinfo=datetime.UTC))
         node = world.node(drains=frozenset([R1]))
         gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
@@ -251,7 +251,7 @@ class NamesTest(ReportTestCase):
         self.assertIn('port p1: on gw2, handover: announce since '
                       '2026-01-31T12:00:00Z\n', said)
         # The first sight counts, and what is over is forgotten.
-        seen = since.Since()
+        seen = gateway_times.Since()
         seen.note(snapshot)
         first = seen.drains, seen.handovers
         seen.note(snapshot)
@@ -275,7 +275,7 @@ class NamesTest(ReportTestCase):
 class ProgressTest(ReportTestCase):
 
     def test_how_many_are_handed_over(self):
-        progress = waiting.Progress({'command': 'drain',
+        progress = missing_steps.Progress({'command': 'drain',
                                      'wanted': [model.ALL]})
 
         def look(*groups):
@@ -297,7 +297,7 @@ class ProgressTest(ReportTestCase):
         self.assertEqual('2 of 2 handed over', look(*gone, other))
 
     def test_before_the_agent_has_taken_note(self):
-        progress = waiting.Progress({'command': 'undrain', 'wanted': [R1]})
+        progress = missing_steps.Progress({'command': 'undrain', 'wanted': [R1]})
         steps = progress.look(self.report(
             group('p1', R1, own=0, drained=MAINTENANCE), drains=[R1]))
         self.assertEqual(
@@ -310,7 +310,7 @@ class ProgressTest(ReportTestCase):
         self.assertEqual('1 of 1 restored', progress.count())
 
     def test_a_long_list_is_cut(self):
-        progress = waiting.Progress({'command': 'drain', 'wanted': []})
+        progress = missing_steps.Progress({'command': 'drain', 'wanted': []})
         self.assertEqual(
             'for 1 s: ' + '; '.join(map(str, range(10))) + '; and 2 more',
             progress.text(list(map(str, range(12))), 1))
@@ -319,7 +319,7 @@ class ProgressTest(ReportTestCase):
 class WaitingTest(ReportTestCase):
 
     def missing(self, command, wanted, *groups, **kwargs):
-        return waiting.missing(
+        return missing_steps.missing(
             {'command': command, 'wanted': wanted},
             self.report(*groups, **kwargs))
 

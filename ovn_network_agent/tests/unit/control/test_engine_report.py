@@ -5,9 +5,9 @@
 
 import json
 
-from ovn_network_agent import trigger
-from ovn_network_agent.control import engine_report
-from ovn_network_agent.runtime import inside
+from ovn_network_agent.common import trigger
+from ovn_network_agent.control.reports import engine_report
+from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
@@ -21,7 +21,7 @@ class EngineReportTest(gateways.ReconcilerTestCase):
     def setUp(self):
         super().setUp()
         self.made = self.gateway()
-        self.parts = inside.make(self.made.reconciler, trigger.Trigger(0))
+        self.parts = agent_parts.make(self.made.reconciler, trigger.Trigger(0))
 
     def run_pass(self, *reasons, **options):
         passes = self.parts.passes

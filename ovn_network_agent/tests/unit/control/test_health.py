@@ -7,8 +7,8 @@
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent.control import health
-from ovn_network_agent.runtime import status
+from ovn_network_agent.control.reports import health
+from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests.unit import world
 
 INTERVAL = 60

@@ -6,8 +6,8 @@
 
 from oslotest import base
 
-from ovn_network_agent.control import commands
 from ovn_network_agent.control import log_level
+from ovn_network_agent.control.socket import commands
 
 
 class CommandTest(base.BaseTestCase):

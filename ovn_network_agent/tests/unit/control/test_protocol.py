@@ -8,7 +8,7 @@ import socket
 from oslotest import base
 from ovs import jsonrpc
 
-from ovn_network_agent.control import protocol
+from ovn_network_agent.control.socket import protocol
 
 
 class ClosedTest(base.BaseTestCase):

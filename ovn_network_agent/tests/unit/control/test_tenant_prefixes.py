@@ -7,7 +7,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.control import addresses
+from ovn_network_agent.control.reports import addresses
 from ovn_network_agent.engine import passes
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.control import test_addresses

@@ -13,7 +13,7 @@ import re
 from oslotest import base
 
 from ovn_network_agent.cmd import ctl
-from ovn_network_agent.ctl import exits
+from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.tests import tools
 
 PAGE = os.path.join(tools.ROOT, 'doc', 'source', 'reference', 'ctl.rst')
@@ -39,8 +39,8 @@ class HelpTest(base.BaseTestCase):
 
     def test_the_exit_statuses(self):
         said = self.parser.format_help()
-        for status in (exits.OK, exits.FAILED, exits.USAGE, exits.WAITED,
-                       exits.NOT_RUNNING):
+        for status in (exit_status.OK, exit_status.FAILED, exit_status.USAGE, exit_status.WAITED,
+                       exit_status.NOT_RUNNING):
             self.assertRegex(said, rf'\b{status} [a-z]')
         late = re.search(r'; 3 (.*?); 4 ', said, re.S)[1]
         self.assertEqual(self._late(), set(re.findall('"([a-z-]+)"', late)))
@@ -92,7 +92,7 @@ class TypoTest(base.BaseTestCase):
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
             error = self.assertRaises(SystemExit, ctl.main, argv)
-        self.assertEqual(exits.USAGE, error.code)
+        self.assertEqual(exit_status.USAGE, error.code)
         return said.getvalue()
 
     def test_the_nearest_name(self):

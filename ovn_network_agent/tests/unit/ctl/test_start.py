@@ -9,7 +9,7 @@ import sys
 
 from oslotest import base
 
-from ovn_network_agent.control import client
+from ovn_network_agent.control.socket import client
 
 # The import of each takes longer than all that a command needs.
 HEAVY = ('oslo_config', 'oslo_log.log', 'importlib.metadata', 'dataclasses',

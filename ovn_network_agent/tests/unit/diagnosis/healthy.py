@@ -6,10 +6,9 @@
 import dataclasses
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import ownership
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import needs
@@ -21,13 +20,14 @@ from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import vips
-from ovn_network_agent.drivers import veth
+from ovn_network_agent.drivers.common import veth
 from ovn_network_agent.frr import output
-from ovn_network_agent.frr import shape
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import lookups
+from ovn_network_agent.frr import prefix_list_lines
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import rules
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import lookups
+from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.nft import filters
 from ovn_network_agent.openflow import trace_text
 from ovn_network_agent.tests.unit import world
@@ -133,7 +133,7 @@ def _entry(about):
             about.tenant.subnet):
         return output.Entry(1000000000, 'permit', about.prefix, None, None)
     network = NETWORKS[networks.family(about.address)]
-    return output.Entry(1000000000, 'permit', network, *shape.hosts(network))
+    return output.Entry(1000000000, 'permit', network, *prefix_list_lines.hosts(network))
 
 
 def journey(packet, about, *steps):

@@ -5,7 +5,6 @@
 
 import dataclasses
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -21,11 +20,12 @@ from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.frr import evpn as frr_evpn
-from ovn_network_agent.netlink import links
-from ovn_network_agent.netlink import lookups
-from ovn_network_agent.netlink import rules
-from ovn_network_agent.netlink import vni_links
-from ovn_network_agent.netlink import vni_neighbours
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import lookups
+from ovn_network_agent.netlink.objects import rules
+from ovn_network_agent.netlink.objects import vni_links
+from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.nft import filters
 from ovn_network_agent.openflow import trace_text
 from ovn_network_agent.tests.unit import world

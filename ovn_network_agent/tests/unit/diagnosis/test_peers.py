@@ -12,7 +12,7 @@ from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import peerings
-from ovn_network_agent.ovn import peering_rows
+from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.ovn import peers

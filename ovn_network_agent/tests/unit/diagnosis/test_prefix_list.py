@@ -5,9 +5,9 @@
 
 from oslotest import base
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import output
-from ovn_network_agent.frr import shape
+from ovn_network_agent.frr import prefix_list_lines
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
 
@@ -23,6 +23,6 @@ class PrefixListTest(base.BaseTestCase):
                 (('198.51.100.10/32', 0, 0), True),
                 (('192.0.2.0/24', 32, 32), False),
                 (('any', 0, 0), True)):
-            self.assertIs(matched, shape.matches(
+            self.assertIs(matched, prefix_list_lines.matches(
                 output.Entry(5, 'permit', *entry),
-                iptext.address(healthy.FIP)), entry)
+                ip_text.address(healthy.FIP)), entry)

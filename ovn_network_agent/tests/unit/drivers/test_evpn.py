@@ -5,11 +5,11 @@
 
 from oslotest import base
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import announcing
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests.unit import world
 
 ONE, SIX = '192.168.50.10', '2001:db8:50::10'

@@ -7,10 +7,10 @@ import dataclasses
 
 from oslotest import base
 
-from ovn_network_agent import evpn_names
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests.unit import world
 
 FIP, TENANT, VIA = '198.51.100.77', '10.0.0.0/24', '198.51.100.1'

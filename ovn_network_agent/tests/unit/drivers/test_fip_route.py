@@ -8,8 +8,8 @@ import dataclasses
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
 

@@ -5,8 +5,8 @@
 
 from oslotest import base
 
-from ovn_network_agent import port_forwards
-from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.tests.unit import golden

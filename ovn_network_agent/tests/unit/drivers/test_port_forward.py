@@ -8,10 +8,10 @@ import dataclasses
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import tracking
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
 

@@ -10,7 +10,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import segments
+from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
 

@@ -4,8 +4,8 @@
 """Addresses that are not announced on purpose: what drivers want for them."""
 
 from ovn_network_agent import model
-from ovn_network_agent import networks
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
 

@@ -8,14 +8,14 @@ import dataclasses
 import fixtures
 
 from ovn_network_agent import model
-from ovn_network_agent import notices
-from ovn_network_agent import notyet
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import notices
 from ovn_network_agent.engine import guard
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import passes
-from ovn_network_agent.runtime import status
+from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -89,7 +89,7 @@ class GuardTest(gateways.ReconcilerTestCase):
     def test_the_usual_wait_is_no_warning(self):
         """An operator removed the addresses, and the servers answer soon."""
         self.announced()
-        for line in [*self.lines(0), *self.lines(notyet.USUAL / 2)]:
+        for line in [*self.lines(0), *self.lines(normal_wait.USUAL / 2)]:
             self.assertIn('INFO', line)
         self.cross_check.confirmed = self.run_pass().held.unconfirmed
         line, = self.lines(0)
@@ -98,10 +98,10 @@ class GuardTest(gateways.ReconcilerTestCase):
     def test_a_wait_that_lasts_is_a_warning(self):
         self.announced()
         self.lines(0)
-        first, second = self.lines(notyet.USUAL)
+        first, second = self.lines(normal_wait.USUAL)
         self.assertIn('WARNING the withdrawal guard holds 21 of 21', first)
         self.assertIn('WARNING Degraded (1): the withdrawal guard', second)
-        self.assertEqual([], self.lines(notyet.USUAL))
+        self.assertEqual([], self.lines(normal_wait.USUAL))
         self.cross_check.confirmed = self.run_pass().held.unconfirmed
         line, = self.lines(0)
         self.assertIn('WARNING The withdrawal guard holds nothing any', line)

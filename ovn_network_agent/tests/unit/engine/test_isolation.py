@@ -8,10 +8,10 @@ import dataclasses
 import fixtures
 
 from ovn_network_agent import model
-from ovn_network_agent import notyet
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
+from ovn_network_agent.common import normal_wait
 from ovn_network_agent.engine import passes
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
@@ -65,7 +65,7 @@ class IsolationTest(gateways.ReconcilerTestCase):
                     if line.startswith(('INFO kernel_route',
                                         'WARNING kernel_route'))]
 
-        wait = notyet.Reason('not known yet')
+        wait = normal_wait.Reason('not known yet')
         for reason, level in (('no memory', 'WARNING '), ('no memory', None),
                               (wait, 'INFO '), ('no route', 'WARNING '),
                               ('', None), ('no route', 'WARNING ')):

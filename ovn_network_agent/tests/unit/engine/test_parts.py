@@ -11,8 +11,8 @@ from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent import port_forwards
 from ovn_network_agent.conf import settings
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.unit import golden

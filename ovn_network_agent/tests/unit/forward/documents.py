@@ -7,7 +7,7 @@ import textwrap
 
 from oslotest import base
 
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
 
 NAME = '/etc/rules.yaml'
@@ -22,7 +22,7 @@ class RulesTestCase(base.BaseTestCase):
 
     def bad(self, text):
         """The messages about a text, without the name of the file."""
-        error = self.assertRaises(flaws.BadFile, vips, text)
+        error = self.assertRaises(file_problems.BadFile, vips, text)
         for message in error.messages:
             self.assertTrue(message.startswith(NAME + ', line '), message)
         return [message.removeprefix(NAME + ', ')

@@ -10,7 +10,7 @@ import json
 import hypothesis
 from hypothesis import strategies
 
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.unit.forward import documents
 
@@ -70,7 +70,7 @@ class AnyTest(documents.RulesTestCase):
     def look(self, text):
         try:
             found = documents.vips(text)
-        except flaws.BadFile as error:
+        except file_problems.BadFile as error:
             self.assertTrue(error.messages)
             for message in error.messages:
                 self.assertTrue(message.startswith(documents.NAME + ', line '))

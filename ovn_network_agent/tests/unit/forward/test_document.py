@@ -3,7 +3,7 @@
 
 """What is no usable YAML, or has another shape than rules."""
 
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
 from ovn_network_agent.tests.unit.forward import documents
 
@@ -139,7 +139,7 @@ class YamlTest(documents.RulesTestCase):
         self.says('port_forwards: []\n---\nport_forwards: []\n', 'line 2',
                   'another document')
         error = self.assertRaises(
-            flaws.BadFile, rules.parse, b'# caf\xc3\xa9\n# caf\xe9\n',
+            file_problems.BadFile, rules.parse, b'# caf\xc3\xa9\n# caf\xe9\n',
             documents.NAME)
         self.assertIn('line 2', str(error))
         self.assertIn('UTF-8', str(error))

@@ -5,14 +5,14 @@
 
 from oslotest import base
 
-from ovn_network_agent.forward import health_rounds
+from ovn_network_agent.forward import health_thread
 
 
 class VerdictTest(base.BaseTestCase):
 
     def after(self, results, rise=2, fall=3):
         """What is known after each result: '+', '-' and '?'."""
-        verdict = health_rounds.Verdict(rise, fall)
+        verdict = health_thread.Verdict(rise, fall)
         said = ''
         for result in results:
             before = verdict.alive
@@ -22,7 +22,7 @@ class VerdictTest(base.BaseTestCase):
         return said
 
     def test_nothing_is_known_at_first(self):
-        self.assertIsNone(health_rounds.Verdict(1, 1).alive)
+        self.assertIsNone(health_thread.Verdict(1, 1).alive)
 
     def test_the_first_result_decides(self):
         self.assertEqual('-', self.after('-'))
@@ -43,7 +43,7 @@ class VerdictTest(base.BaseTestCase):
         self.assertEqual('+-+-', self.after('+-+-', rise=1, fall=1))
 
     def test_how_many_it_took(self):
-        verdict = health_rounds.Verdict(2, 3)
+        verdict = health_thread.Verdict(2, 3)
         verdict.take(True)
         self.assertEqual(1, verdict.row)
         for _each in range(3):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from oslotest import base
 
 from ovn_network_agent.forward import neighbours
-from ovn_network_agent.netlink import addresses
-from ovn_network_agent.netlink import links
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import links
 
 NAMES = {1: 'lo', 2: 'eth0', 3: 'bond0.7', 4: 'veth-default'}
 DEVICES = [links.Link(index, name, '', True, '', 0, 0, '', 0)

@@ -8,10 +8,10 @@ import os
 import fixtures
 from oslotest import base
 
-from ovn_network_agent import port_forwards
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.files import reading
 from ovn_network_agent.forward import rules
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests.unit.forward import documents
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
@@ -168,7 +168,7 @@ class FileTest(documents.RulesTestCase):
     def test_what_cannot_be_read(self):
         for path, why in (('/nowhere/rules.yaml', 'No such file'),
                           ('/', 'directory')):
-            error = self.assertRaises(flaws.BadFile, reading.read, path,
+            error = self.assertRaises(file_problems.BadFile, reading.read, path,
                                       OPTION)
             self.assertIn(path, str(error))
             self.assertIn(why, str(error))
@@ -180,7 +180,7 @@ class FileTest(documents.RulesTestCase):
         path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
         with open(path, 'w') as opened:
             opened.write('#' * 11)
-        error = self.assertRaises(flaws.BadFile, reading.read, path, OPTION)
+        error = self.assertRaises(file_problems.BadFile, reading.read, path, OPTION)
         self.assertIn('more than 10 bytes', str(error))
 
 

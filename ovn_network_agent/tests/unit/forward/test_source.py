@@ -10,8 +10,8 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent import trigger
-from ovn_network_agent.files import flaws
+from ovn_network_agent.common import trigger
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import health
 from ovn_network_agent.forward import source
 from ovn_network_agent.tests.unit import world
@@ -103,8 +103,8 @@ class SourceTest(SourceTestCase):
         self.assertFalse(made.has_rules)
 
     def test_a_bad_file_at_the_start(self):
-        self.assertRaises(flaws.BadFile, self.source)
-        self.assertRaises(flaws.BadFile, self.source, '- x')
+        self.assertRaises(file_problems.BadFile, self.source)
+        self.assertRaises(file_problems.BadFile, self.source, '- x')
 
     def test_the_devices_of_destinations(self):
         """Row PFT-15: found at once, and again after a while."""
@@ -278,11 +278,11 @@ class SourceTest(SourceTestCase):
         """CFG-35, at a start and at any change."""
         off = {'frr__vrf_name': 'vrf-x',
                'veth_leak__veth_leak_enabled': False}
-        error = self.assertRaises(flaws.BadFile, self.source,
+        error = self.assertRaises(file_problems.BadFile, self.source,
                                   text('192.0.2.53'), **off)
         self.assertIn('[port_forward] rules_file = ' + self.path, str(error))
         self.assertIn('veth_leak_enabled to true', str(error))
-        self.assertRaises(flaws.BadFile, self.source, text('192.0.2.53'),
+        self.assertRaises(file_problems.BadFile, self.source, text('192.0.2.53'),
                           frr__vrf_name='vrf-x', drivers=['fip_route'])
         made = self.source('port_forwards: []', **off)
         self.write(text('192.0.2.53'))

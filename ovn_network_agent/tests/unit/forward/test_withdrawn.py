@@ -7,10 +7,10 @@ import dataclasses
 
 from oslotest import base
 
-from ovn_network_agent import port_forwards
 from ovn_network_agent import resources
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests.unit import world
 
 DEAD, GONE, ALIVE = (f'192.0.2.{n}' for n in (1, 2, 3))

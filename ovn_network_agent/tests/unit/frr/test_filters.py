@@ -3,12 +3,12 @@
 
 from oslotest import base
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import output
 
-ADDRESS = iptext.address('198.51.100.10')
-OTHER = iptext.address('198.51.100.11')
+ADDRESS = ip_text.address('198.51.100.10')
+OTHER = ip_text.address('198.51.100.11')
 MATCH = 'ip address prefix-list '
 DENY = output.Entry(5, 'deny', '198.51.100.10/32', 0, 0)
 REST = output.Entry(10, 'permit', '0.0.0.0/0', 0, 32)

@@ -29,38 +29,38 @@ CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
 # Modules by the reason why what they read is no foreign input.
 OURS = {
     'references to objects of the agent itself': (
-        'backends.address', 'backends.evpn_instance', 'backends.flow',
-        'backends.frr_prefix_list', 'backends.frr_static',
-        'backends.overlap', 'backends.router_advertisement',
-        'control.addresses', 'diagnosis.address.switch',
+        'backends.kernel.address', 'backends.frr.evpn_instance', 'backends.switch.flow',
+        'backends.frr.frr_prefix_list', 'backends.frr.frr_static',
+        'backends.overlap', 'backends.frr.router_advertisement',
+        'control.reports.addresses', 'diagnosis.address.switch',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
-        'engine.reconciler', 'forward.presence', 'forward.standing',
+        'engine.reconciler', 'forward.node_addresses', 'forward.vip_state',
         'model.tenants',
-        'nft.transaction', 'ovn.absence', 'privileged.ofctl',
-        'watches.surroundings', 'privileged.checks',
-        'privileged.permitted', 'privileged.egress_limits', 'vlans',
+        'nft.transaction', 'ovn.chassis.absence_marks', 'privileged.switch.ofctl',
+        'watches.node_conflicts', 'privileged.network.checks',
+        'privileged.limits.permitted', 'privileged.limits.egress_limits', 'vlans',
         'evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',
         'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.parsing',
         'ctl.tables', 'diagnosis.readers.configuration', 'migrate.settings',
-        'ovsdb.streams', 'privileged.helper', 'watches.frr_witness',
-        'diagnosis.node.ovn', 'selection'),
+        'ovsdb.streams', 'privileged.daemon.helper', 'watches.frr.frr_witness',
+        'diagnosis.node.ovn.ovn', 'selection'),
     'answers of the agent that control.client has read': (
         'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.egress',
         'ctl.health', 'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report',
         'ctl.resync', 'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
-        'control.bug_report', 'control.text', 'metrics.endpoint',
-        'privileged.capability', 'privileged.heap', 'privileged.receiving',
-        'runtime.readable', 'runtime.sole'),
+        'control.reports.bug_report', 'control.reports.text', 'metrics.endpoint',
+        'privileged.daemon.capability', 'privileged.daemon.memory_trim', 'privileged.daemon.receiving_sockets',
+        'runtime.process.file_permissions', 'runtime.process.single_instance'),
     'files below /proc/sys, of numbers': (
-        'diagnosis.address.kernel', 'diagnosis.node.outbound',
-        'diagnosis.node.forwards'),
+        'diagnosis.address.kernel', 'diagnosis.node.frr.outbound',
+        'diagnosis.node.agent.forwards'),
     'a configuration of FRR that frr.filters has read': (
-        'diagnosis.node.frr', 'diagnosis.node.next_hops',
-        'diagnosis.node.redistribution'),
+        'diagnosis.node.frr.frr', 'diagnosis.node.frr.next_hops',
+        'diagnosis.node.frr.redistribution'),
     'rows that python-ovs has read, and the events that match': (
         'ovsdb.replica',),
     'JSON that python-ovs has read, and reads again where it is unusual': (
@@ -100,19 +100,19 @@ def parsers(tree):
 # Functions of covered modules that only other tests reach, by the reason.
 ELSEWHERE = {
     'the privileged targets, which need root, reach these': (
-        ('netlink.texts', 'mac_bytes'), ('netlink.addresses', 'encode'),
+        ('netlink.texts', 'mac_bytes'), ('netlink.objects.addresses', 'encode'),
         ('netlink.texts', 'parse_interface'),
-        ('netlink.rules', '_attributes'), ('nft.elements', 'device'),
+        ('netlink.objects.rules', '_attributes'), ('nft.elements', 'device'),
         ('nft.listing', 'check_digest'),
         ('openflow.codec', 'encode_actions'),
         ('openflow.ofctl_text', 'stray_match'),
         ('openflow.spec', 'check_bridge')),
     'the processes of this machine are the input': (
-        ('runtime.former', '_words'), ('runtime.former', '_locks'),
-        ('diagnosis.node.running', '_words'),
-        ('diagnosis.node.running', '_parent')),
+        ('runtime.process.original_program', '_words'), ('runtime.process.original_program', '_locks'),
+        ('diagnosis.node.agent.running', '_words'),
+        ('diagnosis.node.agent.running', '_parent')),
     'netlink.addresses has read the address': (
-        ('netlink.addresses', 'first'),),
+        ('netlink.objects.addresses', 'first'),),
     'options, and calls when a module is imported': (
         ('netlink.messages', 'narrow'), ('metrics.server', '_opened'),
         ('nft.rendering', 'chains')),

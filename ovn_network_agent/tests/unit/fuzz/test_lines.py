@@ -5,7 +5,7 @@
 
 import unittest
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.tests.fuzz import lines
 
 
@@ -41,13 +41,13 @@ class LinesTest(unittest.TestCase):
     def test_the_agent_counts_and_nothing_else(self):
         noted = lines.Lines()
         self.assertEqual(0, self.run_with(noted, branches, 1))
-        self.assertLess(0, self.run_with(noted, iptext.address, '::1'))
+        self.assertLess(0, self.run_with(noted, ip_text.address, '::1'))
         self.assertIn(('iptext.py', 'address'), noted.functions)
 
     def test_an_exception_ends_it_as_well(self):
         noted = lines.Lines()
         with self.assertRaises(ValueError), noted:
-            iptext.address('x')
+            ip_text.address('x')
         self.assertLess(0, noted.fresh())
-        iptext.interface('10.0.0.1/8')
+        ip_text.interface('10.0.0.1/8')
         self.assertEqual(0, noted.fresh())

@@ -6,7 +6,7 @@
 from oslotest import base
 
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.gateways import takeover
 from ovn_network_agent.tests.unit import world

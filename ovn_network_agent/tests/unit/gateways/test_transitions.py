@@ -13,7 +13,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.gateways import overlap
-from ovn_network_agent.gateways import tenure
+from ovn_network_agent.gateways import ownership_mode
 from ovn_network_agent.gateways import transitions
 from ovn_network_agent.tests import tools
 from ovn_network_agent.tests.unit import world
@@ -179,7 +179,7 @@ class TenureTest(base.BaseTestCase):
         if place is Place.RAISED:
             self.other = next(self.number)
         elif place is Place.OVER:
-            node.now += tenure.MOVE
+            node.now += ownership_mode.MOVE
         elif place in (Place.FORMER_ANSWERS, Place.FIRST):
             own = self.other
         node.look(group(1, owner, (candidate(HERE, own),
@@ -208,7 +208,7 @@ class TenureTest(base.BaseTestCase):
         """Nobody has got before it by that, and no time begins anew."""
         node = Node()
         for later, third, wanted in ((0, 9, Tenure.OUTRANKED),
-                                     (tenure.MOVE - 1, 1, Tenure.OUTRANKED),
+                                     (ownership_mode.MOVE - 1, 1, Tenure.OUTRANKED),
                                      (1, 1, Tenure.OVERDUE)):
             node.now += later
             node.look(group(1, HERE, (candidate(HERE, 5), candidate(
@@ -219,7 +219,7 @@ class TenureTest(base.BaseTestCase):
         node = Node()
         for step in PATHS[Tenure.LINGERING]:
             self.play(node, step)
-        node.now += tenure.LINGER
+        node.now += ownership_mode.LINGER
         self.play(node, Place.FORMER_ANSWERS)
         self.assertIs(Tenure.FIRST, node.group.tenure)
 

@@ -14,8 +14,8 @@ import dataclasses
 import pathlib
 
 from ovn_network_agent import ownership
-from ovn_network_agent import port_forwards
-from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.nft import rendering
 
 DIRECTORY = pathlib.Path(__file__).parent

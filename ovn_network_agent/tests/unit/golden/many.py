@@ -10,8 +10,8 @@ another text loads the table anew on every gateway at its upgrade.  So
 
 import random
 
-from ovn_network_agent import port_forwards
-from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests.unit import golden
 
 COUNT = 60

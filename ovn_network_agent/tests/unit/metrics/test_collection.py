@@ -10,25 +10,25 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.metrics import store
-from ovn_network_agent.runtime import alone
-from ovn_network_agent.runtime import ending
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import record
-from ovn_network_agent.runtime import status
+from ovn_network_agent.runtime.process import shutdown
+from ovn_network_agent.runtime.process import status
+from ovn_network_agent.runtime.process import without_ovn
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.metrics import test_store
 
 FIP = '198.51.100.10'
 
 
-class Seen(alone.View):
+class Seen(without_ovn.View):
     """A view whose routers the test sets; ``error`` is raised once."""
 
     def __init__(self, conf):
@@ -291,7 +291,7 @@ class CollectionTest(base.BaseTestCase):
     def test_the_clean_up_counts_too(self):
         self.announces(FIP)
         self.made()
-        ended = ending.Ending(
+        ended = shutdown.Ending(
             self.conf, self.seen, self.work, trigger.Trigger(0),
             threading.Event(), None, self.loop._forwards, self.record)
         self.assertTrue(ended.run())

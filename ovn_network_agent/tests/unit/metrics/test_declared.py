@@ -9,7 +9,7 @@ import re
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent.forward import standing
+from ovn_network_agent.forward import vip_state
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.ovsdb import lock_state
@@ -43,7 +43,7 @@ class DeclaredTest(base.BaseTestCase):
     def test_a_label_of_an_enumeration_has_all_its_values(self):
         for values, enumeration in (
                 (declared.PHASES, model.Phase),
-                (declared.VIPS, standing.State),
+                (declared.VIPS, vip_state.State),
                 (declared.DRAINS, drain.Result),
                 (declared.LOCKS, lock_state.State),
                 (declared.PEERINGS, model.PeerState)):

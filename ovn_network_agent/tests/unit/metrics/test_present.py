@@ -8,9 +8,9 @@ import dataclasses
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent import port_forwards
-from ovn_network_agent.forward import standing
+from ovn_network_agent.forward import vip_state
 from ovn_network_agent.metrics import present
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests.unit import world
 
 
@@ -118,8 +118,8 @@ class VipsTest(base.BaseTestCase):
         vip = port_forwards.Vip('192.0.2.1', rules=(checked, plain))
         other = port_forwards.Vip('192.0.2.2', rules=(plain,))
         found = present.of_vips((
-            standing.Standing(vip, standing.State.ANNOUNCED),
-            standing.Standing(other, standing.State.REFUSED, 'why')))
+            vip_state.Standing(vip, vip_state.State.ANNOUNCED),
+            vip_state.Standing(other, vip_state.State.REFUSED, 'why')))
         self.assertEqual(1, found['announced_vips'])
         self.assertEqual(1, found['vips']['refused',])
         self.assertEqual(0, found['vips']['down',])

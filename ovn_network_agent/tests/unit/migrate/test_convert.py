@@ -6,11 +6,11 @@
 from oslotest import base
 
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf import original
+from ovn_network_agent.conf.original import original
 from ovn_network_agent.migrate import command
 from ovn_network_agent.migrate import flags
-from ovn_network_agent.migrate import given
 from ovn_network_agent.migrate import ini
+from ovn_network_agent.migrate import parsed_settings
 from ovn_network_agent.migrate import yaml_file
 
 RULES = '/etc/x/rules.yaml'
@@ -45,7 +45,7 @@ VALUES = {
 
 def made(content):
     return command.convert(
-        given.merged([yaml_file.parse(content, 'a.yaml')]), RULES)
+        parsed_settings.merged([yaml_file.parse(content, 'a.yaml')]), RULES)
 
 
 class SettingsTest(base.BaseTestCase):
@@ -59,7 +59,7 @@ class SettingsTest(base.BaseTestCase):
             for source in (flags.parse([f'{flag}={value}']),
                            yaml_file.parse(f'{option.name}: "{value}"'
                                            .encode(), 'a.yaml')):
-                result = command.convert(given.merged([source]), RULES)
+                result = command.convert(parsed_settings.merged([source]), RULES)
                 self.assertEqual([], result.problems)
                 if option.why:
                     self.assertEqual({}, result.options)

@@ -7,7 +7,7 @@ from oslotest import base
 
 from ovn_network_agent.migrate import environment_file
 from ovn_network_agent.migrate import flags
-from ovn_network_agent.migrate import given
+from ovn_network_agent.migrate import parsed_settings
 from ovn_network_agent.migrate import yaml_file
 
 
@@ -110,7 +110,7 @@ class FlagsTest(base.BaseTestCase):
 class MergedTest(base.BaseTestCase):
 
     def test_the_first_source_wins(self):
-        found = given.merged([
+        found = parsed_settings.merged([
             flags.parse(['--bridge-dev=a', '--frr-prefix-list=']),
             environment_file.parse(b'OVN_NETWORK_BRIDGE_DEV=b\n'
                                    b'OVN_NETWORK_VRF_NAME=b\n', 'env'),
@@ -121,7 +121,7 @@ class MergedTest(base.BaseTestCase):
                          values(found))
 
     def test_empty_counts_as_missing_but_for_flags(self):
-        found = given.merged([
+        found = parsed_settings.merged([
             environment_file.parse(b'OVN_NETWORK_VRF_NAME=\n', 'env'),
             yaml_file.parse(b'vrf_name: c\nfrr_prefix_list: ""\n', 'a.yaml')])
         self.assertEqual({'vrf_name': 'c'}, values(found))

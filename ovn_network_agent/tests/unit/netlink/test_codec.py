@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from pyroute2 import netlink
 from pyroute2.netlink.rtnl import ndmsg
 
-from ovn_network_agent.netlink import addresses
 from ovn_network_agent.netlink import bpf
-from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import messages
-from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import routes
-from ovn_network_agent.netlink import rules
 from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import neighbours
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.netlink.objects import rules
 
 tables = st.integers(1, 2 ** 32 - 1)
 octets = st.integers(0, 255)

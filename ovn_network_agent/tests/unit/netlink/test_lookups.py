@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.netlink import lookups
+from ovn_network_agent.netlink.objects import lookups
 
 
 class Silent:

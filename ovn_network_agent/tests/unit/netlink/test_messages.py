@@ -14,12 +14,12 @@ import unittest
 from pyroute2.netlink.rtnl import ifaddrmsg
 
 import ovn_network_agent
-from ovn_network_agent.netlink import addresses
-from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import messages
-from ovn_network_agent.netlink import neighbours
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import texts
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import neighbours
 
 # linux/if_addr.h, linux/neighbour.h, linux/if_link.h
 IFADDRMSG, IFA_PROTO = 8, 11
@@ -137,5 +137,5 @@ class ImportTest(unittest.TestCase):
     def test_not_where_it_is_of_no_use(self):
         """Each of them is a process of its own, which has to start."""
         self.assertEqual('False', self.imported(
-            'cmd.ctl', 'privileged.start', 'privileged.checks',
-            'privileged.openflow', 'privileged.vtysh', 'privileged.bgp')[0])
+            'cmd.ctl', 'privileged.daemon.start', 'privileged.network.checks',
+            'privileged.switch.openflow', 'privileged.routing.vtysh', 'privileged.routing.bgp')[0])

@@ -6,7 +6,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.netlink import neighbour_table
+from ovn_network_agent.netlink.objects import neighbour_table
 
 # Of a machine with two processors, after 5,000 addresses at once.
 TEXT = '''entries  allocs   destroys hash_grows lookups  hits     table_fulls

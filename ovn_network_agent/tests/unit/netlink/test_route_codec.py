@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pyroute2.netlink.rtnl import rtmsg
 
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink.objects import routes
 
 tables = st.integers(1, 2 ** 32 - 1)
 octets = st.integers(0, 255)

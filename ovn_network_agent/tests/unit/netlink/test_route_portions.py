@@ -9,8 +9,8 @@ from oslotest import base
 
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import routes
 from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink.objects import routes
 
 NAMES = {7: 'br-ex'}
 

@@ -8,9 +8,9 @@ import unittest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ovn_network_agent.netlink import links
 from ovn_network_agent.netlink import messages
-from ovn_network_agent.netlink import vni_links
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import vni_links
 
 MAC = '06:6f:00:00:00:01'
 tunnels = st.builds(

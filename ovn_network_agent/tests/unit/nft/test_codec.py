@@ -8,7 +8,7 @@ from hypothesis import strategies as general
 import msgpack
 from oslotest import base
 
-from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.drivers.common import nft_table
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import values
 from ovn_network_agent.tests.unit import golden

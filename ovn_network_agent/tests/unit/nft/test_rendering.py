@@ -9,7 +9,7 @@ import re
 import hypothesis
 from oslotest import base
 
-from ovn_network_agent.drivers import nft_table
+from ovn_network_agent.drivers.common import nft_table
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values

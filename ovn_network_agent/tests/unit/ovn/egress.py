@@ -11,10 +11,10 @@ import uuid
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import egress
-from ovn_network_agent.ovn import egress_file
-from ovn_network_agent.ovn import egress_health
 from ovn_network_agent.ovn import sources
+from ovn_network_agent.ovn.egress import egress
+from ovn_network_agent.ovn.egress import egress_file
+from ovn_network_agent.ovn.egress import egress_health
 from ovn_network_agent.tests.unit.ovn import peers
 
 FILE = '/etc/egress.yaml'

@@ -12,11 +12,11 @@ from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import peer_file
-from ovn_network_agent.ovn import peer_routers
-from ovn_network_agent.ovn import peering_rows
-from ovn_network_agent.ovn import peerings
 from ovn_network_agent.ovn import sources
+from ovn_network_agent.ovn.peering import peer_file
+from ovn_network_agent.ovn.peering import peer_routers
+from ovn_network_agent.ovn.peering import peering_rows
+from ovn_network_agent.ovn.peering import peerings
 
 _ATOM = ovs_types.Type.from_json('string')
 _SET = ovs_types.Type.from_json(

@@ -6,10 +6,10 @@ import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
-from ovn_network_agent.ovn import addresses
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovn.subjects import addresses
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests import calls
 from ovn_network_agent.tests.unit.ovn import atoms

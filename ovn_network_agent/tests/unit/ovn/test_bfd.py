@@ -9,7 +9,7 @@ import types
 from oslotest import base
 
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import bfd
+from ovn_network_agent.ovn.chassis import bfd
 
 FAST = {'bfd-min-rx': '200', 'bfd-min-tx': '200', 'bfd-mult': '3'}
 SLOW = {'bfd-min-rx': '300', 'bfd-min-tx': '100', 'bfd-mult': '4'}

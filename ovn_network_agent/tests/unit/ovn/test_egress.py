@@ -10,8 +10,8 @@ from unittest import mock
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent.ovn import egress as source
 from ovn_network_agent.ovn import sources
+from ovn_network_agent.ovn.egress import egress as source
 from ovn_network_agent.tests.unit.ovn import egress
 
 A = {'name': 'a', 'addresses': ['198.51.100.50', '2001:db8::50']}

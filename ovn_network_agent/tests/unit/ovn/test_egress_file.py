@@ -7,10 +7,10 @@ import os
 
 from oslotest import base
 
-from ovn_network_agent import iptext
 from ovn_network_agent import model
-from ovn_network_agent.files import flaws
-from ovn_network_agent.ovn import egress_file
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.files import file_problems
+from ovn_network_agent.ovn.egress import egress_file
 from ovn_network_agent.tests.unit.ovn import egress
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
@@ -21,7 +21,7 @@ SELECTS = {
     '{network: n1}': {'network': 'n1'},
     f'{{subnet: {UUID}}}': {'subnet': UUID},
     '{network: n1, subnet: 10.0.0.0/24}': {
-        'network': 'n1', 'cidrs': (iptext.network('10.0.0.0/24'),)},
+        'network': 'n1', 'cidrs': (ip_text.network('10.0.0.0/24'),)},
     '{ports: [a, b]}': {'ports': ('a', 'b')},
     '{port_group: pg}': {'groups': ('pg',)},
     f'{{security_group: {UUID}}}': {
@@ -29,8 +29,8 @@ SELECTS = {
     f'{{port_group: pg, security_group: {UUID}, router: r1}}': {
         'router': 'r1', 'groups': ('pg', 'pg_' + UUID.replace('-', '_'))},
     '{router: r1, cidrs: [10.0.0.7, "fd00::/64"]}': {
-        'router': 'r1', 'cidrs': (iptext.network('10.0.0.7'),
-                                  iptext.network('fd00::/64'))}}
+        'router': 'r1', 'cidrs': (ip_text.network('10.0.0.7'),
+                                  ip_text.network('fd00::/64'))}}
 #: (an entry in the third line, path of the flaw, a part of the text)
 FLAWS = (
     ('7', '', 'it must be a mapping with "name", "addresses" and "select"'),
@@ -107,7 +107,7 @@ class ContentTest(base.BaseTestCase):
             'x-1': egress_file.Entry(
                 'x-1', ('192.0.2.1', '2001:db8::1'), model.EgressMode.ECMP,
                 None, ('lrp-1', 'lrp-2'),
-                (iptext.network('203.0.113.0/24'),)),
+                (ip_text.network('203.0.113.0/24'),)),
             'y': egress_file.Entry('y', ('192.0.2.2',))}, dict(found.rows))
 
     def test_a_flaw_costs_the_entry(self):
@@ -137,4 +137,4 @@ class ContentTest(base.BaseTestCase):
     def test_a_file_that_cannot_be_used(self):
         for text in ('', '- x', 'egress_ips: [', 'egress_ips: {}',
                      'egress_ip: []', 'egress_ips: []\nmore: 1'):
-            self.assertRaises(flaws.BadFile, egress.parsed, text)
+            self.assertRaises(file_problems.BadFile, egress.parsed, text)

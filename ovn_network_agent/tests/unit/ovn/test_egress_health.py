@@ -8,7 +8,7 @@ import types
 from oslotest import base
 
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import egress_health
+from ovn_network_agent.ovn.egress import egress_health
 
 _DEAD, _WELL = 'no answer', ''
 # The answers of one chassis, round by round, and whether it counts as dead.

@@ -9,8 +9,8 @@ from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import egress_hosts
 from ovn_network_agent.ovn import sources
+from ovn_network_agent.ovn.egress import egress_hosts
 from ovn_network_agent.tests.unit.ovn import egress
 from ovn_network_agent.tests.unit.ovn import peers
 

@@ -6,7 +6,7 @@
 from oslotest import base
 
 from ovn_network_agent import resources
-from ovn_network_agent.ovn import egress_rows
+from ovn_network_agent.ovn.egress import egress_rows
 
 E, E2 = '198.51.100.50', '198.51.100.51'
 

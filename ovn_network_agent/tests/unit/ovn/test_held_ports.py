@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.ovn import held_ports
+from ovn_network_agent.ovn.chassis import held_ports
 
 
 class HeldPortsTest(base.BaseTestCase):

@@ -8,7 +8,7 @@ import types
 from oslotest import base
 
 from ovn_network_agent.model import wiring as wirings
-from ovn_network_agent.ovn import own_chassis
+from ovn_network_agent.ovn.chassis import own_chassis
 from ovn_network_agent.tests.unit.ovn import atoms
 
 

@@ -8,11 +8,11 @@ import textwrap
 
 from oslotest import base
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.files import entries
-from ovn_network_agent.files import flaws
-from ovn_network_agent.ovn import peer_changes
-from ovn_network_agent.ovn import peer_file
+from ovn_network_agent.files import file_problems
+from ovn_network_agent.ovn.peering import peer_changes
+from ovn_network_agent.ovn.peering import peer_file
 from ovn_network_agent.tests.unit.ovn import peers
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
@@ -42,7 +42,7 @@ class ContentTest(base.BaseTestCase):
                           ('r2', 'x', 'r1', None, None)], self.ends(TWO))
 
     def test_all_keys(self):
-        net = iptext.network
+        net = ip_text.network
         self.assertEqual(
             [('r1', 'db', 'r2', (net('10.0.1.0/24'),), None),
              ('r2', 'x', 'r1', None,
@@ -109,7 +109,7 @@ class ContentTest(base.BaseTestCase):
                 ('network_peer: []', 'has the one key "network_peers"'),
                 ('network_peers: []\nnetwork_peers: []', 'is there twice'),
                 ('network_peers: [', 'this is no YAML')):
-            error = self.assertRaises(flaws.BadFile, parsed, text)
+            error = self.assertRaises(file_problems.BadFile, parsed, text)
             self.assertIn(f'{peers.FILE}, line ', str(error))
             self.assertIn(part, str(error))
 

@@ -12,8 +12,8 @@ from ovs.db import idl
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.ovn import peering_commands
-from ovn_network_agent.ovn import peering_rows
+from ovn_network_agent.ovn.peering import peering_commands
+from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovsdb import columns as columns_of
 from ovn_network_agent.tests.unit.ovn import peers
 

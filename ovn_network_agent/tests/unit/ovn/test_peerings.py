@@ -7,8 +7,8 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import peer_intents
-from ovn_network_agent.ovn import peering_rows
+from ovn_network_agent.ovn.peering import peer_intents
+from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.tests.unit.ovn import peers
 
 TARGET, EXPORT, IMPORT = peers.TARGET, peers.EXPORT, peers.IMPORT

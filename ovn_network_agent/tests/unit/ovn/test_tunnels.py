@@ -6,7 +6,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.ovn import tunnels
+from ovn_network_agent.ovn.chassis import tunnels
 
 ONE, TWO = '10.0.0.1', '10.0.0.2'
 UP = {'state': 'up', 'diagnostic': 'Control Detection Time Expired'}

@@ -10,7 +10,7 @@ from ovs.db import data
 from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
-from ovn_network_agent.ovn import vnis
+from ovn_network_agent.ovn.subjects import vnis
 
 _MAP = ovs_types.Type.from_json(
     {'key': 'string', 'value': 'string', 'min': 0, 'max': 'unlimited'})

@@ -14,8 +14,8 @@ from oslotest import base
 from ovs.db import data
 from ovs.db import idl as ovs_idl
 
-from ovn_network_agent.ovsdb import complaints
 from ovn_network_agent.ovsdb import replica
+from ovn_network_agent.ovsdb import update_errors
 
 TABLE = 'T'
 UUID = ['uuid', str(uuid.UUID(int=7))]
@@ -93,11 +93,11 @@ def _take(idl, take, rows):
                       ovs_idl.ColumnDefaultDict(table))
     for update in rows:
         heard = []
-        complaints.COMPLAINTS.collect(heard)
+        update_errors.COMPLAINTS.collect(heard)
         try:
             changed = take(table, row, copy.deepcopy(update))
         finally:
-            complaints.COMPLAINTS.collect(None)
+            update_errors.COMPLAINTS.collect(None)
         found.append((changed, heard, {
             name: _shown(row._data[name]) for name in COLUMNS}))
     return found
@@ -121,7 +121,7 @@ class ValuesTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         # The complaints of thousands of rows are for the lists alone.
-        self.enterContext(mock.patch.object(complaints, 'LOG'))
+        self.enterContext(mock.patch.object(update_errors, 'LOG'))
 
     def assert_same(self, rows):
         ours, theirs = _replica(), _replica()

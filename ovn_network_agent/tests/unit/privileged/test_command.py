@@ -10,7 +10,7 @@ import time
 import unittest
 from unittest import mock
 
-from ovn_network_agent.privileged import command
+from ovn_network_agent.privileged.daemon import command
 from ovn_network_agent.tests import waiting
 
 # A program whose end its parent cannot collect: its child traces it, and does

@@ -8,8 +8,8 @@ import errno
 from oslotest import base
 
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import rules
-from ovn_network_agent.privileged import limits
+from ovn_network_agent.netlink.objects import rules
+from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.tests.unit import world
 
 BACK, OUT, DROP = ownership.EGRESS_PRIORITIES

@@ -8,8 +8,8 @@ import errno
 from oslotest import base
 
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import rules
-from ovn_network_agent.privileged import limits
+from ovn_network_agent.netlink.objects import rules
+from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.tests.unit import world
 
 PORT, VRF, BRIDGE = 'vrf01234567-89', 'vrf-1001', 'br-1001'

@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.privileged import list_monitor
+from ovn_network_agent.privileged.routing import list_monitor
 
 
 class LooksTest(base.BaseTestCase):

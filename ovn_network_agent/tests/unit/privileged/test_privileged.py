@@ -10,9 +10,9 @@ import unittest
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
-from ovn_network_agent.privileged import checks
-from ovn_network_agent.privileged import context
-from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.limits import limits
+from ovn_network_agent.privileged.network import checks
 from ovn_network_agent.tests.unit import world
 
 
@@ -27,7 +27,7 @@ class ContextsTest(unittest.TestCase):
             self.assertIsInstance(wanted, context.Context)
 
     def test_changes_are_entry_points(self):
-        from ovn_network_agent.privileged import kernel_routes
+        from ovn_network_agent.privileged.network import kernel_routes
         self.assertTrue(
             privileged.kernel.is_entrypoint(kernel_routes.set_routes))
         self.assertFalse(privileged.ovs.is_entrypoint(kernel_routes.set_routes))

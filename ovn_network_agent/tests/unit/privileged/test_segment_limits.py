@@ -7,9 +7,9 @@ import errno
 
 from oslotest import base
 
-from ovn_network_agent.netlink import rules
-from ovn_network_agent.privileged import checks
-from ovn_network_agent.privileged import limits
+from ovn_network_agent.netlink.objects import rules
+from ovn_network_agent.privileged.limits import limits
+from ovn_network_agent.privileged.network import checks
 from ovn_network_agent.tests.unit import world
 
 

@@ -12,10 +12,10 @@ from oslo_config import cfg
 from oslo_config import fixture as config
 from oslotest import base
 
-from ovn_network_agent.conf import frr as options
 from ovn_network_agent.conf import registered
-from ovn_network_agent.frr import pace
-from ovn_network_agent.privileged import vty
+from ovn_network_agent.conf.options import frr as options
+from ovn_network_agent.frr import batch_size
+from ovn_network_agent.privileged.routing import vty
 
 ANSWER = b'\0\0\0\0'
 LINES = [f'ip route 198.51.100.{n}/32 br-ex' for n in range(250)]
@@ -27,7 +27,7 @@ class BatchesTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.now = 0.0
-        self.pace = pace.Pace(lambda: self.now)
+        self.pace = batch_size.Pace(lambda: self.now)
 
     def sizes(self, count, each):
         """Sizes of the transactions of COUNT routes that take EACH seconds."""

@@ -3,7 +3,7 @@
 
 """A view whose comparison has pieces."""
 
-from ovn_network_agent import pieces
+from ovn_network_agent.common import row_batches
 from ovn_network_agent.ovn import view
 from ovn_network_agent.tests.unit import world as worlds
 
@@ -25,7 +25,7 @@ class Pieced(view.View):
         self.fips = FIPS
         self.looks = []
         self.fails_at = None
-        self.cut = pieces.cut(
+        self.cut = row_batches.cut(
             [(('nb', 'NAT'), number) for number in range(5)], 2)
 
     def pieces(self):

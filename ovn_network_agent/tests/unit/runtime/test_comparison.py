@@ -9,10 +9,10 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.runtime import loop
-from ovn_network_agent.runtime import status
+from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.runtime import pieced
 
@@ -48,7 +48,7 @@ class PartsTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.pieces.AT_MOST', 2))
+            'ovn_network_agent.common.row_batches.AT_MOST', 2))
         conf = worlds.conf(drivers=['fip_route'])
         self.interval = conf.reconcile_interval
         self.clock = 1000.0

@@ -13,9 +13,9 @@ import threading
 import fixtures
 from oslotest import base
 
-from ovn_network_agent import backoff
 from ovn_network_agent import model
-from ovn_network_agent import trigger
+from ovn_network_agent.common import backoff
+from ovn_network_agent.common import trigger
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import source
@@ -26,7 +26,7 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import comparison
 from ovn_network_agent.runtime import loop
-from ovn_network_agent.runtime import status
+from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views
 from ovn_network_agent.watches import base as watches

@@ -9,7 +9,7 @@ import socket
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.runtime import notify
+from ovn_network_agent.runtime.process import notify
 
 
 class NotifyTest(base.BaseTestCase):

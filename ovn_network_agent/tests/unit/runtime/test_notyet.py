@@ -8,15 +8,15 @@ import threading
 import fixtures
 from oslotest import base
 
-from ovn_network_agent import notyet
-from ovn_network_agent import trigger
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import loop
-from ovn_network_agent.runtime import status
+from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests.unit import world
 
 OF_DATABASES = ('northbound', 'gateway_priority', 'advertised', 'stale_route',
@@ -75,13 +75,13 @@ class NotYetTest(base.BaseTestCase):
     def test_a_wait_that_lasts_is_a_warning(self):
         """Whether or not anything says that it has failed."""
         self.passes()
-        self.clock += notyet.USUAL
+        self.clock += normal_wait.USUAL
         self.assertIn('WARNING Degraded (8): waiting for OVN: Open_vSwitch '
                       'is not loaded yet; ', self.passes()[-1])
 
     def test_rows_that_are_still_to_come_are_a_normal_wait(self):
         error = view.Incomplete('the ports are still to come')
-        self.status.report([notyet.reason(error, f'waiting: {error}')])
+        self.status.report([normal_wait.reason(error, f'waiting: {error}')])
         self.assertIn('INFO Waiting (1): waiting: the ports', self.log.output)
 
     def test_a_database_that_stays_away_is_a_warning(self):
@@ -143,8 +143,8 @@ class StatusTest(base.BaseTestCase):
         self.assertEqual(2, sum('WARNING' in line for line in lines), lines)
 
     def test_a_wait_that_lasts_is_news(self):
-        wait = notyet.Reason('a')
+        wait = normal_wait.Reason('a')
         self.assertEqual('INFO Waiting (1): a', self.said(wait))
         self.assertEqual('', self.said(wait))
         self.assertEqual('WARNING Degraded (1): a',
-                         self.said(wait, after=notyet.USUAL))
+                         self.said(wait, after=normal_wait.USUAL))

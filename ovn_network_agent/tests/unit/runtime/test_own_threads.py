@@ -11,7 +11,7 @@ import textwrap
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.runtime import own_threads
+from ovn_network_agent.runtime.process import own_threads
 
 
 class OwnThreadsTest(base.BaseTestCase):

@@ -6,7 +6,7 @@
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.files import flaws
+from ovn_network_agent.files import file_problems
 from ovn_network_agent.runtime import configuration
 from ovn_network_agent.runtime import rows_files
 from ovn_network_agent.tests.unit import world
@@ -37,7 +37,7 @@ class PeersFileTest(base.BaseTestCase):
             conf = self.conf(text)
             message, = configuration.file_problems(conf)
             self.assertIn(self.path, message)
-            self.assertRaises(flaws.BadFile, rows_files.of_drivers, conf,
+            self.assertRaises(file_problems.BadFile, rows_files.of_drivers, conf,
                               [world.driver('network_peer', conf)])
 
     def test_a_change_is_in_force_within_a_second(self):

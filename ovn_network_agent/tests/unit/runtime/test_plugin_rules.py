@@ -6,9 +6,9 @@
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent import notices
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.common import notices
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.drivers import source

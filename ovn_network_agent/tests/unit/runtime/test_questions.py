@@ -9,7 +9,7 @@ import threading
 
 from oslotest import base
 
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import drain
@@ -18,7 +18,7 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import questions
-from ovn_network_agent.runtime import status
+from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views

@@ -12,18 +12,18 @@ import threading
 import fixtures
 from oslo_config import cfg
 
-from ovn_network_agent import port_forwards
 from ovn_network_agent import privileged
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 from ovn_network_agent.conf import opts
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import reconciler
+from ovn_network_agent.model import port_forwards
 from ovn_network_agent.ovn import view
-from ovn_network_agent.privileged import limits
+from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import reloads
-from ovn_network_agent.runtime import status
+from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.conf import base

@@ -12,7 +12,7 @@ import threading
 
 from oslotest import base
 
-from ovn_network_agent.runtime import signals
+from ovn_network_agent.runtime.process import signals
 
 # A program that waits for a minute, and ends at the first signal.  Another
 # thread is the only one that the kernel can give the signal to.

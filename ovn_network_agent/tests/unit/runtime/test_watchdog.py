@@ -11,12 +11,12 @@ import threading
 import fixtures
 from oslotest import base
 
-from ovn_network_agent import trigger
+from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.runtime import loop
-from ovn_network_agent.runtime import status
-from ovn_network_agent.runtime import watchdog
+from ovn_network_agent.runtime.process import status
+from ovn_network_agent.runtime.process import watchdog
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world
 

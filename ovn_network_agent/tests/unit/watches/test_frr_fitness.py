@@ -9,8 +9,8 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent.tests.unit import world
-from ovn_network_agent.watches import frr_fitness
-from ovn_network_agent.watches import frr_observers
+from ovn_network_agent.watches.frr import frr_fitness
+from ovn_network_agent.watches.frr import frr_observers
 
 UP = {'10.0.0.2': 'Established', '10.0.0.3': 'Active'}
 DOWN = {'10.0.0.2': 'Idle (Admin)', '10.0.0.3': 'Active'}

@@ -14,13 +14,13 @@ from oslotest import base
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
-from ovn_network_agent import trigger
-from ovn_network_agent.conf import frr as options
+from ovn_network_agent.common import trigger
+from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.frr import effect
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import frr_verification
+from ovn_network_agent.watches.frr import frr_verification
 
 # Whatever zebra is asked, it is connected to what is no network.
 UNEXPECTED = """#!/bin/sh
@@ -88,9 +88,9 @@ class VerificationTest(base.BaseTestCase):
         for missing in min(many), max(many):
             del asked[:]
             self.useFixture(fixtures.MonkeyPatch(
-                'ovn_network_agent.privileged.bgp.read_effect', read))
+                'ovn_network_agent.privileged.routing.bgp.read_effect', read))
             self.useFixture(fixtures.MonkeyPatch(
-                'ovn_network_agent.privileged.bgp.read_surroundings',
+                'ovn_network_agent.privileged.routing.bgp.read_surroundings',
                 lambda *_args: {'connected': ['169.254.0.0/30'],
                                 'neighbours': {}}))
             self.made._wanted = dict.fromkeys(many, 'static')

@@ -7,9 +7,9 @@
 
 import dataclasses
 
-from ovn_network_agent.backends import frr_static
+from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.diagnosis.node import advice
-from ovn_network_agent.diagnosis.node import redistribution
+from ovn_network_agent.diagnosis.node.frr import redistribution
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 

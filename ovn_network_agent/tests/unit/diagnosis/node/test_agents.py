@@ -3,9 +3,9 @@
 
 
 from ovn_network_agent import version
-from ovn_network_agent.diagnosis.node import agents
-from ovn_network_agent.diagnosis.node import running
-from ovn_network_agent.runtime import former
+from ovn_network_agent.diagnosis.node.agent import agents
+from ovn_network_agent.diagnosis.node.agent import running
+from ovn_network_agent.runtime.process import original_program
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 ONE = running.Agent(7, '/usr/local/bin/ovn-network-agent')
@@ -41,7 +41,7 @@ class AloneTest(base.JudgeTestCase):
 class FormerTest(base.JudgeTestCase):
 
     def judge(self, *verdicts, running=(), enabled=(), installed=()):
-        return self.judged(agents.judge_former, former.Former(
+        return self.judged(agents.judge_former, original_program.Former(
             running, enabled, installed), *verdicts)
 
     def test_none(self):

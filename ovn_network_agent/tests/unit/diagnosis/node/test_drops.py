@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-from ovn_network_agent import iptext
 from ovn_network_agent import resources
-from ovn_network_agent.diagnosis.node import drops
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.diagnosis.node.kernel import drops
 from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.openflow import spec
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
-FIRST, SECOND = map(iptext.address, ('198.51.100.10', '198.51.100.11'))
+FIRST, SECOND = map(ip_text.address, ('198.51.100.10', '198.51.100.11'))
 ONE, ALL = '198.51.100.10/32', '198.51.100.0/24'
 IP, ARP, IPV6 = 0x0800, 0x0806, 0x86dd
 

@@ -3,11 +3,11 @@
 
 """The judge of addresses that several routers have."""
 
-from ovn_network_agent import iptext
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
-ADDRESSES = tuple(iptext.address(f'198.51.100.{number}')
+ADDRESSES = tuple(ip_text.address(f'198.51.100.{number}')
                   for number in range(10, 18))
 
 

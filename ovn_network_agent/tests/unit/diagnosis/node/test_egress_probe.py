@@ -3,7 +3,7 @@
 
 """What the doctor says of the health probe between agents."""
 
-from ovn_network_agent.diagnosis.node import egress
+from ovn_network_agent.diagnosis.node.ovn import egress
 from ovn_network_agent.tests.unit.diagnosis.node import base
 from ovn_network_agent.watches import egress_question
 

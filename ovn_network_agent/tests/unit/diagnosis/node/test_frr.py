@@ -8,8 +8,8 @@ import socket
 import fixtures
 
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node.frr import frr
 from ovn_network_agent.frr import setup
 from ovn_network_agent.tests.unit.diagnosis.node import base
 

@@ -3,7 +3,7 @@
 
 """The check of machines on provider networks."""
 
-from ovn_network_agent.diagnosis.node import machines
+from ovn_network_agent.diagnosis.node.ovn import machines
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 

@@ -4,7 +4,7 @@
 
 """Large packets; real devices are in the lab's test of the doctor."""
 
-from ovn_network_agent.diagnosis.node import mtu
+from ovn_network_agent.diagnosis.node.kernel import mtu
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 

@@ -4,8 +4,8 @@
 
 """The room for neighbours; the real tables are in the test of their reader."""
 
-from ovn_network_agent.diagnosis.node import neighbour_tables
-from ovn_network_agent.netlink import neighbour_table
+from ovn_network_agent.diagnosis.node.kernel import neighbour_tables
+from ovn_network_agent.netlink.objects import neighbour_table
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 

@@ -2,7 +2,7 @@
 # Copyright ovn-network-agent developers
 
 
-from ovn_network_agent.diagnosis.node import objects
+from ovn_network_agent.diagnosis.node.agent import objects
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 

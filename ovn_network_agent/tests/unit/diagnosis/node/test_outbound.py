@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-from ovn_network_agent import iptext
-from ovn_network_agent.diagnosis.node import outbound
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.diagnosis.node.frr import outbound
 from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import output
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
-FIRST, SECOND = map(iptext.address, ('198.51.100.10', '198.51.100.11'))
+FIRST, SECOND = map(ip_text.address, ('198.51.100.10', '198.51.100.11'))
 OWN = 'LIST'
 PEERS = (('172.31.1.1', (('prefix-list', OWN),)),
          ('172.31.1.2', (('prefix-list', OWN),)))

@@ -3,7 +3,7 @@
 
 """The check of routers that peer inside OVN."""
 
-from ovn_network_agent.diagnosis.node import peers
+from ovn_network_agent.diagnosis.node.ovn import peers
 from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.tests.unit.diagnosis.node import base
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-from ovn_network_agent import iptext
 from ovn_network_agent import ownership
-from ovn_network_agent.diagnosis.node import precedence
-from ovn_network_agent.netlink import rules
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.diagnosis.node.kernel import precedence
+from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
-FIRST, SECOND = map(iptext.address, ('198.51.100.10', '198.51.100.11'))
+FIRST, SECOND = map(ip_text.address, ('198.51.100.10', '198.51.100.11'))
 NETWORK = '198.51.100.0/24'
 ELSEWHERE = ('0.0.0.0/0',)
 

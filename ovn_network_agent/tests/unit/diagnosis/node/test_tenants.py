@@ -3,7 +3,7 @@
 
 """The check of networks of machines."""
 
-from ovn_network_agent.diagnosis.node import machines
+from ovn_network_agent.diagnosis.node.ovn import machines
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend evpn_instance: VNIs of FRR, and the BGP instances of their VRFs.
+
+An instance is the agent's while it has one of two odd timers, see
+:mod:`frr.evpn`.  A line that is missing, or that changes what is announced,
+makes it :class:`Incomplete`.  What FRR has left of a VNI without an instance
+is a :class:`Rest`, such as the line ``vni`` after a restart of bgpd alone.
+This has no mark, and counts only for a VNI that is wanted or was there.
+
+FRR 10 shows an :class:`Empty` section of the VRF as long as there is the
+device.  Then the removal waits for that of the device.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import dataclasses
+import re
+from typing import Any
+
+from oslo_log import log as logging
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import notices
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.routing import evpn_instances
+
+LOG = logging.getLogger(__name__)
+# "line 12: " in messages of "vtysh -f".
+_PLACE = re.compile(r'^\s*line \d+: ')
+_NUMBER = re.compile(r'\d+')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Incomplete(resources.EvpnInstance):
+    """A VNI that lacks a line; never equal to a wanted one."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rest(Incomplete):
+    """A VNI without BGP instance."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Empty(Rest):
+    """An empty section of the VRF, which FRR 10 keeps as long as its device.
+
+    So the device must not wait for it.
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, 'requires', ())
+
+
+class EvpnInstanceBackend(base.Backend):
+    """VNIs of FRR with a mark of the agent."""
+
+    name = 'evpn_instance'
+    system = 'FRR'
+    kinds = (resources.EvpnInstance,)
+    # frr-reload.py removes all lines of the agent at once.
+    doubted_by = (notices.FRR_RESTARTED, notices.FRR_VNIS,
+                  notices.PREFIX_LISTS, notices.ZEBRA_STATIC)
+    revived_by = (notices.FRR_RESTARTED,)
+    # A change of route targets takes longer than a second by itself, see
+    # frr.evpn_steps.
+    patience = 1.0
+
+    def __init__(self, conf: Any) -> None:
+        super().__init__(conf)
+        # What the log has said of the operator's own instance.
+        self._lacks = ()
+
+    def read(self, known: base.Known) -> list[resources.EvpnInstance]:
+        """Read the VNIs of the agent.
+
+        :param known: without any of this kind, a node need not have FRR
+        :raises base.BackendError: when FRR does not answer
+        """
+        kind, = self.kinds
+        ours = {ref for ref in known if ref.kind == kind.kind}
+        try:
+            underlay, found = self._call(evpn_instances.read)
+        except base.BackendError:
+            if ours:
+                raise
+            return []
+        there = [self._resource(underlay, *fields) for fields in found]
+        return [r for r in there if not isinstance(r, Rest) or r.ref in ours]
+
+    def _resource(self, underlay: int, vni: int, asn: int, router_id: str,
+                  rd: str, imports: Iterable[str], exports: Iterable[str],
+                  complete: bool | None) -> resources.EvpnInstance:
+        """The resource of some fields; 0 for the AS number that is wanted."""
+        kind, = self.kinds
+        if not complete:
+            kind = (Incomplete if asn else Empty if complete is None
+                    else Rest)
+        if asn == underlay and not self.conf.evpn.bgp_as:
+            asn = 0
+        return kind(vni, asn, router_id, rd, tuple(imports), tuple(exports))
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Write and remove lines; a new reading decides what has failed.
+
+        :returns: the lines of somebody else, or what FRR said
+        :raises base.BackendError: when FRR does not answer
+        """
+        adds, deletes = (base.of_kind(resources.EvpnInstance, some)
+                         for some in (delta.wanted, delta.delete))
+        refused, said = self._call(
+            evpn_instances.change,
+            [[r.vni, r.asn, r.router_id, r.rd, list(r.imports),
+              list(r.exports)] for r in adds],
+            [[r.vni] for r in deletes])
+        if adds:
+            self._tell_lacks()
+        lists = {'adds': adds, 'deletes': deletes}
+        failures = {lists[name][index].ref: reason
+                    for name, index, reason in refused}
+        there = {r.ref: r for r in self.read(frozenset(
+            r.ref for r in (*adds, *deletes)))}
+        vnis = {r.vni for r in (*adds, *deletes)}
+        for resource in adds:
+            if there.get(resource.ref) != resource:
+                failures.setdefault(resource.ref, _refused(
+                    _about(resource.vni, vnis, said)))
+        for resource in deletes:
+            left = there.get(resource.ref)
+            if left is not None:
+                about = _about(resource.vni, vnis, said)
+                failures.setdefault(
+                    resource.ref, _waits(resource.vni, about)
+                    if isinstance(left, Empty) else _refused(about))
+        return failures
+
+    def _tell_lacks(self) -> None:
+        lacks = self._call(evpn_instances.read_lacks)
+        for text in lacks:
+            if text not in self._lacks:
+                LOG.warning('%s', text)
+        self._lacks = lacks
+
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return function(*args)
+        except context.FAILURES as error:
+            raise base.BackendError(f'VNIs of FRR: {error}') from error
+
+
+def _about(vni: int, vnis: set[int], said: str) -> str:
+    """What FRR said that is not about other VNIs of the same call.
+
+    It is the same text for each VNI, and at each attempt, as long as the cause
+    is the same.
+
+    :param said: lines, with their numbers in the call
+    """
+    rows = dict.fromkeys(_PLACE.sub('', row).strip()
+                         for row in said.splitlines())
+    return ' '.join(row for row in rows if row and not (
+        {int(each) for each in _NUMBER.findall(row)} & vnis - {vni}))
+
+
+def _refused(said: str) -> str:
+    return f'FRR did not take it: {said or "no message"}'
+
+
+def _waits(vni: int, said: str) -> str:
+    return normal_wait.Reason(
+        f'"vrf {evpn_names.vrf(vni)}" of FRR goes after its device' +
+        (f': {said}' if said else ''))

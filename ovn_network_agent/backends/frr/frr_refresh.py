@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+
+"""Soft refreshes of BGP, on a thread beside the loop.
+
+A refresh before bgpd knows of a withdrawal would send the route again.  So
+the refresh waits until bgpd has lost the route, and nothing else waits for the
+refresh.  A further withdrawal puts the refresh off, so that one refresh
+follows both.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import threading
+import time
+from typing import Any
+
+from oslo_log import log as logging
+
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.routing import bgp
+
+LOG = logging.getLogger(__name__)
+
+# Seconds between two looks.  zebra handles a change 10 ms later ("zebra
+# work-queue", its default), and bgpd collects changes for 50 ms.
+_LOOK = 0.05
+# Seconds that a refresh waits for bgpd after the last withdrawal, and after
+# the first one that no refresh has followed.
+_TOLD = 0.5
+_LATEST = 5.0
+# Seconds to wait for the refresh that is due at the end of the agent.
+_PATIENCE = 1.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Due:
+    """A refresh that is to be made."""
+
+    # As '198.51.100.10/32', the last withdrawn route; '' for none.  bgpd loses
+    # the routes in the order of their withdrawals.
+    lost: str
+    # Whether routes of IPv6 are concerned, too.
+    ipv6: bool
+    # Begin and end of the wait, monotonic seconds.
+    since: float
+    until: float
+
+
+class Refresher:
+    """Makes the soft refreshes that the configuration asks for.
+
+    :param clock: monotonic seconds
+    """
+
+    def __init__(self, conf: Any, clock: Callable[[], float] = time.monotonic
+                 ) -> None:
+        self._conf = conf
+        self._clock = clock
+        # A refresh and a withdrawal exclude each other.
+        self._exclusive = threading.Lock()
+        self._news = threading.Condition()
+        self._due: _Due | None = None
+        self._failed = False
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    @contextlib.contextmanager
+    def change(self, withdrawn: Sequence[str], added: Sequence[str] = ()
+               ) -> Iterator[None]:
+        """The context in which static routes are changed.
+
+        A refresh becomes due at the end, unless the block raises.
+
+        :param withdrawn: as '198.51.100.10/32'
+        :param added: likewise
+        """
+        with self._exclusive if withdrawn else contextlib.nullcontext():
+            yield
+            self._note(withdrawn, any(
+                ':' in prefix for prefix in (*withdrawn, *added)))
+
+    def wait(self, seconds: float) -> bool:
+        """Whether no refresh is due any more, or the last one has failed.
+
+        :param seconds: at the most
+        """
+        with self._news:
+            return self._news.wait_for(lambda: not self._busy, seconds)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last refresh has failed and waits for a change."""
+        return self._failed
+
+    def close(self) -> None:
+        """End the thread, after a wait for the refresh that is due."""
+        with self._news:
+            self._closed = True
+            self._news.notify_all()
+        if self._thread is not None:
+            self._thread.join(_PATIENCE)
+
+    def _note(self, withdrawn: Sequence[str], ipv6: bool) -> None:
+        when = self._conf.frr.bgp_soft_refresh
+        wanted = when == 'always' or when == 'on-removal' and withdrawn
+        with self._news:
+            if when == 'never' or not (wanted or self._failed):
+                return
+            now = self._clock()
+            waiting = None if self._failed else self._due
+            since = waiting.since if waiting else now
+            lost = withdrawn[-1] if withdrawn else (
+                waiting.lost if waiting else '')
+            # A refresh that has failed is still due, for both families.
+            ipv6 = ipv6 or self._due is not None and self._due.ipv6
+            self._due = _Due(lost, ipv6, since,
+                             min(now + _TOLD, since + _LATEST))
+            self._failed = False
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name='soft-refresh', daemon=True)
+                self._thread.start()
+            self._news.notify_all()
+
+    @property
+    def _busy(self) -> bool:
+        return self._due is not None and not self._failed
+
+    # -- the thread --------------------------------------------------------
+
+    def _run(self) -> None:
+        while self._wait():
+            with self._exclusive:
+                if self._due is not None:
+                    self._attempt(self._due)
+
+    def _wait(self) -> bool:
+        """Wait until a refresh is due; False at the end."""
+        with self._news:
+            self._news.wait_for(lambda: self._busy or self._closed)
+            if self._busy and self._due is not None and self._due.lost:
+                self._news.wait(_LOOK)
+            return self._busy
+
+    def _attempt(self, due: _Due) -> None:
+        """Refresh, unless bgpd still has the withdrawn route."""
+        waits = self._clock() < due.until
+        try:
+            done, said = bgp.soft_refresh(
+                self._conf.frr.vrf_name, due.lost if waits else '', due.ipv6)
+        except Exception as error:
+            # A bug must be reported, and must not end the thread.
+            if not isinstance(error, context.FAILURES):
+                LOG.exception('The soft refresh of BGP failed')
+            done, said = True, str(error) or repr(error)
+        if said:
+            LOG.warning('No soft refresh of BGP, to be repeated at the next '
+                        'change: %s', said)
+        with self._news:
+            if done and self._due is due:
+                self._failed = bool(said)
+                self._due = due if said else None
+            self._news.notify_all()

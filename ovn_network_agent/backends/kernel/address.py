@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend address: IP addresses on the bridge, the veth ends, and of VIPs.
+
+The agent's addresses carry its number in IFA_PROTO.  Addresses of the Go
+program (see the glossary), and all addresses on kernels before 5.18, carry no
+number.  Such an address counts as the agent's if it is wanted on its device.
+
+Each address of the agent on ``port_forward_dev`` is that of a VIP.  Its
+removal is a withdrawal, which comes before all other changes.  Only the anchor
+is no VIP: it prevents a VIP from being the last address of the device.
+"""
+
+import errno
+from typing import Any
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import arp_notice
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.common import notices
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.privileged.network import netlink
+
+
+class AddressBackend(kernel_base.KernelBackend):
+    """IP addresses that the agent sets, and addresses of VIPs."""
+
+    name = 'address'
+    kinds = (resources.Address, resources.VipAddress,
+             resources.EgressAddress)
+    doubted_by = (notices.kernel('link'), notices.kernel('address'))
+    # With its last address a device loses its routes and neighbours.
+    invalidates = ('neighbour', 'route')
+
+    def __init__(self, conf: Any) -> None:
+        super().__init__(conf)
+        # The keys of egress addresses that were set here.
+        self._egress: set[object] = set()
+
+    def read(self, known: base.Known) -> list[resources.Address]:
+        """Read the marked addresses, and the wanted ones without a mark.
+
+        :param known: an address counts when its (device, address with prefix
+            length) is the key of one of them
+        :raises base.BackendError: when the kernel does not answer
+        """
+        keys = {ref.key for ref in known}
+        names = {link.index: name for name, link in kernel_base.reading(
+            'devices', links.read_all).items()}
+        # A wanted address of another program counts as present; the
+        # privileged side never deletes it.
+        return [self._kind(dev, address.address, known)(dev, address.address)
+                for address in kernel_base.reading('addresses',
+                                              addresses.read_all)
+                if (dev := names.get(address.index)) and (
+                    address.protocol == ownership.ADDRESS_PROTOCOL or
+                    (dev, address.address) in keys)]
+
+    def _kind(self, dev: str, address: str, known: base.Known
+              ) -> type[resources.Address]:
+        """The resource class of an address on a device."""
+        if resources.Ref(resources.EgressAddress.kind,
+                         (dev, address)) in known:
+            return resources.EgressAddress
+        return (resources.VipAddress
+                if dev == self.conf.port_forward.port_forward_dev and
+                address != ownership.ANCHOR else resources.Address)
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Set and delete addresses, see :meth:`base.Backend.apply`.
+
+        An address that the privileged side does not recognise as the agent's
+        (EBUSY) is :class:`base.Kept`, but for a VIP that is a failure.
+        """
+        wanted = base.of_kind(resources.Address, delta.wanted)
+        # Before OVN was seen, one of a former run was read as another kind,
+        # and that one is not there any more.
+        self._egress -= {r.key for r in delta.delete if _is_egress(r)}
+        self._egress |= {r.key for r in wanted if _is_egress(r)}
+        vips = [r for r in delta.delete
+                if r.kind == resources.VipAddress.kind]
+        others = [r for r in delta.delete
+                  if r not in vips and r.key not in self._egress]
+        failures = kernel_base.refused(netlink.set_addresses, wanted,
+                                  [list(r.key) for r in wanted])
+        for each in wanted:
+            own, _slash, _length = each.address.partition('/')
+            if (_is_egress(each) and each.ref not in failures and
+                    ':' not in own):
+                arp_notice.tell(each.dev, own)
+        return {
+            **failures,
+            # A VIP that stays attracts its clients, so this is a failure.
+            **kernel_base.refused(netlink.delete_addresses, vips,
+                             [list(r.key) for r in vips]),
+            **kernel_base.refused(netlink.delete_addresses, others,
+                             [list(r.key) for r in others],
+                             kept=(errno.EBUSY,))}
+
+
+def _is_egress(resource: resources.Resource) -> bool:
+    return isinstance(resource, resources.EgressAddress)

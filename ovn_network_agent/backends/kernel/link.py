@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend link: the provider bridges, the veth pair, and VLAN devices.
+
+All other objects in the kernel depend on these devices.  The bridges and the
+VRF belong to the operator, so this backend checks that they exist.
+
+A VLAN device of the agent has its alias.  A device of another program is
+adopted only if it is the right VLAN of the right bridge, and is never deleted.
+"""
+
+from collections.abc import Iterator
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.backends.kernel import link_needs
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import vlan_names
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.privileged.network import links as privileged
+
+
+class LinkBackend(kernel_base.KernelBackend):
+    """Devices: provider bridges are up, veth pair and VLANs exist."""
+
+    name = 'link'
+    kinds = (resources.LinkUp, resources.VethPair, resources.VlanDevice)
+    doubted_by = (notices.kernel('link'),)
+    # A change of a device may remove the objects on this device.
+    invalidates = ('sysctl', 'address', 'neighbour', 'neighbour_proxy',
+                   'route', 'rule')
+
+    def check(self) -> list[str]:
+        """The provider bridge and the VRF of the configuration have to exist.
+        """
+        try:
+            found = links.read_all()
+        except OSError as error:
+            return [f'network devices cannot be read: {error}; the agent '
+                    f'needs Linux 4.20 or newer']
+        return [*link_needs.bridge(self.conf, found),
+                *link_needs.vrf(self.conf, found)]
+
+    def read(self, known: base.Known) -> list[resources.Resource]:
+        """Read the wanted devices that are up, and the veth pair.
+
+        :param known: a pair without the mark of the agent counts only if the
+            pair is among them
+        :raises base.BackendError: when the kernel does not answer
+        """
+        found = kernel_base.reading('devices', links.read_all)
+        present: list[resources.Resource] = [
+            resources.LinkUp(name) for name, link in found.items()
+                   if link.up and
+                   resources.Ref(resources.LinkUp.kind, (name,)) in known]
+        name, peer = ownership.VETH_DEFAULT, ownership.VETH_PROVIDER
+        if links.peers(found, name, peer) and (
+                _is_marked(found, name, peer) or
+                resources.Ref(resources.VethPair.kind, (name,)) in known):
+            present.append(resources.VethPair(
+                name, peer, _vrf(found, found[name], found[peer])))
+        return [*present, *_vlans(found, known)]
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Set devices up; make or delete the veth pair and VLAN devices.
+
+        No device is ever set down.  See :meth:`base.Backend.apply`.
+        """
+        up = base.of_kind(resources.LinkUp, delta.wanted)
+        pairs, gone = (base.of_kind(resources.VethPair, some)
+                       for some in (delta.wanted, delta.delete))
+        tagged, untagged = (base.of_kind(resources.VlanDevice, some)
+                            for some in (delta.wanted, delta.delete))
+        return {
+            **kernel_base.refused(privileged.set_links_up, up,
+                             [r.dev for r in up]),
+            **kernel_base.refused(privileged.set_veth_pairs, pairs,
+                             [[r.name, r.peer, r.vrf] for r in pairs]),
+            **kernel_base.refused(privileged.delete_veth_pairs, gone,
+                             [[r.name, r.peer] for r in gone]),
+            # A VLAN device can only be up when its bridge is.
+            **kernel_base.refused(privileged.set_vlans, tagged,
+                             [[r.name, r.bridge, r.vlan] for r in tagged]),
+            **kernel_base.refused(privileged.delete_vlans, untagged,
+                             [r.name for r in untagged])}
+
+
+def _vlans(found: dict[str, links.Link], known: base.Known
+           ) -> Iterator[resources.VlanDevice]:
+    """The VLAN devices of the agent, and the right ones that it adopted."""
+    for name, link in found.items():
+        bridge = links.lower(found, link)
+        if link.kind != 'vlan':
+            continue
+        wanted = resources.Ref(resources.VlanDevice.kind, (name,)) in known
+        if link.alias == ownership.LINK_ALIAS or wanted and (
+                name == vlan_names.device(bridge, link.vlan)):
+            yield resources.VlanDevice(name, bridge if link.up else '',
+                                       link.vlan)
+
+
+def _is_marked(found: dict[str, links.Link], *ends: str) -> bool:
+    """Whether an agent made the pair; an adopted pair has no mark."""
+    return any(found[end].alias == ownership.LINK_ALIAS for end in ends)
+
+
+def _vrf(found: dict[str, links.Link], end: links.Link, peer: links.Link
+         ) -> str:
+    """Name of the VRF of a pair, '' while the pair needs an update."""
+    if not end.up or not peer.up or end.master:
+        return ''
+    return next((name for name, link in found.items()
+                 if link.kind == 'vrf' and link.index == peer.master), '')

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend neighbour: permanent neighbour entries.
+
+The entries are on the two ends of the veth pair.  Others are on provider
+bridges, for floating IPs while OVN does not answer for them, and in the VRFs
+of VNIs, for machines.  An entry is the
+agent's if it carries its number in NDA_PROTOCOL.  An entry of the operator for
+a wanted address is as good if it has the wanted MAC, and is never touched.
+"""
+
+from collections.abc import Mapping
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.common import notices
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import neighbours
+from ovn_network_agent.privileged.network import netlink
+
+
+class NeighbourBackend(kernel_base.KernelBackend):
+    """Permanent neighbour entries of the agent."""
+
+    name = 'neighbour'
+    kinds = (resources.Neighbour,)
+    # The kernel removes neighbours with the last IPv4 address of a device.
+    doubted_by = (notices.kernel('link'), notices.kernel('address'),
+                  notices.kernel('neighbour'))
+
+    def read(self, known: base.Known) -> list[resources.Neighbour]:
+        """Read the marked entries, and those for wanted addresses.
+
+        :param known: an entry without the mark counts only if its (device,
+            address) is the key of one of them
+        :returns: the MAC address of another device of this node is the name of
+            that device
+        :raises base.BackendError: when the kernel does not answer
+        """
+        keys = {ref.key for ref in known
+                if ref.kind == resources.Neighbour.kind}
+        found = kernel_base.reading('devices', links.read_all)
+        names = {link.index: name for name, link in found.items()}
+        return [
+            _resource(found, names[entry.index], entry)
+            for entry in kernel_base.reading('neighbours',
+                                        neighbours.read_permanent)
+            if entry.index in names and (
+                entry.protocol == ownership.NEIGHBOUR_PROTOCOL or
+                (names[entry.index], entry.dst) in keys)]
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Set and delete entries, see :meth:`base.Backend.apply`.
+
+        An entry whose MAC address is that of a device fails as long as this
+        device does not exist.
+        """
+        failed = {}
+        if delta.create or delta.update:
+            failed = self._write(
+                base.of_kind(resources.Neighbour, delta.wanted))
+        failed.update(kernel_base.refused(
+            netlink.delete_neighbours, delta.delete,
+            [list(r.key) for r in delta.delete]))
+        return failed
+
+    def _write(self, wanted: list[resources.Neighbour]) -> base.Failures:
+        found = kernel_base.reading('devices', links.read_all) if any(
+            r.lladdr_of for r in wanted) else {}
+        failed = {}
+        ready = []
+        for resource in wanted:
+            if resource.lladdr:
+                ready.append((resource, resource.lladdr))
+                continue
+            link = found.get(resource.lladdr_of)
+            if link is None or not link.mac:
+                failed[resource.ref] = (
+                    f'device {resource.lladdr_of}, whose MAC address it '
+                    f'needs, does not exist or has none')
+            else:
+                ready.append((resource, link.mac))
+        failed.update(kernel_base.refused(
+            netlink.set_neighbours, [r for r, _mac in ready],
+            [[r.dev, r.dst, mac] for r, mac in ready]))
+        return failed
+
+
+def _resource(found: Mapping[str, links.Link], dev: str,
+              entry: neighbours.Neighbour) -> resources.Neighbour:
+    """The resource of a found entry.
+
+    A MAC of a device of this node is shown by the name of the device, except
+    in the VRF of a VNI, where the neighbours are machines.
+    """
+    owner = '' if evpn_names.is_vrf_end(dev) else _lladdr_of(
+        found, dev, entry.mac)
+    return resources.Neighbour(dev, entry.dst, owner,
+                               None if owner else entry.mac)
+
+
+def _lladdr_of(found: Mapping[str, links.Link], dev: str, mac: str) -> str:
+    """Name of the device that has a MAC, the other end of a veth first.
+
+    :returns: '' when no device has it
+    """
+    owners = sorted(
+        (link.index != found[dev].lower, name)
+        for name, link in found.items() if link.mac == mac and name != dev)
+    return owners[0][1] if owners else ''

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend vni_devices: VRF, bridge and VXLAN device of each VNI.
+
+The devices have the agent's alias.  A device of another program with the name
+of one of them stays as found, and the VNI is then reported as failed.
+"""
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import errno
+import functools
+import time
+from typing import Any
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.backends.kernel import vni_next_hops
+from ovn_network_agent.common import notices
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import vni_links
+from ovn_network_agent.netlink.objects import vni_neighbours
+from ovn_network_agent.privileged.network import vni_links as privileged
+
+# Seconds for which a bridge is down before it is up again.  After 0.05 s,
+# zebra 8.4 may make its neighbours anew first, and then remove them.
+_DOWN = 1.0
+_NO_TUNNEL = vni_links.Tunnel(0, '', 0)
+
+
+class VniDevicesBackend(base.Backend):
+    """The devices of the VNIs, all three as one object."""
+
+    name = 'vni_devices'
+    kinds = (resources.VniDevices,)
+    doubted_by = (notices.kernel('link'), notices.VNI_NEXT_HOPS)
+    uses_known = False
+    # For the time that a bridge is down.
+    concurrent = True
+    # What is in the VRF leaves it with the VRF.
+    invalidates = ('vni_port', 'sysctl', 'address', 'neighbour',
+                   'neighbour_proxy', 'route', 'rule')
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._next_hops = vni_next_hops.NextHops(functools.partial(
+            vni_neighbours.read_all, self.conf.evpn.table_base))
+        # The VNIs that lacked neighbours for long at the last reading.
+        self._lost: set[int] = set()
+
+    def read(self, known: base.Known) -> list[resources.VniDevices]:
+        """Read the devices of all VNIs that have one of the agent.
+
+        :returns: ``mtu`` is 0 while a device is missing, down or not as it has
+            to be, and when zebra has to make its neighbours anew
+        :raises base.BackendError: when the kernel does not answer
+        """
+        found, details = kernel_base.reading('devices', vni_links.read_all)
+        ours = {name: link for name, link in found.items()
+                if link.alias == ownership.LINK_ALIAS}
+        names = {link.index: name for name, link in found.items()}
+        vnis = {vni for name in ours
+                if (vni := evpn_names.vni_of_device(name))}
+        self._lost = kernel_base.reading(
+            'neighbours', self._next_hops.lost) & vnis if vnis else set()
+        there = [_resource(vni, ours, details, names) for vni in sorted(vnis)]
+        return [dataclasses.replace(r, mtu=0) if r.vni in self._lost else r
+                for r in there]
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Make, repair or delete devices; see :meth:`base.Backend.apply`."""
+        wanted, unwanted = (base.of_kind(resources.VniDevices, some)
+                            for some in (delta.wanted, delta.delete))
+        renewed = [r for r in wanted if r.vni in self._lost]
+        failed: base.Failures = {}
+        if renewed:
+            failed = kernel_base.refused(privileged.lower_bridges, renewed,
+                                    [r.vni for r in renewed])
+            self._next_hops.renewed(
+                [r.vni for r in renewed if r.ref not in failed])
+            self._lost = set()
+        failed |= _set(wanted, False, (errno.EAGAIN,))
+        failed |= kernel_base.refused(privileged.delete_devices, unwanted,
+                                 [r.vni for r in unwanted])
+        down = [r for r in wanted
+                if isinstance(failed.get(r.ref), base.Kept)]
+        if not down:
+            return failed
+        time.sleep(_DOWN)
+        return {ref: why for ref, why in failed.items()
+                if not isinstance(why, base.Kept)} | _set(down, True)
+
+
+def _set(wanted: Sequence[resources.VniDevices], rested: bool,
+         kept: Collection[int] = ()) -> base.Failures:
+    """Make devices or repair them; see :func:`kernel_base.refused`."""
+    def set_devices(items: list[Any]) -> Any:
+        return privileged.set_devices(items, rested)
+
+    return kernel_base.refused(
+        set_devices, wanted,
+        [[r.vni, r.table, r.mac, r.local, r.port, r.mtu, r.underlay]
+         for r in wanted], kept)
+
+
+def _resource(vni: int, ours: Mapping[str, links.Link],
+              details: Mapping[str, vni_links.Details],
+              names: Mapping[int, str]) -> resources.VniDevices:
+    """The devices of a VNI as they are.
+
+    :param ours: the marked ones
+    :param names: by ifindex
+    """
+    vrf, bridge, vxlan = (ours.get(name) for name in (
+        evpn_names.vrf(vni), evpn_names.bridge(vni), evpn_names.vxlan(vni)))
+    tunnel, mtu = _NO_TUNNEL, 0
+    if vxlan and vxlan.kind == 'vxlan':
+        tunnel = details[vxlan.name].tunnel or _NO_TUNNEL
+    if (vrf and bridge and vxlan and vrf.up and tunnel.vni == vni and
+            bridge.kind == 'bridge' and
+            not tunnel.learning and details[vxlan.name].settled and all(
+                details[each.name].grouped for each in (vrf, bridge, vxlan))
+            and all(
+                each.up and each.master == master.index and
+                details[each.name].silent for each, master in (
+                    (bridge, vrf), (vxlan, bridge)))):
+        mtu = details[vxlan.name].mtu
+    return resources.VniDevices(
+        vni, vrf.vrf_table if vrf else 0, bridge.mac if bridge else '',
+        tunnel.local, tunnel.port, mtu, names.get(tunnel.link, ''))

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend egress_nft: our nftables table of egress addresses.
+
+One table for each family, recognised by what it says about itself
+(:mod:`nft.listing`).  A table that has changed since its load is loaded anew
+with its elements, in one transaction.  Elements of a table that stays are
+changed in one transaction, too.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import functools
+import shutil
+from typing import Any
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.nftables import nft_tables
+from ovn_network_agent.common import notices
+from ovn_network_agent.nft import egress
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import listing
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.nft import egress_nft
+from ovn_network_agent.watches import nftables
+
+_DRIVER = 'egress_ip'
+
+
+class EgressNftBackend(base.Backend):
+    """One nftables table for each family, and its elements."""
+
+    name = 'egress_nft'
+    system = 'nftables'
+    patience = 0.1
+    kinds = (resources.EgressTable, resources.EgressMachine,
+             resources.EgressSource, resources.EgressHeld)
+    doubted_by = (notices.EGRESS_NFT,)
+
+    def __init__(self, conf: Any) -> None:
+        super().__init__(conf)
+        self._watch: nftables.TableWatch | None = None
+        self._wake: Callable[..., object] | None = None
+        # Whether there was nothing when there had been nothing to do, yet.
+        self._idle = False
+
+    def check(self) -> list[str]:
+        """The program that the driver needs."""
+        if _DRIVER in self.conf.drivers and shutil.which('nft') is None:
+            return [f'[DEFAULT] drivers has {_DRIVER}: the program nft is '
+                    'not in PATH; install the package nftables']
+        return []
+
+    def attach(self, context: base.Context) -> None:
+        """Remember how to wake the loop after a change by another program."""
+        self._wake = context.wake
+
+    def read(self, known: base.Known) -> list[resources.Resource]:
+        """Read our tables, also what a former run has left.
+
+        :raises base.BackendError: when nft does not answer
+        """
+        if known:
+            self._start_watch()
+        elif self._idle or shutil.which('nft') is None:
+            # A node without egress addresses is spared the processes.
+            return []
+        found = _listed()
+        if found and self._watch is None:
+            # Those of a former run may be wanted as they are, without another
+            # reading.
+            self._start_watch()
+            found = _listed()
+        self._idle = not known and not found
+        if _DRIVER not in self.conf.drivers:
+            # The privileged side changes no elements then, and these go with
+            # their table.
+            return [resources.EgressTable(family, listed.digest)
+                    for family, listed in found.items()]
+        return [resource for family, listed in found.items()
+                for resource in _resources(family, listed)]
+
+    def apply(self, delta: Any) -> base.Failures:
+        """Load or delete the tables, and change elements, by family.
+
+        :param delta: :class:`base.Delta` of the four kinds
+        """
+        failures = {}
+        for family in elements.FAMILIES:
+            steps = [(verb, r) for verb, r in delta.steps
+                     if r.family == family]
+            if steps:
+                failures.update(self._apply(family, delta, steps))
+        return failures
+
+    def close(self) -> None:
+        """Stop the watch for changes by other programs."""
+        if self._watch is not None:
+            self._watch.stop()
+
+    def _apply(self, family: str, delta: Any,
+               steps: list[tuple[str, Any]]) -> base.Failures:
+        """Make the changes of a family: all at once, else one by one."""
+        gone = [r for r in delta.delete if r.family == family]
+        come = [r for r in delta.wanted if r.family == family]
+        try:
+            self._change(family, gone, come)
+        except base.BackendError as error:
+            if len(steps) == 1:
+                return {steps[0][1].ref: str(error)}
+        else:
+            return {}
+        failures: base.Failures = {}
+        one: tuple[list[Any], list[Any]]
+        for one in [([r], []) for r in gone] + [([], [r]) for r in come]:
+            try:
+                self._change(family, *one)
+            except base.BackendError as error:
+                failures[(*one[0], *one[1])[0].ref] = str(error)
+        return failures
+
+    def _change(self, family: str, gone: list[Any], come: list[Any]) -> None:
+        """Bring the table to what is wanted.
+
+        :param gone: not wanted any more
+        :param come: new and changed ones
+        """
+        if any(isinstance(r, resources.EgressTable) for r in gone):
+            self._run(egress_nft.delete_egress, family)
+        else:
+            self._change_table(family, gone, come)
+        # What has begun without the translation never gets it.
+        machines = {r.machine: '' for r in gone
+                    if isinstance(r, resources.EgressSource)}
+        machines |= {r.machine: r.address for r in come
+                     if isinstance(r, resources.EgressSource)}
+        if machines:
+            self._run(egress_nft.delete_senders, family,
+                      [list(each) for each in sorted(machines.items())])
+
+    def _change_table(self, family: str, gone: list[Any], come: list[Any]
+                      ) -> None:
+        before = _listed([family]).get(family)
+        there = (before.machines, before.sources, [
+            (each,) for each in before.held]) if before else ((), (), ())
+        after = [
+            {key: value for key, value in (*_keyed(found), *_keyed(
+                _values(come, kind))) if key not in leaving}
+            for found, kind in zip(there, _FIELDS, strict=True)
+            for leaving in [{key for key, _value in _keyed(
+                _values(gone, kind))}]]
+        wanted = [sorted(set(each.values())) for each in after]
+        if any(isinstance(r, resources.EgressTable) for r in come):
+            self._run(egress_nft.replace_egress, family, *(
+                _plain(each) for each in wanted))
+            self._run(egress_nft.stamp_egress, family,
+                      _listed([family])[family].listing)
+            return
+        change = [[_plain(sorted(one - other))
+                   for one, other in pairs] for pairs in (
+                       [(set(was), set(now)) for was, now
+                        in zip(there, wanted, strict=True)],
+                       [(set(now), set(was)) for was, now
+                        in zip(there, wanted, strict=True)])]
+        if any(change[0]) or any(change[1]):
+            self._run(egress_nft.change_egress, family, *change)
+
+    def _run(self, function: Callable[..., Any], *args: Any) -> None:
+        try:
+            own: nft_tables.OwnChange = (
+                self._watch.own_change() if self._watch else
+                contextlib.nullcontext(lambda _pid: None))
+            with own as ours:
+                ours(function(*args))
+        except context.FAILURES as error:
+            raise base.BackendError(str(error)) from error
+
+    def _start_watch(self) -> None:
+        """Report changes from here on, if there is a loop to wake."""
+        if self._watch is None and self._wake is not None:
+            self._watch = nftables.started(
+                functools.partial(self._wake, stale=(notices.EGRESS_NFT,)),
+                ownership.NFT_EGRESS)
+
+
+# The elements of the table, by the fields of their values.
+_FIELDS = {resources.EgressMachine: ('machine', 'link'),
+           resources.EgressSource: ('machine', 'link', 'address'),
+           resources.EgressHeld: ('address',)}
+
+
+def _values(found: Iterable[resources.Resource], kind: type[resources.Resource]
+            ) -> list[tuple[str, ...]]:
+    """The values of the resources of a kind, as in a listing."""
+    return [tuple(getattr(r, name) for name in _FIELDS[kind])
+            for r in found if isinstance(r, kind)]
+
+
+def _plain(values: Iterable[Any]) -> list[Any]:
+    """The values as an entry point takes them."""
+    return [list(value) if len(value) > 1 else value[0] for value in values]
+
+
+def _keyed(values: Iterable[Any]
+           ) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """(machine, link) and the value, of each."""
+    return [(value[:2], value) for value in values]
+
+
+def _listed(families: Sequence[str] = tuple(elements.FAMILIES)
+            ) -> dict[str, egress.Listed]:
+    """Our tables that are there, by family."""
+    try:
+        return {family: egress.parse(printed) for family, printed in
+                egress_nft.read_egress(list(families)).items()}
+    except (*context.FAILURES, listing.Unreadable) as error:
+        raise base.BackendError(
+            f'the table {ownership.NFT_EGRESS} cannot be read: {error}'
+        ) from error
+
+
+def _resources(family: str, listed: egress.Listed
+               ) -> Iterator[resources.Resource]:
+    yield resources.EgressTable(family, listed.digest)
+    for machine, link in listed.machines:
+        yield resources.EgressMachine(family, machine, link)
+    for machine, link, address in listed.sources:
+        yield resources.EgressSource(family, machine, link, address)
+    for address in listed.held:
+        yield resources.EgressHeld(family, address)

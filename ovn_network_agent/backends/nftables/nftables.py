@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend nftables: our table, and the elements of its sets.
+
+One table for each family.  It is loaded as a whole, with the elements that
+are to be in it, and is recognised by what it says about itself, see
+:mod:`nft.listing`.  Elements of a table that stays are changed one by one,
+in one transaction for all of them (:mod:`backends.nftables.nft_family`).
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import functools
+import shutil
+from typing import Any
+
+from oslo_log import log as logging
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.backends.nftables import nft_family
+from ovn_network_agent.backends.nftables import nft_tables
+from ovn_network_agent.backends.nftables import nft_work
+from ovn_network_agent.common import notices
+from ovn_network_agent.files import file_problems
+from ovn_network_agent.forward import rules
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import listing
+from ovn_network_agent.watches import nftables
+
+LOG = logging.getLogger(__name__)
+
+
+class NftablesBackend(kernel_base.KernelBackend):
+    """One nftables table for each family, and its elements."""
+
+    name = 'nftables'
+    system = 'nftables'
+    # A change of 1,000 VIPs takes nft seconds.  A gateway that moves here
+    # meanwhile must not wait for the VIPs.
+    patience = 0.1
+    kinds = (resources.NftTable, resources.NftElement)
+    doubted_by = (notices.NFTABLES,)
+
+    def __init__(self, conf: Any) -> None:
+        super().__init__(conf)
+        self._tables = nft_tables.Tables(conf, self._own_change)
+        self._watch: nftables.TableWatch | None = None
+        self._wake: Callable[..., object] | None = None
+        # Whether there was nothing when there had been nothing to do, yet.
+        self._idle = False
+
+    def check(self) -> list[str]:
+        """Acceptance rows PRE-07 and PRE-08."""
+        return _missing(self.conf)
+
+    def attach(self, context: base.Context) -> None:
+        """Remember how to wake the loop after a change by another program."""
+        self._wake = context.wake
+
+    def read(self, known: base.Known
+             ) -> list[resources.NftTable | resources.NftElement]:
+        """Read the tables of the agent, and their elements.
+
+        The first call with a wanted object also starts the watch for changes
+        by other programs.  Without a wanted object, an unreadable table is no
+        error, because a node that forwards no ports needs no nftables.
+
+        :raises base.BackendError: when objects are known and nft does not
+            answer
+        """
+        if known:
+            self._start_watch()
+        elif self._idle or shutil.which('nft') is None:
+            # Nothing is wanted, and nothing of ours can be there: a
+            # node without forwards is spared the processes.
+            return []
+        try:
+            found = self._tables.all()
+        except base.BackendError as error:
+            if known:
+                raise
+            LOG.debug('Whether a table of a former run is left cannot be '
+                      'told: %s', error)
+            return []
+        self._idle = not known and not found
+        return [resource for family, listed in found.items()
+                for resource in _resources(family, listed)]
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Load or delete the tables, and change elements, family by family."""
+        failures = {}
+        for name in elements.FAMILIES:
+            work = nft_work.work_for(delta, name)
+            if work is not None:
+                failures.update(
+                    nft_family.Family(name, self._tables).apply(work))
+        return failures
+
+    def close(self) -> None:
+        """Stop the watch for changes by other programs."""
+        if self._watch is not None:
+            self._watch.stop()
+
+    def _own_change(self) -> nft_tables.OwnChange:
+        """A context around a change that is not to wake the loop."""
+        if self._watch is None:
+            return contextlib.nullcontext(lambda _pid: None)
+        return self._watch.own_change()
+
+    def _start_watch(self) -> None:
+        """Report changes from here on, if there is a loop to wake."""
+        if self._watch is not None or self._wake is None:
+            return
+        self._watch = nftables.started(
+            functools.partial(self._wake, stale=(notices.NFTABLES,)))
+
+
+def _resources(family: str, listed: listing.Listed
+               ) -> Iterator[resources.NftTable | resources.NftElement]:
+    yield resources.NftTable(family, listed.digest,
+                             targets=tuple(sorted(listed.targets)))
+    for name, element in listed.elements:
+        yield resources.NftElement(family, name, element)
+
+
+def _missing(conf: Any) -> list[str]:
+    """Messages about missing needs; none where no ports are forwarded.
+
+    Acceptance rows PRE-07 and PRE-08.
+    """
+    try:
+        if not rules.load(conf):
+            return []
+    except file_problems.BadFile:
+        # The check of the configuration reports the file.
+        return []
+    return [*_program(conf), *_device(conf)]
+
+
+def _program(conf: Any) -> Iterator[str]:
+    if shutil.which('nft') is None:
+        yield (f'[port_forward] rules_file = '
+               f'{conf.port_forward.rules_file}: the program nft is '
+               f'not in PATH; install the package nftables')
+
+
+def _device(conf: Any) -> Iterator[str]:
+    device = conf.port_forward.port_forward_dev
+    try:
+        found = links.read_all()
+    except OSError:
+        # The backend link reports the error.
+        return
+    if device not in found:
+        vrf = conf.frr.vrf_name
+        enslave = f'ip link set {device} master {vrf}; ' if vrf else ''
+        yield (f'[port_forward] port_forward_dev = {device}: there is no '
+               f'such device; create it (ip link add {device} type '
+               f'dummy; {enslave}ip link set {device} up) or name the '
+               f'right one')

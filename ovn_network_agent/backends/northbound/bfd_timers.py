@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend bfd_timers: the timers of BFD in OVN's tunnels, in NB_Global.
+
+The object of this agent is its request; the options of the whole fleet follow
+from all requests (decision record 0022).  The transaction that changes the
+request brings the options up to date.  So an agent writes the options when its
+own request changes, and when the row is astray: an option is missing, or the
+chassis of a request is gone for good.  Of several agents that notice, the
+server lets one write, and the others find nothing left to do.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from oslo_log import log as logging
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.northbound import chassis_presence
+from ovn_network_agent.backends.northbound import nb_writer
+from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.common import notices
+from ovn_network_agent.ovn.chassis import bfd
+from ovn_network_agent.ovn.writes import bfd_request
+from ovn_network_agent.ovsdb import connection
+
+LOG = logging.getLogger(__name__)
+
+
+class BfdTimersBackend(nb_writer.Writer):
+    """The request of this chassis for timers of BFD."""
+
+    name = 'bfd_timers'
+    kinds = (resources.BfdTimers,)
+    doubted_by = (notices.BFD_TIMERS, notices.CHASSIS_GONE, notices.IDENTITY)
+    revived_by = (notices.connected('nb'),)
+
+    def __init__(self, conf: Any) -> None:
+        super().__init__(conf)
+        self._gone = frozenset[str]()
+        # The text that the log has about requests that differ.
+        self._said = ''
+
+    def read(self, known: base.Known) -> list[resources.BfdTimers]:
+        """Read the request of this chassis, and log requests that differ.
+
+        :returns: at most one, in milliseconds; a request that cannot be read
+            has zeros, which are never wanted
+        :raises base.BackendError: when the replica of NB is not usable
+        """
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                fleets = [bfd.read(row) for row in nb.get(
+                    'NB_Global', {}).values()]
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+        chassis = self._context.chassis()
+        found = [self._found(fleet, chassis) for fleet in fleets
+                 if chassis in fleet.requests]
+        for fleet in fleets:
+            self._say(fleet, chassis)
+        return found
+
+    def _found(self, fleet: bfd.Fleet, chassis: str) -> resources.BfdTimers:
+        rx, tx, mult = fleet.requests[chassis] or (0, 0, 0)
+        return resources.BfdTimers(chassis, rx, tx, mult,
+                                   self._astray(fleet, chassis))
+
+    def _astray(self, fleet: bfd.Fleet, chassis: str) -> str | None:
+        """Why the row of NB is not as the requests want it, or None."""
+        gone = self._of_the_gone(fleet, chassis)
+        if gone:
+            return f'{", ".join(sorted(gone))} is gone, and has a request'
+        foreign = bfd.in_the_way(fleet)
+        if foreign:
+            return foreign
+        if fleet.decided() != fleet:
+            return 'the options are not as the requests want them'
+        return None
+
+    def _of_the_gone(self, fleet: bfd.Fleet, chassis: str) -> frozenset[str]:
+        """Names of chassis with a request that are gone for good."""
+        return frozenset(fleet.requests.keys() & {
+            each.chassis for each in self._context.dead()} - {chassis})
+
+    def _say(self, fleet: bfd.Fleet, chassis: str) -> None:
+        """Warn of requests that differ, once."""
+        own = fleet.requests.get(chassis)
+        others = [f'{name} {_shown(values)}' for name, values in sorted(
+            fleet.requests.items()) if values not in (None, own)]
+        text = ''
+        if own and others:
+            shown = _shown(fleet.wanted.values())
+            text = (f'this one {_shown(own)}, {", ".join(others)}; the '
+                    f'slowest values count, {shown}')
+        if text and text != self._said:
+            LOG.warning(
+                'Agents request different timers of BFD ([ovn] bfd_min_rx, '
+                'bfd_min_tx, bfd_mult): %s; give all of them the same values',
+                text)
+        elif self._said and not text:
+            LOG.info('No other agent requests other timers of BFD any more')
+        self._said = text
+
+    def command(self, verb: str, resource: resources.BfdTimers
+                ) -> ovsdb_writer.Make:
+        """The command that writes or removes the request of this chassis."""
+        values = None if verb == 'remove' else (
+            resource.min_rx, resource.min_tx, resource.mult)
+        gone = self._gone
+        return lambda api: bfd_request.Request(api, resource.chassis, values,
+                                               gone)
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Change the request, and remove those of chassis that are gone.
+
+        The Southbound server confirms first that they are gone.  If the server
+        does not answer, their requests stay, which is no failure.
+
+        :raises base.BackendError: when NB does not answer
+        """
+        self._gone = self._confirmed()
+        return super().apply(delta)
+
+    def _confirmed(self) -> frozenset[str]:
+        """The chassis with a request that are gone, also for the server."""
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                chassis = self._context.chassis()
+                gone = frozenset().union(*(
+                    self._of_the_gone(bfd.read(row), chassis)
+                    for row in nb.get('NB_Global', {}).values()))
+        except connection.Unavailable:
+            # The transaction says so.
+            return frozenset()
+        return chassis_presence.confirmed_gone(self._context, self.conf, gone)
+
+
+def _shown(values: Iterable[object]) -> str:
+    rx, tx, mult = values
+    return f'{rx}/{tx} ms x {mult}'

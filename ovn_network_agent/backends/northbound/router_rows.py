@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend northbound: the agent's rows in the OVN Northbound database.
+
+The agent's rows are the managed default routes with the host name of this
+chassis, and the MAC bindings for (port, next hop) of such a route.  A managed
+route with the tag of another chassis belongs to the agent there.  When a
+driver wants the route here, the agent takes the row over.  A proof of another
+chassis on a route of this chassis means nothing, and is removed.
+
+Without SB, the agent does not know whether a gateway port is still here.  So
+the rows of another chassis stay then: the agent there may see the port, and
+two agents must not take rows from each other.  The same holds for rows that
+another chassis has just taken, until a view is newer than an answer of SB
+(:mod:`ovn.writes.barrier`).
+"""
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from typing import Any
+from typing import TypeAlias
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.northbound import nb_writer
+from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import notices
+from ovn_network_agent.ovn.writes import barrier
+from ovn_network_agent.ovn.writes import commands
+from ovn_network_agent.ovn.writes import routes
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import connection
+
+_EVERYTHING = ('0.0.0.0/0', '::/0')
+_COMMANDS = {
+    resources.DefaultRoute.kind: (commands.SetDefaultRoute,
+                                  commands.RemoveDefaultRoute),
+    resources.OnLinkRoute.kind: (commands.SetDefaultRoute,
+                                 commands.RemoveDefaultRoute),
+    resources.MacBinding.kind: (commands.SetMacBinding,
+                                commands.RemoveMacBinding)}
+
+
+_Row: TypeAlias = resources.DefaultRoute | resources.MacBinding
+
+
+class NorthboundBackend(nb_writer.Writer):
+    """Managed default routes and MAC bindings of this chassis."""
+
+    name = 'northbound'
+    kinds = (resources.DefaultRoute, resources.OnLinkRoute,
+             resources.MacBinding)
+    doubted_by = (notices.STATIC_ROUTES, notices.MAC_BINDINGS,
+                  notices.IDENTITY)
+    revived_by = (notices.connected('nb'), notices.connected('sb'))
+    goes_by_rows = True
+
+    def attach(self, context: base.Context) -> None:
+        """Receive the databases, of which SB is also asked."""
+        super().attach(context)
+        # Rows that this chassis had at the last reading, or has written since.
+        self._had: set[resources.Ref] = set()
+        # Those that another chassis has taken, and of which the view of the
+        # last reading may not know why.
+        self._held = frozenset[resources.Ref]()
+        self._barrier = barrier.Barrier(
+            context.databases['sb'], self._sb_has_answered)
+
+    def read(self, known: base.Known) -> list[_Row]:
+        """Read the rows of this chassis, and note the lost ones.
+
+        :param known: a binding among them counts even if its router and route
+            are gone
+        :raises base.BackendError: when the replica of NB is not usable
+        """
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                found = self._read(nb, known)
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+        refs = {resource.ref for resource in found}
+        lost = (self._had & known) - refs
+        if lost:
+            self._barrier.ask(lost)
+        self._had = refs
+        # The work of this pass goes by its view, even if SB answers meanwhile.
+        self._held = self._barrier.held(self._context.viewed())
+        return found
+
+    def reread(self, known: Callable[[], base.Known], mark: Any
+               ) -> base.Reading:
+        """See :meth:`ovsdb_writer.Writer.reread`."""
+        answer = super().reread(known, mark)
+        self._held = self._barrier.held(self._context.viewed())
+        return answer
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Write and remove rows, see :class:`ovsdb_writer.Writer`.
+
+        A row that another chassis has is refused while SB is in doubt.
+        """
+        failures = super().apply(delta)
+        self._had |= {resource.ref for resource in delta.create
+                      if resource.ref not in failures}
+        return failures
+
+    def taken_over(self, lost: list[resources.Ref]) -> set[resources.Ref]:
+        """See :meth:`base.Backend.taken_over`."""
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                theirs = list(self._of_others(nb))
+        except connection.Unavailable:
+            # Only the count of the drift is at stake.
+            return set()
+        bindings = {resources.Ref(resources.MacBinding.kind,
+                                  (route.lrp, route.nexthop))
+                    for route in theirs}
+        return bindings.union(route.ref for route in theirs).intersection(lost)
+
+    def _of_others(self, nb: columns.Tables
+                   ) -> Iterator[resources.DefaultRoute]:
+        """The managed routes that have the tag of another chassis."""
+        return (route for route in self._managed_routes(nb)
+                if route.owner not in {ownership.Owner()} |
+                self._context.marks())
+
+    def _sb_has_answered(self) -> None:
+        if self._context.wake is not None:
+            self._context.wake('OVN SB has answered', revived=(self.name,))
+
+    def _read(self, nb: columns.Tables, known: base.Known) -> list[_Row]:
+        routed = list(self._managed_routes(nb, self._context.marks()))
+        found: list[_Row] = [*routed]
+        ours = {(r.lrp, r.nexthop) for r in routed}
+        # A binding has no mark of its own, and belongs to the agent that has
+        # the route.  A known binding stays this agent's if its router and
+        # route are gone.
+        places = {ref.key for ref in known
+                  if ref.kind == resources.MacBinding.kind} - ours
+        if places:
+            places -= {(r.lrp, r.nexthop)
+                       for r in self._managed_routes(nb)}
+        places |= ours
+        for row in nb.get('Static_MAC_Binding', {}).values():
+            if (row.logical_port, row.ip) in places:
+                # A binding that OVN learned would win over this row if the
+                # row does not override it.
+                found.append(resources.MacBinding(
+                    row.logical_port, row.ip,
+                    row.mac if row.override_dynamic_mac else ''))
+        return found
+
+    def _managed_routes(self, nb: columns.Tables,
+                        owners: Collection[ownership.Owner] | None = None
+                        ) -> Iterator[resources.DefaultRoute]:
+        for router, _row, route in routes.managed(nb, owners):
+            outdated = (None if route.advertised in ('', route.owner.hostname)
+                        else route.advertised)
+            kind = (resources.DefaultRoute if route.prefix in _EVERYTHING
+                    else resources.OnLinkRoute)
+            yield kind(
+                router, route.output_port, route.nexthop, route.owner,
+                outdated, route.prefix)
+
+    def command(self, verb: str, resource: _Row) -> ovsdb_writer.Make:
+        """The command for a route or a binding."""
+        set_, remove = _COMMANDS[resource.kind]
+        if verb == 'remove':
+            return lambda api: remove(api, resource)
+        doubt = self._doubt(resource.ref)
+        return lambda api: set_(api, resource, doubt)
+
+    def _doubt(self, ref: resources.Ref) -> str:
+        """The reason why rows of another chassis have to stay, or ''."""
+        trouble = self._context.databases['sb'].trouble
+        if not trouble and ref in self._held:
+            trouble = normal_wait.Reason('OVN_Southbound has not answered since '
+                                    'then')
+        return trouble and normal_wait.like(
+            trouble, f'whether its port is still here is not known: {trouble}')

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""A question to a database server, from a thread beside the loop."""
+
+from collections.abc import Sequence
+import threading
+
+from ovn_network_agent.backends import base
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica_query
+
+# Seconds to wait for the answer.
+PATIENCE = 5.0
+
+
+def ask(database: connection.Database,
+        operations: Sequence[replica_query.Operation], patience: float = PATIENCE
+        ) -> replica_query.Answers:
+    """Ask the server, and wait for its answer.
+
+    :param patience: seconds
+    :returns: rows, for each operation
+    :raises BackendError: when there is no answer
+    """
+    answered = threading.Event()
+    found = []
+
+    def told(answers: replica_query.Answers | None, _tables: object) -> None:
+        found.append(answers)
+        answered.set()
+
+    try:
+        with database.rows():
+            database.ask(operations, told)
+    except connection.Unavailable as e:
+        raise base.BackendError(str(e)) from e
+    if not answered.wait(patience) or found[0] is None:
+        raise base.BackendError(
+            f'{connection.SCHEMAS[database.name]} does not answer')
+    return found[0]

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend stale_route: routes of chassis that are gone for good, in OVN NB.
+
+No driver wants a stale route, so the ordinary difference removes it.  The view
+decides which chassis are gone.  Before a removal, the backend asks the
+Southbound server once more, because a replica may lack rows.
+"""
+
+from typing import Any
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.northbound import chassis_presence
+from ovn_network_agent.backends.northbound import nb_writer
+from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.backends.northbound import server_question
+from ovn_network_agent.common import notices
+from ovn_network_agent.ovn.chassis import absence_marks
+from ovn_network_agent.ovn.writes import commands
+from ovn_network_agent.ovn.writes import routes
+from ovn_network_agent.ovsdb import connection
+
+
+class StaleRouteBackend(nb_writer.Writer):
+    """Managed default routes of chassis that are gone for good.
+
+    :param patience: seconds to wait for an answer of OVN SB
+    """
+
+    name = 'stale_route'
+    kinds = (resources.StaleRoute,)
+    doubted_by = (notices.STATIC_ROUTES, notices.CHASSIS_GONE)
+    revived_by = (notices.connected('nb'),)
+    goes_by_rows = True
+
+    def __init__(self, conf: Any, patience: float = server_question.PATIENCE) -> None:
+        super().__init__(conf)
+        self._patience = patience
+
+    def read(self, known: base.Known) -> list[resources.StaleRoute]:
+        """Read the managed routes of chassis that are gone for good.
+
+        :raises base.BackendError: when the replica of NB is not usable
+        """
+        dead = self._context.dead()
+        try:
+            with self._context.databases['nb'].rows() as nb:
+                return [resources.StaleRoute(router, route.output_port,
+                                             route.nexthop, route.owner)
+                        for router, _row, route in (
+                            routes.managed(nb, dead) if dead else ())]
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+
+    def command(self, verb: str, resource: resources.StaleRoute
+                ) -> ovsdb_writer.Make:
+        """The command that removes a route.
+
+        :param verb: not looked at: only 'remove' occurs
+        """
+        dead = self._context.dead()
+        return lambda api: commands.RemoveStaleRoute(api, resource, dead)
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Remove the routes of chassis that SB does not have, either.
+
+        :param delta: only its deletions are looked at
+        :returns: :class:`base.Kept` for the route of a chassis that is there
+        :raises base.BackendError: when SB or NB does not answer
+        """
+        present = chassis_presence.ask(self._context, self.conf, self._patience)
+        back = {r.ref for r in base.of_kind(
+            resources.StaleRoute, delta.delete)
+                if absence_marks.known(r.owner, present)}
+        failures = {ref: base.Kept('its chassis is there') for ref in back}
+        rest = tuple(r for r in delta.delete if r.ref not in back)
+        return failures | (super().apply(base.Delta(delete=rest))
+                           if rest else {})

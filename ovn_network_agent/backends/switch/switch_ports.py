@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The common part of the backends that make ports of Open vSwitch."""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import time
+from typing import Any
+from typing import TypeAlias
+from typing import TypeVar
+
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import connection
+
+# Seconds between two checks whether ovs-vswitchd has made a port.
+_INTERVAL = 0.02
+
+
+#: See SwitchPorts.standing
+Standing: TypeAlias = tuple[set[Any], dict[Any, str]]
+_T = TypeVar('_T')
+
+
+class SwitchPorts(ovsdb_writer.Writer):
+    """A backend whose rows become ports when ovs-vswitchd has made them."""
+
+    database = 'ovs'
+
+    def standing(self, ovs: columns.Tables) -> Standing:
+        """What ovs-vswitchd has made of the agent's ports.
+
+        :returns: keys of the resources whose ports are made, and by key the
+            reason of a failure
+        """
+        raise NotImplementedError
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Write the rows, and wait until ovs-vswitchd has made the ports.
+
+        The wait ends after ``[ovn] transaction_timeout`` seconds.  A port that
+        ovs-vswitchd could not make is tried once more.
+
+        :raises base.BackendError: when the local database does not answer
+        """
+        failures = super().apply(delta)
+        wanted = [*delta.create, *(new for _old, new in delta.update)]
+        not_made, refused = self._not_made(
+            [r for r in wanted if r.ref not in failures])
+        return {**failures, **not_made, **self._again(
+            [r for r in wanted if r.ref in refused])}
+
+    def _again(self, refused: Sequence[resources.Resource]) -> base.Failures:
+        """Have ovs-vswitchd try once more to make ports.
+
+        ovs-vswitchd (3.1, seen with its user-space data path) cannot make a
+        port while the same change removes a port of this name from another
+        bridge: 'File exists'.
+
+        :returns: for the ports that it has not made
+        """
+        if not refused:
+            return {}
+        failures = super().apply(base.Delta(create=tuple(refused)))
+        not_made, reasons = self._not_made(
+            [r for r in refused if r.ref not in failures])
+        return {**failures, **not_made, **reasons}
+
+    def _not_made(self, wanted: Sequence[resources.Resource]
+                  ) -> tuple[base.Failures, base.Failures]:
+        """Wait until ovs-vswitchd has made the ports of the database.
+
+        :returns: ports that ovs-vswitchd has not looked at within the time
+            limit, and those it could not make
+        """
+        deadline = time.monotonic() + self.conf.ovn.transaction_timeout
+        while True:
+            made, errors = self.rows(self.standing)
+            left = [r for r in wanted if r.key not in made]
+            failures = {r.ref: errors[r.key] for r in left if r.key in errors}
+            waiting = [r.ref for r in left if r.ref not in failures]
+            if not waiting:
+                return {}, failures
+            if time.monotonic() > deadline:
+                return {ref: (
+                    'ovs-vswitchd has not made the port within '
+                    f'{self.conf.ovn.transaction_timeout:d} s; is it running?')
+                    for ref in waiting}, failures
+            time.sleep(_INTERVAL)
+
+    def rows(self, function: Callable[[columns.Tables], _T]) -> _T:
+        """Call a function with the rows of the local database.
+
+        :raises BackendError: when the database is not available
+        """
+        try:
+            with self._context.databases[self.database].rows() as ovs:
+                return function(ovs)
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e

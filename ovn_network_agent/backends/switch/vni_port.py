@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Backend vni_port: veth pairs between VRFs of VNIs and provider bridges.
+
+Both ends have the agent's alias, and the port on the bridge has its mark in
+the local Open_vSwitch database.  A device or port of another program with such
+a name stays as found, and the pair is then reported as failed.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base
+from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.backends.switch import switch_ports
+from ovn_network_agent.common import notices
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import vni_links
+from ovn_network_agent.ovs import commands
+from ovn_network_agent.ovs import vni_port
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.privileged.network import vni_links as privileged
+
+_COMMANDS = {'set': commands.SetVniPort, 'remove': commands.RemoveVniPort}
+
+
+class VniPortBackend(switch_ports.SwitchPorts):
+    """A veth pair and its port of Open vSwitch, as one object."""
+
+    name = 'vni_port'
+    kinds = (resources.VniPort,)
+    doubted_by = (notices.kernel('link'), notices.INTERFACES,
+                  notices.SWITCH_PORTS)
+    revived_by = (notices.connected('ovs'),)
+    uses_known = False
+    invalidates = ('sysctl', 'address', 'neighbour', 'neighbour_proxy',
+                   'route', 'rule')
+
+    def read(self, known: base.Known) -> list[resources.VniPort]:
+        """Read the pairs, and the ports, with the name and the mark.
+
+        :returns: ``mac`` is '' for a pair that is not as it has to be,
+            ``bridge`` is '' for such a port
+        :raises base.BackendError: when the kernel or the local database does
+            not answer
+        """
+        found, details = kernel_base.reading('devices', vni_links.read_all)
+        masters = {link.index: name for name, link in found.items()}
+        ports = {evpn_names.vrf_end_of(name): port
+                 for name, port in self.rows(vni_port.ports).items()}
+        ours = {name for name, link in found.items()
+                if evpn_names.is_vrf_end(name) and _is_ours(link)}
+        return [resources.VniPort(
+            name, *_pair(found, details, masters, name if name in ours else
+                         ''), *ports.get(name, ('', 0)))
+            for name in sorted(ours | ports.keys())]
+
+    def command(self, verb: str, resource: resources.VniPort
+                ) -> ovsdb_writer.Make:
+        """The command that makes or removes a port."""
+        return lambda api: _COMMANDS[verb](api, resource)
+
+    def standing(self, ovs: columns.Tables) -> switch_ports.Standing:
+        """See :meth:`switch_ports.SwitchPorts.standing`."""
+        return ({(evpn_names.vrf_end_of(name),)
+                 for name, (bridge, _tag) in vni_port.ports(ovs).items()
+                 if bridge},
+                {(evpn_names.vrf_end_of(name),): reason
+                 for name, reason in vni_port.errors(ovs).items()})
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Make pairs, then all ports, then delete pairs.
+
+        See :meth:`base.Backend.apply`.
+        """
+        wanted = base.of_kind(resources.VniPort, delta.wanted)
+        self._forget(_without_devices(
+            new for _old, new in base.updates_of(resources.VniPort, delta)))
+        failures = kernel_base.refused(
+            privileged.set_ports, wanted,
+            [[r.name, r.vni, r.mac, r.bridge] for r in wanted])
+        failures.update(super().apply(base.Delta(
+            create=tuple(r for r in wanted if r.ref not in failures),
+            delete=delta.delete)))
+        gone = [r for r in base.of_kind(resources.VniPort, delta.delete)
+                if r.ref not in failures]
+        failures.update(kernel_base.refused(
+            privileged.delete_ports, gone, [r.name for r in gone]))
+        return failures
+
+    def _forget(self, ports: tuple[resources.VniPort, ...]) -> None:
+        """Have Open vSwitch forget the devices of ports, which were deleted.
+
+        In user space, it would go on with the deleted device when there is
+        another of this name (3.1, seen).  ovs-vswitchd may see two changes as
+        one; but a port that it makes anew has an error while there is no
+        device.
+        """
+        write = super(switch_ports.SwitchPorts, self).apply
+        while ports:
+            write(base.Delta(delete=ports))
+            refused = write(base.Delta(create=ports))
+            waiting, failed = self._not_made(
+                [r for r in ports if r.ref not in refused])
+            done = {**refused, **waiting, **failed}
+            ports = tuple(r for r in ports if r.ref not in done)
+
+
+def _without_devices(ports: Iterable[resources.VniPort]
+                     ) -> tuple[resources.VniPort, ...]:
+    """The ports of which neither end is there."""
+    ports = tuple(ports)
+    found = kernel_base.reading('devices', links.read_all) if ports else {}
+    return tuple(r for r in ports if found.keys().isdisjoint(
+        (r.name, evpn_names.bridge_end(r.name))))
+
+
+def _is_ours(link: links.Link) -> bool:
+    return link.kind == 'veth' and link.alias == ownership.LINK_ALIAS
+
+
+def _pair(found: dict[str, links.Link],
+          details: Mapping[str, vni_links.Details], masters: Mapping[int, str],
+          name: str) -> tuple[int, str]:
+    """(VNI, MAC) of a pair; the MAC is '' while the pair is not complete.
+
+    :param masters: by ifindex
+    :param name: of the end in the VRF, '' without one
+    """
+    if not name:
+        return 0, ''
+    end, peer = found[name], found.get(evpn_names.bridge_end(name))
+    complete = (peer is not None and _is_ours(peer) and end.up and peer.up and
+                links.peers(found, name, peer.name) and
+                details[name].silent and details[name].grouped)
+    return (evpn_names.vni_of_vrf(masters.get(end.master, '')),
+            end.mac if complete else '')

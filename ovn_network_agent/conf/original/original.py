@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The options of the original program, and what each of them is here.
+
+The original names an option in three ways: ``bridge_dev`` in its YAML file,
+``OVN_NETWORK_BRIDGE_DEV`` in the environment, ``--bridge-dev`` on the command
+line.
+"""
+
+from collections.abc import Callable
+import dataclasses
+import os
+
+from ovn_network_agent.conf.original import go_values
+
+PREFIX = 'OVN_NETWORK_'
+# What the YAML file, the unit's environment or the command line have beside
+# the options.
+CONFIG = 'config'
+RULES = 'port_forwards'
+RESTART_ON_UPGRADE = 'restart_on_upgrade'
+_BFD = ('the agent has [ovn] bfd_min_rx, bfd_min_tx and bfd_mult for the '
+        'tunnels of OVN, "ovn-network-agent-ctl doctor" looks at all timers '
+        'of BFD, and the operator sets those of FRR')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Option:
+    """One option of the original."""
+
+    name: str  # key of the YAML file
+    section: str = ''  # of the counterpart here, '' without one
+    option: str = ''  # name of the counterpart here, '' without one
+    convert: Callable[..., str] = go_values.text
+    why: str = ''  # For an option without a counterpart: what is here instead.
+
+    @property
+    def variable(self) -> str:
+        """Name of its variable of the environment."""
+        return PREFIX + self.name.upper()
+
+    @property
+    def here(self) -> str:
+        """The counterpart, like "[ovn] ovn_nb_remote", or ''."""
+        return f'[{self.section}] {self.option}' if self.option else ''
+
+
+def _same(section: str, *names: str,
+          convert: Callable[..., str] = go_values.text) -> list[Option]:
+    return [Option(name, section, name, convert) for name in names]
+
+
+OPTIONS = (
+    *_same('DEFAULT', 'bridge_dev', 'bridge_ip', 'network_cidr',
+           'gateway_port', 'log_level'),
+    *_same('DEFAULT', 'reconcile_interval', convert=go_values.seconds),
+    *_same('DEFAULT', 'cleanup_on_shutdown', 'dry_run',
+           convert=go_values.boolean),
+    *_same('ovn', 'ovn_nb_remote', 'ovn_sb_remote', 'ovn_ssl_ca',
+           'ovn_ssl_cert', 'ovn_ssl_key'),
+    *_same('ovs', 'ovs_wrapper'),
+    *_same('frr', 'vrf_name', 'frr_prefix_list'),
+    *_same('frr', 'frr_watch', convert=go_values.boolean),
+    *_same('fip_route', 'route_table_id'),
+    *_same('veth_leak', 'veth_leak_enabled', convert=go_values.boolean),
+    *_same('veth_leak', 'veth_nexthop', 'veth_provider_ip',
+           'veth_leak_table_id', 'veth_leak_rule_priority'),
+    *_same('gateway_drain', 'drain_on_shutdown', convert=go_values.boolean),
+    *_same('gateway_drain', 'drain_timeout', 'drain_settle_delay',
+           'stale_chassis_grace_period', convert=go_values.seconds),
+    *_same('port_forward', 'port_forward_dev', 'port_forward_table_id',
+           'port_forward_ct_zone'),
+    *_same('port_forward', 'port_forward_l3mdev_accept',
+           convert=go_values.boolean),
+    Option('metrics_listen', 'metrics', 'listen', go_values.listen),
+    Option('route_watch', convert=go_values.boolean,
+           why='the kernel\'s routes, rules and addresses are always '
+               'watched; a static route that another program removes from '
+               'FRR comes back after [DEFAULT] reconcile_interval'),
+    Option('ovs_flow_watch', convert=go_values.boolean,
+           why='a restart of Open vSwitch is noticed at once; a flow that '
+               'another program removes comes back after [DEFAULT] '
+               'reconcile_interval'),
+    Option('bfd_check_enabled', convert=go_values.boolean, why=_BFD),
+    Option('bfd_check_max_detect', why=_BFD),
+    Option('ovn_bfd_manage', convert=go_values.boolean, why=_BFD),
+    Option('frr_bfd_manage', convert=go_values.boolean, why=_BFD),
+)
+BY_NAME = {option.name: option for option in OPTIONS}
+_BY_HERE = {(option.section, option.option): option
+            for option in OPTIONS if option.option}
+
+
+def counterpart(section: str, name: str) -> Option | None:
+    """The option of the original that is an option here."""
+    return _BY_HERE.get((section, name))
+
+
+def variable_for(section: str, name: str) -> tuple[str, str] | None:
+    """The variable of the original that gives an option its value.
+
+    An empty variable counts as missing, as in the original.
+
+    :returns: name of the variable, value in this agent's form
+    """
+    option = counterpart(section, name)
+    if option is None or not os.environ.get(option.variable):
+        return None
+    value = os.environ[option.variable]
+    try:
+        return option.variable, option.convert(value)
+    except ValueError:
+        # The type of the option refuses the value, with its own words.
+        return option.variable, value

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Whether the agent does its work: a short answer that takes no lock.
+
+"status" asks the replicas and ovn-controller; a health check every few seconds
+must not.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ovn_network_agent import model
+from ovn_network_agent.runtime.process import status as statuses
+
+READY = 'ready'
+DEGRADED = 'degraded'
+# Seconds without a pass, beyond two full intervals, after which the loop
+# counts as stuck.  A slow pass leaves as much time to others as it took.
+STUCK = 60.0
+
+_STOPS = {model.Phase.DRAINING: 'an orderly stop hands gateways over',
+          model.Phase.STOPPED: 'an orderly stop cleans up'}
+
+
+def build(snapshot: model.Snapshot | None, status: statuses.Status,
+          interval: int, now: float) -> dict[str, Any]:
+    """The health of the agent; without ``reasons`` it is ready.
+
+    :param interval: seconds, ``[DEFAULT] reconcile_interval``
+    :param now: monotonic seconds
+    """
+    phase = snapshot.node.phase if snapshot else model.Phase.RESTORING
+    reasons = list(_reasons(phase, status, interval, now))
+    return {'health': DEGRADED if reasons else READY, 'phase': phase.value,
+            'reasons': reasons}
+
+
+def _reasons(phase: model.Phase, status: statuses.Status, interval: int,
+             now: float) -> Iterator[str]:
+    if phase in _STOPS:
+        yield _STOPS[phase]
+    yield from status.waiting
+    if status.reasons is None or status.reported is None:
+        yield 'no pass was made yet'
+        return
+    yield from status.reasons
+    if not status.is_ready and not status.reasons:
+        yield 'the first complete pass is not done yet'
+    quiet = now - status.reported
+    if phase is model.Phase.RUNNING and quiet > 2 * interval + STUCK:
+        yield (f'the last pass ended {quiet:.0f} s ago, at a '
+               f'reconcile_interval of {interval:d}: the loop is stuck; '
+               'restart the agent')

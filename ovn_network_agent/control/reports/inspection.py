@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Questions to the engine: what has become of each address and resource."""
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import json
+from typing import Any
+
+from oslo_config import cfg
+
+from ovn_network_agent import model
+from ovn_network_agent.common import networks
+from ovn_network_agent.control import address_state
+from ovn_network_agent.control import egress
+from ovn_network_agent.control import peers
+from ovn_network_agent.control import resource_rows
+from ovn_network_agent.control import resync
+from ovn_network_agent.control import seconds_option
+from ovn_network_agent.control.reports import addresses
+from ovn_network_agent.control.reports import comparison
+from ovn_network_agent.control.socket import commands
+from ovn_network_agent.engine import table as tables
+from ovn_network_agent.forward import vip_state as forwarding
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.runtime import agent_parts as insides
+from ovn_network_agent.runtime import questions
+
+_STATES = [state.value for state in address_state.State]
+
+
+class Inspection:
+    """The commands that ask the loop."""
+
+    def __init__(self, conf: cfg.ConfigOpts, inside: insides.Inside,
+                 snapshot: Callable[[], model.Snapshot | None],
+                 standings: Callable[[], Sequence[forwarding.Standing]],
+                 names: Callable[[], directory.Directory],
+                 databases: Mapping[str, connection.Database]) -> None:
+        self._conf = conf
+        self._inside = inside
+        self._snapshot = snapshot
+        self._standings = standings
+        self._names = names
+        self._peers = peers.Peers(conf, inside, self._ask, snapshot,
+                                  databases)
+        self._egress = egress.Egress(conf, inside, self._ask, snapshot)
+
+    @property
+    def commands(self) -> dict[str, commands.Command]:
+        """The commands, see :class:`commands.Table`, a dict."""
+        found = ('[ADDRESS]... [--router ROUTER] [--state STATE] [--json]',
+                 self._addresses)
+        return {**self._peers.commands, **self._egress.commands,
+                'addresses': found, 'fips': found,
+                'plan': ('[--json]', self._plan),
+                'resync': ('[BACKEND]... [--force] [--timeout SECONDS] '
+                           '[--json]',
+                           self._resync)}
+
+    def _ask(self, function: Callable[[], Any]) -> Any:
+        try:
+            return self._inside.questions.ask(function)
+        except questions.NoAnswer as e:
+            raise commands.Refused(str(e)) from None
+
+    def _addresses(self, arguments: argparse.ArgumentParser, argv: list[str]
+                   ) -> str:
+        arguments.add_argument('address', nargs='*', type=_address)
+        arguments.add_argument('--router', default='')
+        arguments.add_argument('--state', choices=_STATES)
+        # The answer is always JSON; the program makes a table of it.
+        arguments.add_argument('--json', action='store_true')
+        given = arguments.parse_args(argv)
+        names = self._names()
+        # All three of the same moment, between two passes.
+        snapshot, table, standings = self._ask(lambda: (
+            self._snapshot(), self._inside.reconciler.table(),
+            self._standings()))
+        if given.router:
+            self._check_router(given.router, names, snapshot)
+        wanted = set(given.address)
+        found = addresses.Addresses(
+            snapshot, table, standings, names, self._conf).build(
+                lambda address: not wanted or any(
+                    networks.covers(address, each) for each in wanted),
+                given.router, bool(wanted))
+        unknown = {each for each in wanted if not any(
+            networks.covers(row['address'], each) for row in found)}
+        return json.dumps({
+            'hostname': snapshot.node.hostname if snapshot else '',
+            'addresses': [each for each in found if given.state in (
+                None, each['state'])],
+            'unknown': sorted(unknown),
+            'resources': [resource_rows.build(row) for row in _beside(
+                table, wanted - {each['address'] for each in found
+                                 if each['router']})]})
+
+    def _plan(self, arguments: argparse.ArgumentParser, argv: list[str]
+              ) -> str:
+        arguments.add_argument('--json', action='store_true')
+        arguments.parse_args(argv)
+        return json.dumps(comparison.Comparison(
+            self._ask, self._inside).run())
+
+    def _resync(self, arguments: argparse.ArgumentParser, argv: list[str]
+                ) -> str:
+        arguments.add_argument('backend', nargs='*')
+        arguments.add_argument('--force', action='store_true')
+        arguments.add_argument('--timeout', type=seconds_option.positive,
+                               default=resync.PATIENCE)
+        arguments.add_argument('--json', action='store_true')
+        given = arguments.parse_args(argv)
+        return json.dumps(resync.Resync(self._ask, self._inside).run(
+            given.backend, given.timeout, given.force))
+
+    def _check_router(self, text: str, names: directory.Directory,
+                      snapshot: model.Snapshot | None) -> None:
+        """Refuse the name of no router, which is likely a slip."""
+        if not any(router.is_called(text)
+                   for router in names.routers.values()) and not any(
+                       text in (router.uuid, router.name) for router
+                       in (snapshot.routers if snapshot else ())):
+            raise commands.Refused(
+                f'there is no router "{text}"; looked for it as the UUID or '
+                'the name of a Logical_Router, and as the UUID or the name '
+                'of a router in Neutron')
+
+
+def _beside(table: tables.Table, wanted: set[str]) -> list[tables.Row]:
+    """The rows whose keys have some addresses, a list.
+
+    Drivers of other projects may have made them.
+    """
+    return table.rows(lambda ref: any(
+        resource_rows.has(ref.key, each) for each in wanted)) if wanted else []
+
+
+def _address(text: str) -> str:
+    """An IP address or prefix of the command line, canonical text."""
+    try:
+        return networks.canonical(text)
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(str(e)) from None

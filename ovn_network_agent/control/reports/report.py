@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The state of the agent as JSON values for a client.
+
+All input is frozen: the last view, the last reasons and the last names.  The
+reference of ovn-network-agent-ctl documents the keys, which must not change.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from ovn_network_agent import model
+from ovn_network_agent import version
+from ovn_network_agent.control import gateway_times as times
+from ovn_network_agent.control import names as people
+from ovn_network_agent.control import readiness
+from ovn_network_agent.control import timestamps
+from ovn_network_agent.control.reports import engine_report
+from ovn_network_agent.forward import vip_state as forwarding
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.runtime import agent_parts
+from ovn_network_agent.runtime import reloads
+
+
+def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
+          databases: Mapping[str, connection.Database],
+          names: directory.Directory, mode: str,
+          standings: Iterable[forwarding.Standing] = (),
+          waiting: Iterable[str] = (), overlap: str = '',
+          since: times.Since | None = None,
+          reload: reloads.Answer | None = None,
+          parts: agent_parts.Inside | None = None) -> dict[str, Any]:
+    """The state of the agent; ``reasons`` is None before the first pass."""
+    node = snapshot.node if snapshot else None
+    since = since or times.Since()
+    routers = _routers(snapshot, names)
+    groups = [_group(snapshot, group, names, routers, since)
+              for group in snapshot.groups] if snapshot else []
+    return {
+        'version': version.STRING,
+        'mode': mode,
+        'chassis': node.chassis if node else '',
+        'hostname': node.hostname if node else '',
+        'phase': (node.phase if node else model.Phase.RESTORING).value,
+        'drains': sorted(node.drains) if node else [],
+        'drains_since': {drain: since.drains[drain] for drain
+                         in (sorted(node.drains) if node else ())
+                         if drain in since.drains},
+        'degraded': list(reasons or ()),
+        'waiting': list(waiting),
+        'reload': reload.json() if reload else None,
+        'overlap': overlap,
+        'databases': {
+            name: {'connected': database.connected,
+                   'trouble': database.trouble,
+                   'since': timestamps.text(database.since)}
+            for name, database in databases.items()},
+        'groups': sorted(groups, key=lambda group: group['name']),
+        'routers': [routers[uuid] for uuid in sorted(routers)],
+        'vips': [_vip(standing) for standing in standings],
+        **engine_report.build(parts)}
+
+
+def _vip(standing: forwarding.Standing) -> dict[str, Any]:
+    vip = standing.vip
+    return {
+        'address': vip.address, 'managed': vip.managed,
+        'state': standing.state.value, 'reason': standing.reason,
+        'rules': [{
+            'proto': rule.proto, 'port': rule.port,
+            'dest_port': rule.dest_port, 'masquerade': rule.masquerade,
+            'checked': rule.check is not None,
+            'backends': [{'address': backend.address,
+                          'weight': backend.weight, 'alive': backend.alive,
+                          'why': backend.why}
+                         for backend in rule.destinations]}
+            for rule in vip.rules]}
+
+
+def _group(snapshot: model.Snapshot, group: model.GatewayGroup,
+           names: directory.Directory, routers: Mapping[str, dict[str, Any]],
+           since: times.Since) -> dict[str, Any]:
+    node = snapshot.node
+    own = group.candidate(node.chassis) or model.Candidate(node.chassis, 0)
+    wish = readiness.wish(group, node.drains)
+    stays = readiness.stays(group, node.chassis, names.hostname)
+    found = {
+        'name': group.name, 'table': group.table, 'uuid': group.key,
+        'routers': list(group.routers), 'state': group.state.value,
+        'wish': wish, 'drained': own.drained, 'stays': stays,
+        'ports': [_port(port, snapshot, since) for port in group.ports],
+        'candidates': [{
+            'chassis': c.chassis, 'hostname': names.hostname(c.chassis),
+            'priority': c.priority, 'known': c.known, 'drained': c.drained,
+            'earlier': c.earlier} for c in sorted(
+                group.candidates, key=lambda c: (-c.priority, c.chassis))]}
+    found['label'] = people.of_group(found, routers)
+    found['pending'] = list(_pending(found, own, routers, names,
+                                     bool(node.overlap) or node.overlapping))
+    return found
+
+
+def _port(port: model.GroupPort, snapshot: model.Snapshot, since: times.Since
+          ) -> dict[str, Any]:
+    router, gateway = _gateway(snapshot, port)
+    handover = gateway.handover if gateway else model.Handover.NONE
+    return {'name': port.redirect.removeprefix(model.REDIRECT),
+            'router': router.uuid if router else '',
+            'networks': list(port.networks), 'chassis': port.chassis,
+            'here': port.chassis == snapshot.node.chassis,
+            'handover': handover.value,
+            'handover_since': since.handovers.get(gateway.lrp, '')
+            if gateway else ''}
+
+
+def _gateway(snapshot: model.Snapshot, port: model.GroupPort
+             ) -> tuple[model.Router | None, model.GatewayPort | None]:
+    """(:class:`model.Router`, :class:`model.GatewayPort`) of a group's port.
+
+    Both are None for a port whose router does not concern this chassis.
+    """
+    return next(((router, gateway) for router in snapshot.routers
+                 for gateway in router.ports
+                 if model.REDIRECT + gateway.lrp == port.redirect),
+                (None, None))
+
+
+def _pending(group: dict[str, Any], own: model.Candidate,
+             routers: Mapping[str, dict[str, Any]], names: directory.Directory,
+             overlap: bool) -> Iterator[str]:
+    """The steps to the wished state that are still to come, texts."""
+    if group['wish'] and not group['stays']:
+        for port in group['ports']:
+            name = people.of_port(port, group, routers)
+            if port['here']:
+                yield f'{name} is here'
+            elif port['handover'] != model.Handover.NONE.value:
+                to = names.hostname(port['chassis']) or 'another node'
+                yield f'{name} is being handed over to {to}'
+        if own.priority > 0:
+            yield f'priority {own.priority:d} is to be lowered'
+        if overlap:
+            yield 'ovn-controller is to go on'
+    elif not group['wish'] and own.drained not in ('', model.UNFIT):
+        yield 'priority is to be restored'
+
+
+def _routers(snapshot: model.Snapshot | None, names: directory.Directory
+             ) -> dict[str, dict[str, Any]]:
+    """The routers of the groups, and others that concern this chassis."""
+    if snapshot is None:
+        return {}
+    wanted = {uuid for group in snapshot.groups for uuid in group.routers}
+    wanted |= {router.uuid for router in snapshot.routers}
+    # A wish names its routers also when they are not here (any more).
+    wanted |= {uuid for uuid in snapshot.node.drains if uuid in names.routers}
+    return {uuid: _router(uuid, names) for uuid in wanted}
+
+
+def _router(uuid: str, names: directory.Directory) -> dict[str, Any]:
+    router = names.routers.get(uuid)
+    managed = [route for route in router.default_routes
+               if route.managed] if router else []
+    return {
+        'uuid': uuid, 'name': router.name if router else '',
+        'neutron_name': router.label if router else '',
+        'routed_by': managed[0].owner.hostname if managed else '',
+        'advertised_by': managed[0].advertised if managed else ''}

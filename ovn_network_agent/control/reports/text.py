@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The answers of the commands, JSON values, as text."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from ovn_network_agent import model
+from ovn_network_agent.conf import mode
+from ovn_network_agent.control import names
+from ovn_network_agent.control.reports import engine_report
+
+
+def of_change(done: dict[str, Any]) -> str:
+    """The answer to drain and undrain."""
+    known = {uuid: {'uuid': uuid, 'name': name, 'neutron_name': ''}
+             for uuid, name in done.get('names', {}).items()}
+
+    def called(drains: list[str]) -> str:
+        return ', '.join('all routers' if drain == model.ALL else
+                         f'router {names.of_drain(drain, known)}'
+                         for drain in drains)
+    outcome = 'written' if done['changed'] else 'nothing to change'
+    lines = [f'{done["command"]} of {called(done["wanted"])}: {outcome}',
+             f'drains now: {called(done["drains"]) or "none"}']
+    for stay in done.get('stays', ()):
+        lines.append(f'stays here: {", ".join(stay["routers"])}: '
+                     f'{stay["reason"]} ({stay["group"]})')
+    if done.get('machines'):
+        lines.append(f'stays here: {of_machines(done["machines"])}')
+    if done.get('peerings'):
+        lines.append(f'nothing to do for {done["peerings"]:d} peerings of '
+                     'routers: their packets need no gateway and no agent')
+    lines += [f'forced: {text}' for text in done.get('forced', ())]
+    return '\n'.join(lines) + '\n'
+
+
+def of_machines(number: int) -> str:
+    """The addresses of machines, which no drain moves."""
+    return (f'{number:d} addresses of machines on provider networks, which '
+            'are announced where their machine is; move the machines by live '
+            'migration')
+
+
+def of_reload(found: dict[str, Any]) -> str:
+    """The answer to reload."""
+    if found['refused']:
+        lines = ['reload: refused, nothing has changed']
+        lines += [f'  {reason}' for reason in found['refused']]
+    else:
+        lines = [f'reload: {"changed" if found["changed"] else "no change"}']
+        lines += [f'  {of_option(change)}' for change in found['changed']]
+    lines += [f'waits for a restart: {of_option(change)}'
+              for change in found['waiting']]
+    return '\n'.join(lines) + '\n'
+
+
+def of_option(change: dict[str, Any]) -> str:
+    """One changed option in words."""
+    text = (f'[{change["section"]}] {change["option"]}: '
+            f'{change["before"] or "(empty)"} -> '
+            f'{change["after"] or "(empty)"}')
+    return f'{text} ({change["reason"]})' if change['reason'] else text
+
+
+def of_status(found: dict[str, Any]) -> str:
+    """The state of the agent."""
+    full = found['mode'] != mode.FORWARDS_ONLY
+    role = (f'chassis {found["chassis"] or "not known yet"}' if full
+            else found['mode'])
+    lines = [f'ovn-network-agent {found["version"]} on '
+             f'{found["hostname"] or "?"} ({role}): {found["phase"]}']
+    for name, state in sorted(found['databases'].items()):
+        is_so = 'connected' if state['connected'] else state['trouble']
+        since = f' since {state["since"]}' if state['since'] else ''
+        lines.append(f'database {name}: {is_so}{since}')
+    routers = {router['uuid']: router for router in found['routers']}
+    if full:
+        lines.append(f'drains: {_drains(found, routers) or "none"}')
+    if found['overlap']:
+        lines.append(f'overlap: {found["overlap"]}')
+    lines.append(f'degraded: {"" if found["degraded"] else "no"}')
+    lines += [f'  {reason}' for reason in found['degraded']]
+    lines[-1] = lines[-1].rstrip()
+    lines += _last_reload(found['reload'])
+    lines += [f'stopping, and waiting for: {what}'
+              for what in found['waiting']]
+    lines += engine_report.text(found)
+    for group in found['groups']:
+        lines += _group(group, routers)
+    if found['vips']:
+        lines.append('')
+    for vip in found['vips']:
+        lines += _vip(vip)
+    return '\n'.join(line.rstrip() for line in lines) + '\n'
+
+
+def _last_reload(last: dict[str, Any] | None) -> list[str]:
+    """Lines about a reload of which something is left to do."""
+    if last is None or not (last['refused'] or last['waiting']):
+        return []
+    return [f'last reload, at {last["at"]}:',
+            *(f'  {line}' for line in of_reload(last).splitlines())]
+
+
+def _drains(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
+            ) -> str:
+    since = found['drains_since']
+    return ', '.join(
+        names.of_drain(drain, routers) +
+        (f' since {since[drain]}' if drain in since else '')
+        for drain in found['drains'])
+
+
+def _vip(vip: dict[str, Any]) -> Iterator[str]:
+    reason = f' ({vip["reason"]})' if vip['reason'] else ''
+    yield f'vip {vip["address"]}: {vip["state"]}{reason}'
+    for rule in vip['rules']:
+        yield (f'  {rule["proto"]} {rule["port"]:d}: '
+               f'{len(rule["backends"])} destinations, '
+               f'port {rule["dest_port"]:d}, {_health(rule)}')
+
+
+def _health(rule: dict[str, Any]) -> str:
+    if not rule['checked']:
+        return 'not checked'
+    dead = [f'{b["address"]} ({b["why"]})' if b['why'] else b['address']
+            for b in rule['backends'] if not b['alive']]
+    return f'dead: {", ".join(dead)}' if dead else 'all alive'
+
+
+def _group(group: dict[str, Any], routers: Mapping[str, dict[str, Any]]
+           ) -> Iterator[str]:
+    yield ''
+    yield f'gateway of {group["label"]}: {group["table"]} {group["name"]}'
+    for uuid in group['routers']:
+        yield '  ' + _router(routers[uuid])
+    hosts = {c['chassis']: c['hostname'] for c in group['candidates']}
+    for port in group['ports']:
+        yield f'  port {_port(port)}: {_place(port, hosts)}{_handover(port)}'
+    for candidate in group['candidates']:
+        unknown = '' if candidate['known'] else ', no chassis in OVN SB'
+        drained = (f', drained: {candidate["drained"]}'
+                   if candidate['drained'] else '')
+        yield (f'  candidate {candidate["hostname"]}: priority '
+               f'{candidate["priority"]:d}{unknown}{drained}')
+    yield f'  state: {group["state"]}'
+    yield '  ' + _drain(group)
+
+
+def _port(port: dict[str, Any]) -> str:
+    networks = ', '.join(port['networks'])
+    return f'{networks} ({port["name"]})' if networks else port['name']
+
+
+def _place(port: dict[str, Any], hosts: Mapping[str, str]) -> str:
+    if port['here']:
+        return 'here'
+    chassis = port['chassis']
+    return f'on {hosts.get(chassis, chassis)}' if chassis else 'nowhere'
+
+
+def _handover(port: dict[str, Any]) -> str:
+    if port['handover'] == 'none':
+        return ''
+    since = port['handover_since']
+    return f', handover: {port["handover"]}' + (
+        f' since {since}' if since else '')
+
+
+def _drain(group: dict[str, Any]) -> str:
+    """The progress of an operator's wish, one line."""
+    if group['pending']:
+        return 'not yet as wished: ' + ', '.join(group['pending'])
+    if not group['wish']:
+        return (f'drained: {group["drained"]}'
+                if group['drained'] else 'not drained')
+    if group['stays']:
+        return f'a drain is wished, and it stays: {group["stays"]}'
+    return f'drained, as wished ({group["wish"]})'
+
+
+def _router(router: dict[str, Any]) -> str:
+    text = f'router {names.of_drain(router["uuid"], {router["uuid"]: router})}'
+    if not router['routed_by']:
+        return text
+    proof = (f'proved to be announced by {router["advertised_by"]}'
+             if router['advertised_by'] else 'no proof that it is announced')
+    return f'{text}: default route by {router["routed_by"]}, {proof}'

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The control socket as a part of the running agent."""
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Mapping
+import functools
+import json
+import time
+from typing import Any
+
+from oslo_config import cfg
+
+from ovn_network_agent import model
+from ovn_network_agent.control import gateway_times
+from ovn_network_agent.control import log_level
+from ovn_network_agent.control import maintenance
+from ovn_network_agent.control.reports import bug_report
+from ovn_network_agent.control.reports import health
+from ovn_network_agent.control.reports import inspection
+from ovn_network_agent.control.reports import report
+from ovn_network_agent.control.reports import text
+from ovn_network_agent.control.socket import commands
+from ovn_network_agent.control.socket import server
+from ovn_network_agent.forward import vip_state
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.runtime import agent_parts as insides
+from ovn_network_agent.runtime import reloads
+from ovn_network_agent.runtime.process import mode
+from ovn_network_agent.runtime.process import status as statuses
+from ovn_network_agent.watches import base
+
+# Seconds that a command waits for the lock of a replica.
+_PATIENCE = 1.0
+# Seconds to wait for the loop, which may be in a pass with FRR in it.
+_RELOAD = 30.0
+
+
+class Endpoint(base.Serving):
+    """Gives the commands of the control socket the state of the agent.
+
+    Any thread calls the functions, and ``parts`` is None without a loop.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts,
+                 databases: Mapping[str, connection.Database],
+                 snapshot: Callable[[], model.Snapshot | None],
+                 status: statuses.Status,
+                 standings: Callable[
+                     [], tuple[vip_state.Standing, ...]] = lambda: (),
+                 overlap: Callable[[], str] = str,
+                 parts: insides.Inside | None = None) -> None:
+        super().__init__('control socket')
+        self._conf = conf
+        self._databases = databases
+        self._mode = mode.name(conf)
+        self._snapshot = snapshot
+        self._status = status
+        self._standings = standings
+        self._overlap = overlap
+        self._parts = parts
+        self._names = directory.Directory()
+        self._since = gateway_times.Since()
+        more: dict[str, commands.Command] = {
+            'health': ('', self._health),
+            'log-level': (log_level.USAGE, log_level.run),
+            'report': ('', bug_report.BugReport(
+                conf, databases, self._report, self._tell_health,
+                lambda: parts.passes.last if parts else ()).run)}
+        if parts is not None:
+            more.update(inspection.Inspection(
+                conf, parts, snapshot, standings, self._read_names,
+                databases).commands)
+            more['reload'] = ('[--wait] [--timeout SECONDS] [--json]',
+                              functools.partial(_reload, parts.reloads))
+        if conf.control_socket:
+            self._server = server.Server(
+                conf.control_socket, commands.Table(
+                    maintenance.Maintenance(conf, databases, snapshot,
+                                            self._read_names),
+                    self._report, more), self._changed)
+
+    def seen(self, snapshot: model.Snapshot) -> None:
+        """Note since when drains and handovers last; see :class:`gateway_times.Since`.
+        """
+        self._since.note(snapshot)
+
+    def _report(self) -> dict[str, Any]:
+        return report.build(self._snapshot(), self._status.reasons,
+                            self._databases, self._read_names(), self._mode,
+                            self._standings(), self._status.waiting,
+                            self._overlap(), self._since,
+                            self._parts.reloads.last if self._parts
+                            else None, self._parts)
+
+    def _health(self, arguments: argparse.ArgumentParser, argv: list[str]
+                ) -> str:
+        arguments.parse_args(argv)
+        return json.dumps(self._tell_health())
+
+    def _tell_health(self) -> dict[str, Any]:
+        return health.build(
+            self._snapshot(), self._status, self._conf.reconcile_interval,
+            time.monotonic())
+
+    def _read_names(self) -> directory.Directory:
+        """:class:`directory.Directory`, the former one if OVN is away."""
+        if not self._databases:
+            return self._names
+        try:
+            with (self._databases['nb'].rows(_PATIENCE) as nb,
+                  self._databases['sb'].rows(_PATIENCE) as sb):
+                self._names = directory.read(nb, sb)
+        except connection.Unavailable:
+            # Every answer names the state of the databases anyhow.
+            pass
+        return self._names
+
+
+def _reload(answers: reloads.Reloads, arguments: argparse.ArgumentParser,
+            argv: list[str]) -> str:
+    """Have the loop read the configuration, and answer."""
+    arguments.add_argument('--wait', action='store_true')
+    arguments.add_argument('--timeout', type=float, default=_RELOAD)
+    arguments.add_argument('--json', action='store_true')
+    given = arguments.parse_args(argv)
+    try:
+        answer, in_force = answers.wait(
+            answers.ask(), given.timeout, given.wait)
+    except reloads.Closed as e:
+        raise commands.Refused(f'{e}; the next start reads the files '
+                               'anyhow') from None
+    if answer is None:
+        raise commands.Refused(
+            f'the loop has not read the files within {given.timeout:g} '
+            's, as a pass takes long; it will, and "status" then says '
+            'what came of it')
+    found = {**answer.json(), 'in_force': in_force}
+    return json.dumps(found) if given.json else (
+        text.of_reload(found))

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The server of the control socket, beside the loop.
+
+One thread accepts, and each client has a thread of its own.  When all places
+are taken, a new client gets the place of the oldest one whose command is not
+under way: of a client that says nothing, or does not take its answer.  So a
+client that hangs keeps no other client out.  When the socket cannot be made,
+or is removed, the server makes it later.
+"""
+
+import collections
+from collections.abc import Callable
+import socket
+import threading
+
+from oslo_log import log as logging
+from ovs import jsonrpc
+
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.control.socket import commands
+from ovn_network_agent.control.socket import listener
+from ovn_network_agent.control.socket import protocol
+
+LOG = logging.getLogger(__name__)
+
+# Most clients at the same time.
+CLIENTS = 32
+# Seconds for a client to send a request, and to receive the answer.
+PATIENCE = 30.0
+# Seconds between two checks whether the socket is there.
+INTERVAL = 5.0
+# Seconds of rest after a client that cannot be accepted.
+_REST = 0.1
+# Seconds to wait for the thread at the end; it is a daemon.
+_CLOSE = 2.0
+
+
+class Server:
+    """Owns the control socket and the threads of its clients.
+
+    The server's thread calls ``changed`` when ``trouble`` has changed.
+    """
+
+    def __init__(self, path: str, table: commands.Table,
+                 changed: Callable[[], object] = lambda: None,
+                 patience: float = PATIENCE, interval: float = INTERVAL
+                 ) -> None:
+        self._path = path
+        self._table = table
+        self._changed = changed
+        self._patience = patience
+        self._interval = interval
+        self._listener: listener.Listener | None = None
+        self._lock = threading.Lock()
+        # The connections by age, and whether a command is under way.
+        self._clients: dict[protocol.Client, bool] = {}
+        self._crowded = False
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._said = ''
+        # The reason why no client can connect, or ''.
+        self.trouble = ''
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._run, daemon=True,
+                                        name='control')
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Close the socket and all connections; may be called twice."""
+        self._stopping.set()
+        with self._lock:
+            if self._listener is not None:
+                self._listener.close()
+                self._listener = None
+            clients = list(self._clients)
+        for connection in clients:
+            connection.close()
+        if self._thread is not None:
+            self._thread.join(_CLOSE)
+
+    # -- listening (on the server's thread) -------------------------------
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            opened = self._look_after()
+            if opened is None:
+                self._stopping.wait(self._interval)
+                continue
+            self._accept(opened)
+
+    def _look_after(self) -> socket.socket | None:
+        """The listening socket, made anew if need be, or None."""
+        with self._lock:
+            if self._stopping.is_set():
+                return None
+            if self._listener is not None and not self._listener.reachable:
+                LOG.warning('The control socket %s was removed; making it '
+                            'again', self._path)
+                self._listener.close()
+                self._listener = None
+            trouble = ''
+            if self._listener is None:
+                trouble = self._listen()
+            found = self._listener.socket if self._listener else None
+        self._say(trouble)
+        return found
+
+    def _listen(self) -> str:
+        """Make the socket; returns the reason of a failure, or ''."""
+        try:
+            self._listener = listener.Listener(self._path)
+        except listener.InUse as e:
+            return (f'control socket {self._path}: {e}; give this agent '
+                    'another one in [DEFAULT] control_socket')
+        except OSError as e:
+            return (f'control socket {self._path}: {e.strerror or e}; make '
+                    'its directory for the user of the agent, or set '
+                    '[DEFAULT] control_socket')
+        return ''
+
+    def _say(self, trouble: str) -> None:
+        if trouble == self.trouble:
+            return
+        self.trouble = trouble
+        if trouble:
+            LOG.error('%s; commands cannot be given until then', trouble)
+        else:
+            LOG.info('Listening on %s', self._path)
+        self._changed()
+
+    def _accept(self, opened: socket.socket) -> None:
+        try:
+            opened.settimeout(self._interval)
+            accepted, _address = opened.accept()
+        except TimeoutError:
+            return
+        except OSError as e:
+            # Such as too many open files: a client waits all that time.
+            if not self._stopping.is_set():
+                if str(e) != self._said:
+                    LOG.warning('Control socket: accepting failed: %s', e)
+                self._said = str(e)
+                self._stopping.wait(_REST)
+            return
+        self._said = ''
+        connection = protocol.Client(accepted, self._patience)
+        refusal = self._make_room(connection)
+        if refusal:
+            connection.send_away(refusal)
+            return
+        threading.Thread(target=self._serve, args=(connection,),
+                         daemon=True, name='control-client').start()
+
+    def _make_room(self, connection: protocol.Client) -> str:
+        """Give a new client a place; returns why there is none, or ''."""
+        with self._lock:
+            if self._stopping.is_set():
+                return f'{client.BUSY}: it stops'
+            full = len(self._clients) >= CLIENTS
+            taken = self._most() if full else ''
+            oldest = next((each for each, works in self._clients.items()
+                           if not works), None) if full else None
+            if oldest is not None:
+                del self._clients[oldest]
+                # The thread of the client closes the socket.
+                oldest.hang_up()
+            refused = full and oldest is None
+            if not refused:
+                self._clients[connection] = False
+            said, self._crowded = self._crowded, full or (
+                self._crowded and len(self._clients) > CLIENTS // 2)
+        if full and not said:
+            LOG.warning('Control socket: %d clients at once, %s; a new one '
+                        'takes the place of the oldest that waits for '
+                        'nothing', CLIENTS, taken)
+        return (f'{client.BUSY}: it works on {CLIENTS} other commands, '
+                f'{taken}' if refused else '')
+
+    def _most(self) -> str:
+        """The process with most of the connections, in words."""
+        (process, number), = collections.Counter(
+            each.process for each in self._clients).most_common(1)
+        return f'{number} of them of process {process or "unknown"}'
+
+    # -- one client (on a thread of its own) ------------------------------
+
+    def _serve(self, connection: protocol.Client) -> None:
+        try:
+            for request in connection.requests():
+                if not self._works(connection, True):
+                    return
+                self._answer(connection, request)
+        except protocol.Broken as e:
+            LOG.debug('Control socket: a client is sent away: %s', e)
+        except Exception:
+            LOG.exception('Control socket: a client is sent away')
+        finally:
+            with self._lock:
+                self._clients.pop(connection, None)
+            connection.close()
+
+    def _works(self, connection: protocol.Client, works: bool) -> bool:
+        """Note whether a command is under way; False after a hang-up."""
+        with self._lock:
+            if connection not in self._clients:
+                return False
+            self._clients[connection] = works
+            return True
+
+    def _answer(self, connection: protocol.Client, request: jsonrpc.Message
+                ) -> None:
+        send = connection.refuse
+        try:
+            text = self._table.run(connection, request.method,
+                                   request.params)
+            send = connection.answer
+        except commands.Refused as e:
+            text = str(e)
+        except Exception as e:
+            LOG.exception('The command "%s" failed', request.method)
+            text = (f'the agent failed at it: {type(e).__name__}: {e}; its '
+                    'log has more')
+        if self._works(connection, False):
+            send(request, text)

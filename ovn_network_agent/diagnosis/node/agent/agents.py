@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+
+"""Checks of the agent itself: one on the node, its state, its privileges."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import glob
+import itertools
+import os
+import re
+import typing
+
+from ovn_network_agent import privileged
+from ovn_network_agent import version
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node.agent import running
+from ovn_network_agent.privileged.daemon import helper
+from ovn_network_agent.runtime.process import original_program
+
+_SUDOERS = ('/etc/sudoers', '/etc/sudoers.d/*')
+
+
+class Alone(typing.NamedTuple):
+    """The agents of this network namespace."""
+
+    agents: tuple[running.Agent, ...]
+    holder: str  # who has the lock of the only agent, '' for nobody
+
+
+def read_alone(sources: sources.Sources) -> Alone:
+    """Find the agents here, and who has the lock."""
+    return Alone(sources.agents(), sources.holder())
+
+
+def judge_alone(found: Alone) -> Iterator[check.Said]:
+    """Two agents are broken; an agent without the lock is a warning."""
+    names = ', '.join(f'process {one.pid:d} ({one.command})'
+                      for one in found.agents)
+    if len(found.agents) > 1:
+        yield check.broken(
+            f'{len(found.agents):d} agents work in this network namespace: '
+            f'{names}', 'stop all but one: two remove each other\'s routes')
+    elif found.agents and not found.holder:
+        yield check.warn(
+            f'{names} has not the lock of the only agent: it is just '
+            'starting, or is the original program',
+            'stop the original program before the first start of this one')
+    elif found.holder:
+        yield check.ok(f'one agent: {found.holder}')
+    else:
+        yield check.ok('no agent runs here')
+
+
+def judge_former(found: original_program.Former) -> Iterator[check.Said]:
+    """The verdict on the original program."""
+    for pid in found.running:
+        yield check.broken(
+            f'the original program runs as process {pid:d}',
+            'stop the original before the first start of this agent: each '
+            'would undo what the other does')
+    for unit in found.enabled:
+        yield check.warn(
+            f'the unit {unit} is enabled and starts the original program with '
+            'the node',
+            f'"systemctl disable {unit}", or put the unit of this agent in '
+            'its place')
+    for path in found.installed:
+        yield check.warn(
+            f'{path} is the original program, whose unit has the name of '
+            'this agent\'s unit',
+            'remove the package of the original while the original is '
+            'stopped, and then install the unit of this agent')
+    if not any(found):
+        yield check.ok('the original program is not on this node')
+
+
+class Status(typing.NamedTuple):
+    """The state of the running agent."""
+
+    runs: bool  # whether an agent has the lock
+    trouble: str = ''  # why the agent does not answer, '' when it does
+    phase: str = ''  # see the reference of "status --json"
+    degraded: tuple[str, ...] = ()
+    drains: tuple[str, ...] = ()  # UUIDs, or 'all'
+    version: str = ''  # version of the agent, '' if it does not say
+
+
+def read_status(sources: sources.Sources) -> Status:
+    """Ask the running agent for its status.
+
+    A refusal counts as a running agent with trouble.
+
+    :raises check.NotChecked: when the configuration has no control socket
+    """
+    runs = bool(sources.holder())
+    try:
+        said = sources.report()
+    except client.NotRunning as error:
+        return Status(runs, str(error))
+    except (client.NoAgent, client.Refused) as error:
+        # Something listens there.
+        return Status(True, str(error))
+    return Status(True, '', said['phase'], tuple(said['degraded']),
+                  tuple(said['drains']), said.get('version', ''))
+
+
+def judge_status(found: Status) -> Iterator[check.Said]:
+    """Warn of each degraded reason; an agent without an answer is broken.
+
+    An agent of another version than this program is a warning, too.
+    """
+    if found.version not in ('', version.STRING):
+        yield check.warn(
+            f'the agent that runs is {found.version}, and this program is '
+            f'{version.STRING}', 'after an upgrade restart the agent soon, on '
+            'one gateway node after the other: until then the former version '
+            'goes on, and may miss files that the upgrade has removed')
+    if not found.runs:
+        yield check.not_checked('no agent runs')
+    elif found.trouble:
+        yield check.broken(f'an agent runs, and {found.trouble}',
+                           'look into the log of the agent; with a frozen '
+                           'agent: restart it')
+    elif found.phase == 'restoring':
+        yield check.warn('the agent has not seen OVN yet',
+                         'see the checks of the databases')
+    elif found.degraded:
+        for reason in found.degraded:
+            yield check.warn(f'degraded: {reason}', 'the reason has the '
+                             'remedy; "ovn-network-agent-ctl status" shows '
+                             'more')
+    else:
+        yield check.ok(f'{found.phase}, in sync')
+
+
+def judge_drain(found: Status) -> Iterator[check.Said]:
+    """Warn of a drain that an operator has not ended yet."""
+    if not found.runs or found.trouble:
+        yield check.not_checked('no agent answers')
+    elif found.drains:
+        yield check.warn(f'drained by an operator: {", ".join(found.drains)}',
+                         '"ovn-network-agent-ctl undrain" when the '
+                         'maintenance is over')
+    else:
+        yield check.ok('nothing is drained')
+
+
+def read_privileges(sources: sources.Sources) -> str:
+    """The reason why the privileged daemons do not start, or ''."""
+    return sources.refused
+
+
+def judge_privileges(refused: str) -> Iterator[check.Said]:
+    """Daemons that do not start are broken; without root nothing is known."""
+    if 'needs root' in refused:
+        yield check.not_checked(refused)
+    elif refused:
+        yield check.of_message(check.Verdict.BROKEN, refused)
+    else:
+        yield check.ok('the privileged daemons start')
+
+
+class Helper(typing.NamedTuple):
+    """The command that starts a daemon for an agent without capabilities."""
+
+    section: str
+    command: str
+    own: bool  # whether it is a helper_command or a rootwrap of the operator
+    found: bool  # whether its program is there
+    allowed: bool  # whether a file of sudoers has these words
+
+
+def read_helpers(sources: sources.Sources) -> tuple[Helper, ...]:
+    """Read the commands that start daemons, and look them up in sudoers.
+
+    A plain sudo counts only if a file of sudoers names the helper; else the
+    agent is meant to have its capabilities.
+
+    :raises check.NotChecked: without root
+    :raises OSError: when a file of sudoers cannot be read
+    """
+    sources.privileged()
+    sudoers = '\n'.join(_texts())
+    configured = helper.NAME in sudoers
+    found = []
+    for context in privileged.CONTEXTS:
+        words = context.helper_command(helper.path(context.name))
+        own = bool(context.conf.helper_command) or not _only_sudo(words)
+        if own or configured:
+            found.append(Helper(
+                context.cfg_section, ' '.join(words), own,
+                os.access(words[0], os.X_OK) if '/' in words[0]
+                else _in_path(words[0]),
+                ' '.join(_run_as_root(words)) in sudoers))
+    return tuple(found)
+
+
+def _run_as_root(words: Sequence[str]) -> list[str]:
+    """The command that sudo runs: the words after sudo and its flags."""
+    return list(itertools.dropwhile(lambda word: word.startswith('-'),
+                                    words[1:]))
+
+
+def _only_sudo(words: Sequence[str]) -> bool:
+    """Whether sudo runs the helper itself, and no rootwrap in between."""
+    return (os.path.basename(words[0]) == 'sudo' and
+            _run_as_root(words)[:1] == [helper.program()])
+
+
+def _in_path(name: str) -> bool:
+    return any(os.access(os.path.join(folder, name), os.X_OK)
+               for folder in os.get_exec_path())
+
+
+def _texts() -> Iterator[str]:
+    """The files of sudoers, with one command on each line."""
+    for pattern in _SUDOERS:
+        for path in sorted(glob.glob(pattern)):
+            with open(path, encoding='utf-8', errors='replace') as opened:
+                yield re.sub(r'\s+', ' ', opened.read().replace('\\\n', ' '))
+
+
+def judge_helpers(found: tuple[Helper, ...]) -> Iterator[check.Said]:
+    """A missing program is broken, and so is a command outside of sudoers."""
+    if not found:
+        yield check.not_checked('neither helper_command nor sudoers has a '
+                                'helper: the agent has its capabilities')
+        return
+    wrong = False
+    for one in found:
+        if not one.found:
+            wrong = True
+            yield check.broken(f'[{one.section}]: the program of '
+                               f'"{one.command}" is not there',
+                               'install it, or correct root_helper or '
+                               'helper_command')
+        elif not one.own and not one.allowed:
+            wrong = True
+            yield check.broken(
+                f'[{one.section}]: no file of sudoers allows '
+                f'"{one.command}"', 'adapt contrib/sudoers.d to this '
+                'installation: every word counts')
+    if not wrong:
+        yield check.ok(f'{len(found):d} commands start the daemons')
+
+
+CHECKS = (
+    check.Check(
+        'single-agent', 'processes', 'one agent at most works in this '
+        'network namespace, the original program included',
+        read_alone, judge_alone),
+    check.Check(
+        'original-program', 'processes', 'the original program neither runs, '
+        'nor starts with the node, nor is installed',
+        lambda sources: sources.former(), judge_former,
+        # Two agents are one fault, whichever program the second one is.
+        ('single-agent',)),
+    check.Check(
+        'agent', 'running agent', 'the agent answers on its control socket, '
+        'is not degraded, and has the version of this command', read_status,
+        judge_status),
+    check.Check(
+        'drain', 'running agent', 'no drain of an operator is in force',
+        read_status, judge_drain),
+    check.Check(
+        'privileges', 'privileged daemons', 'the daemons can be started with '
+        'their capabilities', read_privileges, judge_privileges),
+    check.Check(
+        'helper-commands', 'privileged daemons', 'where sudo or '
+        'helper_command starts the daemons: the programs exist, and sudoers '
+        'has exactly these commands', read_helpers, judge_helpers),
+)

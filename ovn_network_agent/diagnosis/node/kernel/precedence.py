@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Check of the order of policy rules: who decides before the agent."""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import typing
+
+from oslo_config import cfg
+
+from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.conf.options import veth_leak
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node.kernel import routing
+from ovn_network_agent.netlink.objects import rules
+
+# linux/fib_rules.h and linux/rtnetlink.h: the kernel's rule for its main
+# table, the table of local addresses, and the protocol of the kernel's rules.
+_MAIN_RULE = 32766
+_LOCAL_TABLE = 255
+_KERNEL = 2
+_DEFAULT = '0.0.0.0/0'
+# The most networks that one finding names.
+_NAMED = 3
+
+
+class Order(typing.NamedTuple):
+    """The rules of other programs, and what they come before."""
+
+    addresses: tuple[ip_text.Address, ...]
+    inward: int  # priority of the rule that decides about packets to them
+    outward: int  # likewise, about packets from them
+    entry: str  # device of the packets to them, '' for any but ``exits``
+    exits: frozenset[str]  # devices of the packets from them
+    rules: tuple['Foreign', ...]
+
+
+class Foreign(typing.NamedTuple):
+    """A rule of another program."""
+
+    rule: rules.Rule
+    exact: bool  # whether the rule selects by nothing else
+    routes: tuple[str, ...] = ()  # IPv4 prefixes of its table
+
+
+def read_order(sources: sources.Sources) -> Order:
+    """Read the rules of other programs before the agent's.
+
+    :raises check.NotChecked: without OVN
+    :raises ovsdb.connection.Unavailable: without a database
+    """
+    sources.ovn()
+    conf, addresses = sources.conf, sources.announceable(4)
+    leak, pair = (conf.veth_leak.veth_leak_rule_priority,
+                  veth_leak.enabled(conf))
+    of_fips = conf.fip_route.route_table_id and (
+        conf.fip_route.route_rule_priority)
+    return Order(
+        addresses, of_fips or (leak - 1 if pair else _MAIN_RULE),
+        leak if pair else _MAIN_RULE,
+        ownership.VETH_DEFAULT if pair else '', _exits(sources), tuple(
+            Foreign(rule, exact, _routes(sources, rule.table))
+            for rule, exact in sources.rules()
+            if _foreign(rule, exact, conf)))
+
+
+def _foreign(rule: rules.Rule, exact: bool, conf: cfg.ConfigOpts) -> bool:
+    """Whether a rule of IPv4 is another program's, and is first."""
+    leak = conf.veth_leak
+    return not (
+        rule.ipv6 or ':' in (rule.src or '') + (rule.dst or '') or
+        rule.priority >= _MAIN_RULE or rule.fwmark is not None or
+        rule.table == _LOCAL_TABLE or
+        rule.priority in routing.priorities(conf) or
+        rule.protocol in (_KERNEL, ownership.RULE_PROTOCOL) or
+        routing.explained(rule, exact, (leak.veth_leak_rule_priority,
+                                        leak.veth_leak_table_id)))
+
+
+def _exits(sources: sources.Sources) -> frozenset[str]:
+    """The devices of provider segments, which have what OVN sends."""
+    return frozenset((*bridges.served(sources.conf), *(
+        segment.device for segment in sources.segments())))
+
+
+def _routes(sources: sources.Sources, table: int) -> tuple[str, ...]:
+    return tuple(route.dst for route in sources.routes(table)
+                 if ':' not in route.dst) if table else ()
+
+
+def judge_order(found: Order) -> Iterator[check.Said]:
+    """Warn of each rule that decides about packets of this node's addresses.
+
+    A rule that certainly drops the packets of all addresses is broken.
+    """
+    wrong = False
+    for foreign in found.rules:
+        taken = _taken(foreign, found)
+        if not taken:
+            continue
+        wrong = True
+        rule = foreign.rule
+        certain = foreign.exact and not rule.table and (
+            taken == set(found.addresses))
+        parts = _destinations(foreign)
+        yield check.Said(
+            check.Verdict.BROKEN if certain else check.Verdict.WARN,
+            f'the rule "{text(rule)}" of another program comes before the '
+            f'rule of priority {max(found.inward, found.outward):d}, and '
+            f'decides about packets of {check.named(taken)}' + (
+                f' to {", ".join(parts[:_NAMED])}' if parts else ''),
+            _remedy(foreign))
+    if not wrong:
+        yield check.ok(f'of {len(found.rules):d} rules of other programs, '
+                       'none decides about this node\'s addresses')
+
+
+def _taken(foreign: Foreign, found: Order) -> set[ip_text.Address]:
+    """The addresses whose packets a rule decides about."""
+    rule = foreign.rule
+    plain = foreign.exact and not rule.src and not rule.dst
+    taken = set()
+    if rule.priority < found.inward and _may_enter(rule.iif, found) and (
+            rule.dst or plain):
+        taken |= {each for each in _covered(rule.dst, found.addresses)
+                  if not rule.table or any(
+                      each in ip_text.network(route)
+                      for route in foreign.routes)}
+    if rule.priority < found.outward and _may_exit(rule.iif, found) and (
+            rule.src or plain) and _leads_somewhere(foreign, plain):
+        taken |= _covered(rule.src, found.addresses)
+    return taken
+
+
+def _covered(prefix: str | None, addresses: Iterable[ip_text.Address]
+             ) -> set[ip_text.Address]:
+    if not prefix:
+        return set(addresses)
+    network = ip_text.network(prefix)
+    return {each for each in addresses if each in network}
+
+
+def _may_enter(device: str | None, found: Order) -> bool:
+    if found.entry:
+        return device in (None, found.entry)
+    return device not in found.exits
+
+
+def _may_exit(device: str | None, found: Order) -> bool:
+    return device is None or device in found.exits
+
+
+def _leads_somewhere(foreign: Foreign, plain: bool) -> bool:
+    """Whether the kernel does not go on with the next rule anyway."""
+    if not foreign.rule.table:
+        return True
+    if plain and foreign.rule.suppress is not None:
+        return False
+    return bool(foreign.routes)
+
+
+def _destinations(foreign: Foreign) -> list[str]:
+    """The networks that alone are in the table of a rule."""
+    rule = foreign.rule
+    if not rule.table or rule.dst or _DEFAULT in foreign.routes:
+        return []
+    return sorted(set(foreign.routes))
+
+
+def text(rule: rules.Rule) -> str:
+    """A rule in the notation of ip-rule(8).
+
+    :param rule: without a mark
+    :returns: such as 'priority 500 from 192.0.2.1 lookup 77'
+    """
+    return ' '.join((f'priority {rule.priority:d}', *(
+        f'{word} {value}' for word, value in (
+            ('from', rule.src), ('to', rule.dst), ('iif', rule.iif),
+            ('lookup', rule.table),
+            ('suppress_prefixlength', rule.suppress))
+        if value not in (None, 0) or word.startswith('suppress') and
+        value is not None), *(() if rule.table else ('blackhole',))))
+
+
+def _remedy(foreign: Foreign) -> str:
+    if not foreign.exact:
+        return (f'look at "ip rule show priority {foreign.rule.priority:d}", '
+                'and have its program except these addresses')
+    return ('have its program except these addresses, or give the rule a '
+            f'larger number; "ip rule del {text(foreign.rule)}" removes the '
+            'rule')
+
+
+CHECKS = (
+    check.Check(
+        'rule-order', 'policy rules', 'no rule of another program before '
+        'those of the agent decides about packets of this node\'s addresses',
+        read_order, judge_order,
+        ('ovs-database', 'nb-database', 'sb-database')),
+)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Lines of the prefix list: their shape, and their numbers.  Pure."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import functools
+
+from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.frr import output
+
+# The same few lines are compared with each address of a node.
+_network = functools.lru_cache(4096)(ip_text.network)
+# The Go program (see the glossary) numbers the lines in these steps.
+_STEP = 5
+
+
+def hosts(network: str) -> tuple[int, int]:
+    """The ge and le of a line that permits the host routes of a network."""
+    return (128, 128) if ':' in network else (32, 32)
+
+
+def fits(network: str, ge: int, le: int) -> bool:
+    """Whether the agent writes lines with these lengths."""
+    return (ge, le) == hosts(network) or (
+        ge == le and network.endswith(f'/{le}'))
+
+
+def permits(entries: Iterable[output.Entry]
+            ) -> dict[tuple[str, int, int], int]:
+    """The entries that permit host routes or a network, whosever they are.
+
+    :returns: sequence number by network, ge and le; both lengths are those of
+        the network if it is permitted itself
+    """
+    return {(entry.prefix, *lengths): entry.sequence for entry in entries
+            if entry.action == 'permit' and (lengths := _lengths(entry))}
+
+
+def _lengths(entry: output.Entry) -> tuple[int, int] | None:
+    """The ge and le of an entry, None for one that the agent would not write.
+    """
+    if (entry.ge, entry.le) == hosts(entry.prefix):
+        return hosts(entry.prefix)
+    if entry.ge or entry.le or '/' not in entry.prefix:
+        return None
+    return (_network(entry.prefix).prefixlen,) * 2
+
+
+def shaped(entries: Iterable[output.Entry]) -> dict[str, int]:
+    """The entries that permit host routes, of the agent or of others.
+
+    :returns: sequence number by network
+    """
+    return {network: number for (network, *lengths), number
+            in permits(entries).items() if tuple(lengths) == hosts(network)}
+
+
+def is_ours(network: str, number: int | None) -> bool:
+    """Whether the agent gives a sequence number to a network's line."""
+    return number is not None and ownership.is_prefix_list_number(
+        network, number)
+
+
+def numbered(copies: Mapping[str, Iterable[output.Entry]]
+             ) -> set[tuple[str, int, int]]:
+    """Network, ge and le of the entries with a number of the agent.
+
+    :param copies: by daemon
+    """
+    return {line for entries in copies.values()
+            for line, number in permits(entries).items()
+            if is_ours(line[0], number)}
+
+
+def free_number(network: str,
+                copies: Iterable[Iterable[output.Entry]]) -> int | None:
+    """A sequence number of a network that no entry has, if one is free."""
+    taken = {entry.sequence for entries in copies for entry in entries
+             if (':' in entry.prefix) == (':' in network)}
+    return next((number for number in ownership.prefix_list_numbers(network)
+                 if number not in taken), None)
+
+
+def permitting(entries: Iterable[output.Entry],
+               addresses: Iterable[ip_text.Address]) -> dict[str, int]:
+    """The agent's entries for addresses that a list permits.
+
+    :returns: sequence number by network, without the networks of addresses
+        that no entry permits, or that an entry denies first
+    """
+    ordered = sorted(entries)
+    permitted = [address for address in addresses
+                 if _permits(ordered, address)]
+    return {network: number for network, number in shaped(ordered).items()
+            if is_ours(network, number) and any(
+                address in ip_text.network(network) for address in permitted)}
+
+
+def _permits(ordered: Iterable[output.Entry], address: ip_text.Address) -> bool:
+    first = next((entry for entry in ordered if matches(entry, address)),
+                 None)
+    return first is not None and first.action == 'permit'
+
+
+def matches(entry: output.Entry, address: ip_text.Address,
+            length: int | None = None) -> bool:
+    """Whether an entry of a prefix list matches the route of an address.
+
+    :param address: the first one of a route to several
+    :param length: that of the route, None for a host route
+    """
+    if entry.prefix == 'any':
+        return True
+    network = _network(entry.prefix)
+    if network.version != address.version or address not in network:
+        return False
+    length = address.max_prefixlen if length is None else length
+    if not entry.ge and not entry.le:
+        return network.prefixlen == length
+    return (entry.ge or network.prefixlen) <= length <= (entry.le or length)
+
+
+def counted(lines: Mapping[str, int]) -> set[str]:
+    """Networks whose line the Go program may have written.
+
+    The Go program begins with the number 5, and gives each new line the
+    highest number of such lines plus 5.  It writes no IPv6 lines.
+
+    :param lines: result of :func:`shaped`
+    """
+    return {network for network, number in lines.items()
+            if ':' not in network and not is_ours(network, number) and any(
+                number > other and not (number - other) % _STEP
+                for other in (0, *lines.values()))}

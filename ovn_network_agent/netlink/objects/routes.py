@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Routes: many with the fast codec, a single route with pyroute2's codec.
+
+Struct rtmsg and its attributes are in linux/rtnetlink.h.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Set
+import errno
+import functools
+import hashlib
+import socket
+import typing
+
+from pyroute2.netlink import rtnl
+from pyroute2.netlink.rtnl import rtmsg
+
+from ovn_network_agent.common import equal_records
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import raw
+from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink import texts
+from ovn_network_agent.netlink import wire
+
+RTM_NEWROUTE = rtnl.RTM_NEWROUTE
+RTM_DELROUTE = rtnl.RTM_DELROUTE
+RTM_GETROUTE = rtnl.RTM_GETROUTE
+
+RTPROT_KERNEL = route_codec.RTPROT_KERNEL
+MAIN_TABLE = route_codec.MAIN_TABLE
+# Flags of a question: answer with the route, and the number of its table.
+RTM_F_FIB_MATCH = 0x2000
+RTM_F_LOOKUP_TABLE = 0x1000
+
+# The next hops of a multipath route are not decoded.
+MESSAGE = messages.narrow(
+    rtmsg.rtmsg, 'RTA_DST', 'RTA_OIF', 'RTA_GATEWAY', 'RTA_PRIORITY',
+    (route_codec.RTA_MULTIPATH, 'RTA_MULTIPATH', 'binary'), 'RTA_TABLE',
+    route_codec.VIA)
+
+# The fields of a question for the route to one address.  For IPv6, the answer
+# has the table anyhow, and the kernel refuses the second flag
+# (inet6_rtm_valid_getroute_req()).
+LOOKUP: dict[int, dict[str, int]] = {
+    socket.AF_INET: {'dst_len': 32,
+                     'flags': RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE},
+    socket.AF_INET6: {'dst_len': 128, 'flags': RTM_F_FIB_MATCH}}
+
+# Default metric of routes (ip-route(8); IP6_RT_PRIO_USER).
+DEFAULT_METRIC = {socket.AF_INET: 0, socket.AF_INET6: 1024}
+# Addresses that nothing but a default route leads to: in 240.0.0.0/4, and
+# outside of 2000::/3, the global addresses of IPv6 (RFC 4291, section 2.4).
+_NOWHERE: dict[int, str] = {socket.AF_INET: '240.0.0.1',
+                            socket.AF_INET6: 'c000::1'}
+# Answers of a lookup that finds no route, or one of type unreachable,
+# blackhole, prohibit.
+_NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EINVAL,
+             errno.EACCES)
+_ANY: dict[int, str] = {socket.AF_INET: '0.0.0.0/0',
+                        socket.AF_INET6: '::/0'}
+# In a message of a dump: the part that the routes of a portion have in common,
+# which ends before the last byte of the destination.
+_COMMON = slice(wire.HEADER.size + route_codec.RTMSG.size,
+                wire.HEADER.size + route_codec.DST_FROM + 3)
+_OTHERS = b''
+
+
+def decode(data: bytes, start: int, end: int,
+           names: dict[int, str] | None = None) -> route_codec.Route | None:
+    """A single route, like :func:`route_codec.decode`."""
+    message = messages.decode(MESSAGE, data, start, end)
+    family = message['family']
+    if message['flags'] & route_codec.RTM_F_CLONED or family not in _ANY:
+        return None
+    found = messages.attributes(message)
+    dst = found.get('RTA_DST')
+    return route_codec.Route(
+        found.get('RTA_TABLE', message['table']),
+        f'{texts.canonical(dst)}/{message["dst_len"]}' if dst
+        else _ANY[family],
+        '' if 'RTA_OIF' not in found or 'RTA_MULTIPATH' in found
+        else route_codec.device(found['RTA_OIF'],
+                                {} if names is None else names),
+        gateway(found),
+        message['proto'], found.get('RTA_PRIORITY', 0))
+
+
+def gateway(found: dict[str, typing.Any]) -> str | None:
+    """The gateway of a decoded route."""
+    if 'RTA_GATEWAY' in found:
+        return texts.canonical(found['RTA_GATEWAY'])
+    return (route_codec.via_text(found['RTA_VIA'])
+            if 'RTA_VIA' in found else None)
+
+
+def read(kernel: connection.Connection, protocol: int = 0, table: int = 0,
+         families: Iterable[int] = tuple(DEFAULT_METRIC)
+         ) -> list[route_codec.Route]:
+    """Routes, filtered by the kernel.
+
+    :param protocol: rtm_protocol, 0 for all
+    :param table: table id, 0 for all; a missing table counts as empty
+    """
+    return _decoded(_dumps(kernel, protocol, table, families), {})
+
+
+def _dumps(kernel: connection.Connection, protocol: int, table: int = 0,
+           families: Iterable[int] = tuple(DEFAULT_METRIC)
+           ) -> list[list[bytes]]:
+    """The datagrams of the dump of each family."""
+    dumps = []
+    for family in families:
+        try:
+            dumps.append(kernel.datagrams(
+                RTM_GETROUTE, _filter(family, protocol, table)))
+        except OSError as error:
+            # ENOENT is a missing table, the others a kernel without IPv6.
+            if error.errno not in (errno.ENOENT, errno.EAFNOSUPPORT,
+                                   errno.EOPNOTSUPP):
+                raise
+            dumps.append([])
+    return dumps
+
+
+def _decoded(dumps: Iterable[list[bytes]],
+             names: dict[int, str]) -> list[route_codec.Route]:
+    return route_codec.decode_all(
+        (message for dump in dumps for message in connection.objects(dump)),
+        names)
+
+
+@functools.lru_cache(maxsize=64)
+def _filter(family: int, protocol: int, table: int) -> bytes:
+    """Body of RTM_GETROUTE, see :func:`read`."""
+    return messages.encode(
+        MESSAGE, [('RTA_TABLE', table)] if table else (), family=family,
+        table=table if table < 256 else 0, proto=protocol)
+
+
+def read_on(kernel: connection.Connection,
+            index: int) -> list[route_codec.Route]:
+    """IPv4 routes through a device, of all tables and protocols."""
+    names: dict[int, str] = {}
+    body = messages.encode(MESSAGE, [('RTA_OIF', index)],
+                           family=socket.AF_INET)
+    found = (route_codec.decode(*message, names)
+             for message in kernel.dump(RTM_GETROUTE, body))
+    return [route for route in found if route is not None]
+
+
+def has_default(kernel: connection.Connection, vrf: int, table: int,
+                family: int = socket.AF_INET) -> bool:
+    """Whether a VRF has a default route that can be used.
+
+    The function asks the kernel for the route to an address that only a
+    default route covers.  One such question is enough for any number of
+    routes.  Without a default route in the VRF, the kernel answers from the
+    main table.
+
+    Routes of IPv6 with the same nexthop object, as zebra makes them, share
+    one cached answer, which names the route that was used first
+    (rt6_get_pcpu_route() of the kernel).  So such an answer proves neither a
+    default route nor the lack of one; the table itself decides then.
+
+    :param vrf: ifindex of the VRF
+    """
+    try:
+        answer = kernel.ask(RTM_GETROUTE, _lookup(vrf, family))
+    except OSError as error:
+        if error.errno in _NO_ROUTE:
+            return False
+        raise
+    route = decode(*answer)
+    if route is not None and (route.table, route.dst) == (
+            table, _ANY[family]):
+        return True
+    return family == socket.AF_INET6 and _lists_default(
+        kernel, table, _outgoing(*answer))
+
+
+def _outgoing(data: bytes, start: int, end: int) -> int:
+    """ifindex of the output device in an answer, 0 for several devices."""
+    found = messages.attributes(messages.decode(MESSAGE, data, start, end))
+    return 0 if 'RTA_MULTIPATH' in found else found.get('RTA_OIF', 0)
+
+
+def _lists_default(kernel: connection.Connection, table: int,
+                   device: int) -> bool:
+    """Whether a table of IPv6 has a default route through a device.
+
+    :param device: ifindex, 0 for any device
+    """
+    wanted = [('RTA_TABLE', table)]
+    if device:
+        wanted.append(('RTA_OIF', device))
+    body = messages.encode(
+        MESSAGE, wanted, family=socket.AF_INET6,
+        table=table if table < 256 else 0, type=route_codec.RTN_UNICAST)
+    found = (decode(*each) for each in kernel.dump(RTM_GETROUTE, body))
+    return any(route is not None and route.dst == _ANY[socket.AF_INET6]
+               for route in found)
+
+
+@functools.lru_cache(maxsize=16)
+def _lookup(vrf: int, family: int) -> bytes:
+    """The question of :func:`has_default`, asked in each pass."""
+    return messages.encode(
+        MESSAGE, [('RTA_DST', _NOWHERE[family]), ('RTA_OIF', vrf)],
+        family=family, **LOOKUP[family])
+
+
+def divide(dumps: Iterable[Iterable[bytes]]
+           ) -> dict[bytes, list[bytes]]:
+    """Divide dumps of routes into portions, by their digests.
+
+    A portion has the IPv4 routes of one table whose destinations have the same
+    first three bytes.  So all routes of one destination are in one portion,
+    and a change of a route changes one portion.  All other routes are one more
+    portion.
+
+    :param dumps: of each its datagrams
+    :returns: the values are for :func:`connection.objects`
+    """
+    found: dict[bytes, list[bytes]] = {}
+    for dump in dumps:
+        for data in dump:
+            for key, start, end in _runs(data):
+                found.setdefault(key, []).append(data[start:end])
+    return {hashlib.blake2b(b''.join(pieces), digest_size=raw.SIZE).digest():
+            pieces for pieces in found.values()}
+
+
+def _runs(data: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """The routes of a datagram, those of a portion in a row as one."""
+    at = 0
+    while at + wire.HEADER.size <= len(data):
+        kind, _flags, _sequence, _port, start, end = next(
+            wire.messages(data, at))
+        length = (end - at + 3) & ~3
+        key = _OTHERS
+        count = 1
+        if (at + length <= len(data) and
+                route_codec.is_usual(data, start, end)):
+            key = data[at:][_COMMON]
+            count = equal_records.alike(data, at, length, _COMMON.stop)
+        if kind not in (wire.NLMSG_DONE, wire.NLMSG_ERROR):
+            yield key, at, min(at + count * length, len(data))
+        at += count * length
+
+
+# The digest of a portion, and its routes or None for a known portion.
+Portion: typing.TypeAlias = tuple[bytes, list[route_codec.Route] | None]
+
+
+class Seen(typing.NamedTuple):
+    """What a reading of :func:`read_again` has found."""
+
+    digest: str
+    port: int  # netlink port id of the socket
+    # Tuple of (ifindex, name) of the devices of the routes.
+    devices: tuple[tuple[int, str], ...]
+
+    @property
+    def same_devices(self) -> bool:
+        """Whether the devices have the same names as then."""
+        return all(route_codec.device(index, {}) == name
+                   for index, name in self.devices)
+
+
+def read_again(protocol: int, mark: Seen | None, last: Seen | None = None,
+               known: Set[bytes] = frozenset()
+               ) -> tuple[list[Portion] | None, Seen]:
+    """All routes of a protocol, unless they are known.
+
+    :param mark: of an answer that is not needed again
+    :param last: of the last answer
+    :param known: digests of portions of the last answer
+    :returns: None for the routes of the mark
+    """
+    former = mark or last
+    with connection.Connection(port=former.port if former else 0) as kernel:
+        port = kernel.port
+        dumps = _dumps(kernel, protocol)
+    now = raw.digest(dumps)
+    if mark and now == mark.digest and mark.same_devices:
+        return None, mark
+    names: dict[int, str] = {}
+    if last and last.same_devices:
+        names = dict(last.devices)
+    else:
+        known = frozenset()
+    found = [
+        (digest, None if digest in known else route_codec.decode_all(
+            connection.objects(pieces), names))
+        for digest, pieces in divide(dumps).items()]
+    return found, Seen(now, port, tuple(names.items()))
+
+
+def read_ours(protocol: int) -> list[route_codec.Route]:
+    """All routes of a protocol, in all tables and both families."""
+    with connection.Connection() as kernel:
+        return read(kernel, protocol)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The other candidates whose tunnels are down, for the agent's drain.
+
+SB keeps the chassis of a node that has lost its power.  BFD in the tunnels
+between gateway nodes notices this loss; ovn-controller switches BFD on
+wherever a gateway has several candidates.  OVN's tunnels are no part of the
+view, because there may be hundreds.  So the agent asks the local database
+for them, and only in a drain.
+
+A candidate may have several tunnels and answers as long as one tunnel is up.
+A silent candidate takes nothing over.  The drain does not wait for a dead
+candidate, which has been silent for long.  Without an answer of the database,
+or without BFD, no candidate is silent.
+"""
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
+import threading
+import time
+
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import replica_query
+
+# Seconds from one question to the next.
+INTERVAL = 1.0
+# Seconds after which a BFD session that is down means a dead chassis.  An
+# overlap (decision record 0011) interrupts BFD for up to 12 s, and a restart
+# of Open vSwitch for some seconds.
+DEAD = 15.0
+# Seconds to wait for the first answer: the first decision needs it.
+_PATIENCE = 1.0
+# The diagnostic of a session whose packets no longer arrive, in the words of
+# ovs-vswitchd for diagnostic 1 of RFC 5880, section 4.1.
+_EXPIRED = 'Control Detection Time Expired'
+# The addresses of the tunnels of one candidate.
+_Peer = tuple[str, ...]
+# A column bfd_status.
+_Status = Mapping[str, str]
+
+
+class Tunnels:
+    """Remembers since when tunnels are down.
+
+    ``silent`` has the candidates that do not answer, and ``dead`` those that
+    have been down for ``dead_after`` seconds.
+    """
+
+    def __init__(self, database: connection.Database,
+                 clock: Callable[[], float] = time.monotonic,
+                 dead_after: float = DEAD) -> None:
+        self._database = database
+        self._clock = clock
+        self._dead_after = dead_after
+        self._answered = threading.Event()
+        self._answer: dict[str, list[dict[str, str]]] = {}
+        self._down: dict[_Peer, float] = {}
+        self._due: float | None = None
+        self.silent: frozenset[_Peer] = frozenset()
+        self.dead: frozenset[_Peer] = frozenset()
+
+    def due_in(self) -> float | None:
+        """Seconds until the next question, None outside of a drain."""
+        return (None if self._due is None else
+                max(0.0, self._due - self._clock()))
+
+    def look(self, peers: Collection[_Peer]) -> None:
+        """Find the silent and the dead candidates."""
+        if not peers:
+            self._due = None
+            self.silent = self.dead = frozenset()
+            return
+        now = self._clock()
+        if self._due is None or now >= self._due:
+            self._ask(sorted({address for peer in peers
+                              for address in peer}))
+            self._due = now + INTERVAL
+        self.judge({peer: [status for address in peer
+                           for status in self._answer.get(address, ())]
+                    for peer in peers}, now)
+
+    def _ask(self, addresses: Collection[str]) -> None:
+        def answered(answers: replica_query.Answers | None,
+                     _tables: columns.Tables) -> None:
+            if answers is not None:
+                self._answer = statuses(addresses, answers)
+            self._answered.set()
+
+        try:
+            with self._database.rows():
+                # The key 'flow' leaves out the agent's relays, which have
+                # numbers.
+                self._database.ask([replica_query.select(
+                    'Interface', ['options', 'includes', ['map', [
+                        ['remote_ip', address], ['key', 'flow']]]],
+                    columns=('bfd_status',)) for address in addresses],
+                    answered)
+        except connection.Unavailable:
+            return
+        self._answered.wait(_PATIENCE)
+
+    def judge(self, statuses: Mapping[_Peer, Collection[_Status]],
+              now: float) -> None:
+        """Derive ``silent`` and ``dead`` from the states of BFD.
+
+        :param now: monotonic seconds
+        """
+        down = {peer: found for peer, found in statuses.items()
+                if found and all(status.get('state') != 'up'
+                                 for status in found)}
+        self._down = {peer: self._down.get(peer, now) for peer in down}
+        self.dead = frozenset(peer for peer, since in self._down.items()
+                              if now >= since + self._dead_after)
+        self.silent = self.dead | {
+            peer for peer, found in down.items() if all(
+                status.get('diagnostic') == _EXPIRED for status in found)}
+
+
+def statuses(addresses: Collection[str], answers: replica_query.Answers
+             ) -> dict[str, list[dict[str, str]]]:
+    """By address the column bfd_status of each tunnel with BFD."""
+    return {address: [
+        status for row in answer
+        if 'state' in (status := dict(row['bfd_status'][1]))]
+        for address, answer in zip(addresses, answers, strict=True)}

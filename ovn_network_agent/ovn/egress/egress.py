@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""What becomes of egress addresses, as a source of the driver.  Pure."""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import dataclasses
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.common import control_characters
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import networks
+from ovn_network_agent.drivers import source
+from ovn_network_agent.ovn import indexes
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn.egress import egress_assignment as assignment
+from ovn_network_agent.ovn.egress import egress_file
+from ovn_network_agent.ovn.egress import egress_health
+from ovn_network_agent.ovn.egress import egress_machines as candidates
+from ovn_network_agent.ovn.egress import egress_routers as routers
+from ovn_network_agent.ovn.egress import egress_selection as selection
+from ovn_network_agent.ovn.peering import peer_routers
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
+
+_MODE = model.EgressMode
+_SELECT = ownership.EXT_ID_EGRESS_SELECT
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Place:
+    """A place, what it can have, and of whom it is the key."""
+
+    key: str
+    place: model.EgressPlace
+    # 'address/len', and what these are of.
+    networks: tuple[str, ...] = ()
+    of: str = ''
+    # Why it gets no address beside one that it has, or ''.
+    refused: str = ''
+    # Where the address decides on the port, the ports.
+    gateways: tuple[routers.Gateway, ...] = ()
+
+    def port(self, address: str) -> str:
+        """The gateway port that an address is of, where rows have to say it.
+        """
+        return self.place.port or next(
+            (gateway.name for gateway in self.gateways
+             if address and networks.inside(address, networks.of_version(
+                 self.place.family, gateway.networks))), '')
+
+
+def _names(row: Row) -> list[str]:
+    found = (columns.entry(row, 'options', _SELECT) or
+             columns.entry(row, 'external_ids', _SELECT) or '').strip()
+    return [found] if found else []
+
+
+def _of_ours(key: str) -> Callable[[Row], list[str]]:
+    def keys(row: Row) -> list[str]:
+        entries = columns.entries(row, 'external_ids')
+        return [entries[key]] if key in entries and is_ours(entries) else []
+    return keys
+
+
+def is_ours(external_ids: dict[str, str]) -> bool:
+    """Whether a row is one of an egress address."""
+    return (external_ids.get(ownership.EXT_ID_MANAGED) ==
+            ownership.EXT_ID_MANAGED_VALUE and
+            ownership.EXT_ID_EGRESS in external_ids)
+
+
+def _external(row: Row) -> list[str]:
+    return ([] if is_ours(columns.entries(row, 'external_ids'))
+            else _address(row, 'external_ip'))
+
+
+def _address(row: Row, column: str) -> list[str]:
+    found = networks.parse_interface(columns.atom(row, column))
+    return [str(found.ip)] if found else []
+
+
+def _translated(row: Row) -> list[str]:
+    return (_address(row, 'logical_ip')
+            if columns.atom(row, 'type') != 'dnat' and
+            routers.is_host(columns.atom(row, 'logical_ip')) and
+            not is_ours(columns.entries(row, 'external_ids')) else [])
+
+
+def _behind(prefix: str) -> Callable[[Row], list[str]]:
+    return lambda row: [key.removeprefix(prefix)
+                        for key in columns.entries(row, 'external_ids')
+                        if key.startswith(prefix)]
+
+
+def _redirect(row: Row) -> list[str]:
+    return ([columns.atom(row, 'logical_port').removeprefix(model.REDIRECT)]
+            if columns.atom(row, 'type') == 'chassisredirect' else [])
+
+
+def _vips(row: Row) -> set[str]:
+    return {rows.vip_address(key) for key in columns.entries(row, 'vips')}
+
+
+def _uuid(row: Row) -> list[str]:
+    return [str(row.uuid)]
+
+
+def _name(row: Row) -> list[str]:
+    return [columns.atom(row, 'name')]
+
+
+class EgressIps(source.Source):
+    """Makes what has become of each object of the file, by its name.
+
+    So also of a name that rows of OVN have and the file has not.
+    """
+
+    KIND = model.EgressIp
+    INDEXES = {
+        egress_file.TABLE: {'name': lambda entry: [entry.uuid],
+                            'all': lambda _entry: [True]},
+        routers.ROUTER: {
+            'uuid': _uuid, 'called': peer_routers.names, 'egress': _names,
+            'port': lambda row: columns.referenced(row, 'ports'),
+            'nat': lambda row: columns.referenced(row, 'nat')},
+        routers.PORT: {
+            'uuid': lambda row: [row.uuid], 'name': _name,
+            'address': indexes.address_keys, 'subnet': selection.subnets,
+            'uplink': routers.uplink},
+        routers.ROUTE: {'uuid': lambda row: [row.uuid]},
+        routers.NAT: {
+            'translated': _translated, 'external': _external,
+            'egress': _of_ours(ownership.EXT_ID_EGRESS),
+            'chassis': _of_ours(ownership.EXT_ID_EGRESS_CHASSIS)},
+        routers.BALANCER: {'vip': _vips},
+        routers.GLOBAL: {'egress': _behind(ownership.EXT_ID_EGRESS_NETWORKS)},
+        egress_health.TABLE: {'chassis': lambda row: [row.uuid]},
+        routers.BINDING: {'redirect': _redirect},
+        routers.CHASSIS: {'uuid': lambda row: [row.uuid], 'name': _name},
+        selection.SWITCH: {
+            'uuid': _uuid, 'called': indexes.network_names, 'egress': _names,
+            'port': lambda row: columns.referenced(row, 'ports')},
+        selection.MACHINE: {
+            'uuid': lambda row: [row.uuid], 'called': selection.port_names,
+            'leads to': selection.router_port},
+        selection.GROUP: {'called': _name, 'egress': _names},
+        selection.DHCP: {'subnet': selection.subnet}}
+    NAMES = (*egress_file.TABLE, 'name')
+    MORE_NAMES = tuple((*place, 'egress') for place in selection.NAMING)
+
+    def build(self, name: str, find: source.Find) -> model.EgressIp | None:
+        """The object of a name, of the file or of rows."""
+        for entry in find(*egress_file.TABLE, 'name', name):
+            return _made(find, entry)
+        return model.EgressIp(
+            control_characters.line(name), _MODE.ROUTER, (),
+            why=f'rows of OVN have {_SELECT}={control_characters.line(name)}, and the '
+            'file has no such name; add it there, or remove the key from '
+            'these rows')
+
+
+def _made(find: source.Find, entry: egress_file.Entry) -> model.EgressIp:
+    name = entry.uuid
+    selected = find.ask(selection.selected, name)
+    machines = find.ask(candidates.judged, name)
+    needed = sorted({(machine.router, networks.family(machine.address))
+                     for machine in machines if not machine.why})
+    found = [place for router, family in needed
+             for place in _places(find, entry, router, family)]
+    places = _assigned(find, entry, found)
+    lacking: dict[tuple[str, int], str] = {}
+    for place in places:
+        key = place.router, place.family
+        if place.address:
+            lacking[key] = ''
+        else:
+            lacking.setdefault(key, place.why)
+    return model.EgressIp(
+        name, entry.mode, entry.addresses, places,
+        tuple(machine if machine.why else dataclasses.replace(
+            machine, why=lacking.get((
+                machine.router, networks.family(machine.address)), ''))
+            for machine in machines),
+        tuple(map(str, entry.destinations)), problems=selected.problems)
+
+
+# -- places ---------------------------------------------------------------
+
+def _places(find: source.Find, entry: egress_file.Entry, uuid: str,
+            family: int) -> Iterator[_Place]:
+    """The places of an object at a router, which has machines of it."""
+    router = find.ask(routers.read, uuid)
+    if router is None:
+        return
+    place = model.EgressPlace(uuid, router.called, '', '', family, '')
+    if entry.mode is _MODE.ROUTER:
+        yield _Place(uuid, place, tuple(
+            net for gateway in router.gateways for net in gateway.networks),
+            'gateway ports of the router',
+            gateways=router.gateways if len(router.gateways) > 1 else ())
+    elif entry.mode is _MODE.ECMP:
+        yield from _of_ports(entry, router, place)
+    else:
+        yield _of_node(find, entry, router, place)
+
+
+def _of_ports(entry: egress_file.Entry, router: routers.Router,
+              place: model.EgressPlace) -> Iterator[_Place]:
+    gateways = [each for each in router.gateways
+                if not entry.gateways or each.name in entry.gateways]
+    if len(gateways) < 2:
+        yield _Place('', dataclasses.replace(
+            place, why=f'mode ecmp needs two gateway ports of the router, and '
+            f'{len(gateways):d} '
+            f'{"of those in gateways is" if entry.gateways else "is"} there; '
+            'add one in another provider network, or take mode router'))
+        return
+    inside = tuple(net for net in router.inside
+                   if networks.family_of_valid(net) == place.family)
+    for gateway in gateways:
+        nexthop = router.nexthop(gateway, place.family)
+        made = dataclasses.replace(place, port=gateway.name, nexthop=nexthop,
+                                   inside=inside)
+        if not nexthop or ip_text.address(nexthop).is_link_local:
+            yield _Place('', dataclasses.replace(
+                made, why=f'port {gateway.name} has no next hop of '
+                f'IPv{place.family:d} that OVN can tell from those of other '
+                'ports; add a default route by it, with an address that is '
+                'not link-local'))
+        else:
+            yield _Place(gateway.name, made, gateway.networks,
+                         f'port {gateway.name}')
+
+
+def _of_node(find: source.Find, entry: egress_file.Entry,
+             router: routers.Router, place: model.EgressPlace) -> _Place:
+    if len(router.gateways) != 1:
+        return _Place('', dataclasses.replace(
+            place, why='mode host needs a router with one gateway port, and '
+            f'it has {len(router.gateways):d}; take another mode'))
+    port = router.gateways[0].name
+    chassis = find.ask(candidates.chassis_of, entry.uuid, router.uuid)
+    place = dataclasses.replace(place, port=port, chassis=chassis)
+    if not chassis:
+        return _Place('', dataclasses.replace(
+            place, why=f'no chassis has the gateway port {port}'))
+    host = find.ask(routers.hostname, chassis)
+    called = f'{host} ({chassis})' if host else chassis
+    if not find.ask(candidates.usable, entry.uuid, router.uuid):
+        return _Place('', dataclasses.replace(
+            place, why=f'{called} has the gateway, and is not in gateways'))
+    published = find.ask(routers.published, chassis)
+    if not published:
+        return _Place('', dataclasses.replace(
+            place, why=f'{called} has the gateway, and offers no networks: it '
+            'has no running agent with the driver egress_ip, or lacks '
+            f'{ownership.EXT_ID_EGRESS_NODE}=true in its local database'))
+    return _Place(chassis, place, published, f'links of {called}',
+                  find.ask(routers.failed, chassis))
+
+
+# -- addresses ------------------------------------------------------------
+
+def _assigned(find: source.Find, entry: egress_file.Entry,
+              found: list[_Place]) -> tuple[model.EgressPlace, ...]:
+    return tuple(sorted(
+        (made for family in networks.VERSIONS for made in _of_family(
+            find, entry,
+            [each for each in entry.addresses
+             if networks.family(each) == family],
+            [each for each in found if each.place.family == family])),
+        key=lambda each: (each.called, each.router, each.port, each.family)))
+
+
+def _of_family(find: source.Find, entry: egress_file.Entry,
+               addresses: list[str],
+               places: list[_Place]) -> Iterator[model.EgressPlace]:
+    by_key = {each.key: each for each in places if each.key}
+    objections = {(key, address): _objection(find, address, each)
+                  for key, each in by_key.items() for address in addresses}
+    present: dict[str, set[str]] = collections.defaultdict(set)
+    former: dict[str, set[str]] = collections.defaultdict(set)
+    for each in places:
+        for port, chassis, address in find.ask(
+                candidates.there, entry.uuid, each.place.router):
+            former[each.key].add(address)
+            present[{_MODE.ROUTER: '' if chassis else each.place.router,
+                     _MODE.ECMP: port, _MODE.HOST: chassis}[entry.mode]
+                    ].add(address)
+    chosen = assignment.assign([assignment.Spot(
+        key, frozenset(address for address in addresses
+                       if not objections[key, address]),
+        frozenset(present[key]), frozenset(former[key]),
+        find.ask(_load, entry.uuid, key), not each.refused)
+        for key, each in by_key.items()], addresses)
+    for each in places:
+        address = chosen.get(each.key, '')
+        yield dataclasses.replace(
+            each.place, address=address, port=each.port(address),
+            why='' if address else (
+                each.place.why or each.refused or _why(addresses, [
+                    objections[each.key, one] for one in addresses])))
+
+
+def _objection(find: source.Find, address: str, place: _Place) -> str:
+    """Why a place cannot have an address, or ''."""
+    ip = ip_text.address(address)
+    held = find.ask(routers.holder, address, place.place.router)
+    if held:
+        return held
+    own = [*map(ip_text.interface, place.networks)]
+    if any(ip == each.ip for each in own):
+        return f'it is an address of {place.of} itself'
+    for net in (each.network for each in own):
+        if net.version != ip.version or ip not in net:
+            continue
+        if ip.version == 4 and net.prefixlen < 31 and (
+                ip in (net.network_address, net.broadcast_address)):
+            return f'no host can have it in {net}'
+        return ''
+    return (f'it is in no network of {place.of} '
+            f'({", ".join(place.networks) or "none"})')
+
+
+def _why(addresses: Iterable[str], objections: Iterable[str]) -> str:
+    """Why a place has no address."""
+    bad = [f'{address}: {objection}' for address, objection in zip(
+        addresses, objections, strict=True) if objection]
+    used = len(objections := [*objections]) > len(bad)
+    return '; '.join([*bad, *(
+        ['all others are in use at other places; add an address to the file']
+        if used else [])])
+
+
+def _load(find: source.Find, name: str, chassis: str) -> int:
+    """The number of addresses of other objects that a node has."""
+    return len({
+        columns.entry(row, 'external_ids', ownership.EXT_ID_EGRESS_ADDRESS)
+        for row in find(*routers.NAT, 'chassis', chassis)
+        if columns.entry(row, 'external_ids',
+                         ownership.EXT_ID_EGRESS) != name})

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The rows of NB of an egress address: what they are, and what is there."""
+
+import collections
+from collections.abc import Iterable
+from collections.abc import Iterator
+import dataclasses
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.ovn.writes import marked_rows
+from ovn_network_agent.ovn.writes.marked_rows import Found
+from ovn_network_agent.ovn.writes.marked_rows import Values
+from ovn_network_agent.ovn.writes.marked_rows import atoms_of
+from ovn_network_agent.ovn.writes.marked_rows import only
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Tables
+from ovn_network_agent.resources import egress_rows as egress_values
+
+NAT, POLICY, SET = COLUMNS = egress_values.COLUMNS
+_REFERENCES = {NAT: 'nat', POLICY: 'policies'}
+
+
+def wanted(rows: resources.EgressRows) -> list[Values]:
+    """The values of all rows; a row comes behind those that it refers to."""
+    def values(table: str, *atoms: object) -> Values:
+        return Values(table, rows.router, tuple(map(atoms_of, atoms)))
+    return [
+        *(values(SET, name, addresses)
+          for name, addresses in rows.address_sets),
+        *(values(NAT, nat.machine, 'snat', nat.external, nat.port,
+                 nat.destinations, nat.address, nat.chassis)
+          for nat in rows.nats),
+        *(values(POLICY, policy.match, policy.priority, 'reroute',
+                 policy.nexthops) for policy in rows.policies)]
+
+
+def found(nb: Tables) -> dict[marked_rows.Key, list[Found]]:
+    """All rows of egress addresses, by (name, UUID of the router)."""
+    there: dict[marked_rows.Key, list[Found]] = collections.defaultdict(
+        list)
+    for table, column in _REFERENCES.items():
+        marked = {uuid: row for uuid, row in nb.get(table, {}).items()
+                  if LAYOUT.owner_of(row)}
+        for router in nb['Logical_Router'].values() if marked else ():
+            for uuid in marked.keys() & columns.referenced(router, column):
+                there[LAYOUT.owner_of(marked[uuid]), str(router.uuid)].append(
+                    Found(LAYOUT, table, marked[uuid], router))
+    for row in nb.get(SET, {}).values():
+        name = LAYOUT.owner_of(row)
+        if name:
+            side = columns.entry(row, 'external_ids', LAYOUT.side) or ''
+            there[name, side].append(Found(LAYOUT, SET, row))
+    return dict(there)
+
+
+def read(nb: Tables) -> Iterator[resources.EgressRows]:
+    """What is there of all egress addresses."""
+    for (name, router), rows in found(nb).items():
+        yield _read(str(name), str(router), [each.values for each in rows])
+
+
+def moves(before: Iterable[resources.EgressRows],
+          after: Iterable[resources.EgressRows]) -> int:
+    """The number of addresses that come to another router, port or node."""
+    former, present = map(_places, (before, after))
+    return sum(former[key].isdisjoint(present[key])
+               for key in former.keys() & present.keys())
+
+
+def _places(all_rows: Iterable[resources.EgressRows]
+            ) -> dict[tuple[str, str], set[tuple[str, str]]]:
+    """By object and address, the routers with their port or node."""
+    found = collections.defaultdict(set)
+    for rows in all_rows:
+        for nat in rows.nats:
+            found[rows.name, nat.address or nat.external].add(
+                (rows.router, nat.chassis or nat.port))
+    return found
+
+
+def _read(name: str, router: str,
+          there: list[Values]) -> resources.EgressRows:
+    of = collections.defaultdict(list)
+    for each in there:
+        of[each.table].append(each.atoms)
+    rows = resources.EgressRows(
+        name, router,
+        tuple(sorted(resources.EgressNat(
+            only(machine), only(external), only(port), only(destinations),
+            only(address), only(chassis))
+            for machine, _type, external, port, destinations, address, chassis
+            in of[NAT])),
+        tuple(sorted(resources.EgressPolicy(
+            only(priority, 0), only(match), nexthops)
+            for match, priority, _action, nexthops in of[POLICY])),
+        tuple(sorted((only(called), addresses)
+                     for called, addresses in of[SET])))
+    if collections.Counter(wanted(rows)) == collections.Counter(there):
+        return rows
+    # A row has what no value has: no machine is without an address.
+    return dataclasses.replace(
+        rows, nats=(resources.EgressNat('', ''), *rows.nats))
+
+
+LAYOUT = marked_rows.Layout(
+    'egress address', COLUMNS, _REFERENCES, ownership.EXT_ID_EGRESS,
+    ownership.EXT_ID_EGRESS_ROUTER, named=(SET,),
+    owner=lambda rows: rows.name, routers=lambda rows: [rows.router],
+    wanted=wanted, found=found,
+    refers={(NAT, 'gateway_port'): 'Logical_Router_Port',
+            (NAT, 'allowed_ext_ips'): SET},
+    keys=(ownership.EXT_ID_EGRESS_ADDRESS, ownership.EXT_ID_EGRESS_CHASSIS))

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Changes of the intents to peer, by the command of an operator."""
+
+from typing import Any
+from typing import cast
+
+from ovn_network_agent import model
+from ovn_network_agent import ownership
+from ovn_network_agent.drivers import source
+from ovn_network_agent.files import entries
+from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovn import sources
+from ovn_network_agent.ovn.peering import peer_file
+from ovn_network_agent.ovn.peering import peer_intents as intents
+from ovn_network_agent.ovn.peering import peerings
+from ovn_network_agent.ovn.writes import commands
+from ovn_network_agent.ovsdb import columns
+
+# Neutron replaces external_ids at each update of a router.
+_COLUMN = 'options'
+
+
+class _Trial(source.Source):
+    """A peering of a router, and the objection of another one.
+
+    :param router: UUID of the row; ``called`` is the name of the peering
+    """
+
+    KIND = peerings.Peerings.KIND
+    INDEXES = peerings.Peerings.INDEXES
+    NAMES = peerings.Peerings.NAMES
+
+    def __init__(self, router: str, called: str) -> None:
+        self._router = router
+        self._called = called
+
+    def build(self, name: str, find: source.Find) -> object:
+        """The peering and the objection, see :func:`trial`."""
+        other = peerings.twin(find, self._router, self._called)
+        return (peerings.Peerings().build(name, find),
+                f'peering {other} is with the same router' if other else '')
+
+
+def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
+          content: entries.Content[peer_file.End]
+          ) -> tuple[model.Peering, str]:
+    """The peering that an intent would make, and an objection or ''.  Pure.
+
+    The peering that is first by name counts, so a new one could end another
+    one with the same router.
+
+    :param nb: the rows of NB
+    :param router: row of Logical_Router
+    :param content: of the file of peerings
+    """
+    changed = columns.Changed(router, _COLUMN, {
+        **columns.entries(router, _COLUMN),
+        ownership.EXT_ID_PEER_TARGET + name: target})
+    database, table = peer_file.TABLE
+    there: queries.Databases = {
+        'nb': {**nb, 'Logical_Router': {
+            **nb['Logical_Router'], router.uuid: changed}},
+        database: {table: content.rows}}
+    return cast(tuple[model.Peering, str], sources.one(
+        _Trial(str(router.uuid), name), f'{router.uuid}/{name}', there))
+
+
+class _Change(commands.NorthboundCommand):
+    """Changes the intents of one router.
+
+    :param router: UUID of the row
+    """
+
+    def __init__(self, api: Any, router: str, name: str) -> None:
+        super().__init__(api)
+        self._uuid = router
+        self._name = name
+
+    def run_idl(self, txn: Any) -> None:
+        """Refused without the router, and by what the row has now."""
+        row = self.router(self._uuid)
+        if row is None:
+            self.refused = f'router {self._uuid} is gone'
+            return
+        for column in intents.COLUMNS:
+            row.verify(column)
+        self.refused = self._objection(row)
+        if not self.refused:
+            self._change(row)
+
+    def _objection(self, row: columns.Row) -> str:
+        """Why the row is not to be changed, or ''."""
+        raise NotImplementedError
+
+    def _change(self, row: columns.Row) -> None:
+        """Change the row."""
+        raise NotImplementedError
+
+
+class AddIntent(_Change):
+    """Have a router name another one; its filters stay."""
+
+    def __init__(self, api: Any, router: str, name: str, target: str) -> None:
+        super().__init__(api, router, name)
+        self._target = target
+
+    def _objection(self, row: columns.Row) -> str:
+        return there_already(row, self._name)
+
+    def _change(self, row: columns.Row) -> None:
+        row.setkey(_COLUMN, ownership.EXT_ID_PEER_TARGET + self._name,
+                   self._target)
+
+
+class RemoveIntent(_Change):
+    """Remove all that a router says of a peering, its filters, too."""
+
+    def _objection(self, row: columns.Row) -> str:
+        return unknown(row, self._name)
+
+    def _change(self, row: columns.Row) -> None:
+        for column in intents.COLUMNS:
+            for key in intents.keys(self._name):
+                if key in getattr(row, column):
+                    row.delkey(column, key)
+
+
+def there_already(row: columns.Row, name: str) -> str:
+    """Why a router cannot have one more peering of a name, or ''."""
+    found = intents.words(row).get(ownership.EXT_ID_PEER_TARGET + name)
+    return '' if found is None else (
+        f'it has a peering {name} with {found!r}; remove that one first, or '
+        'take another name')
+
+
+def unknown(row: columns.Row, name: str) -> str:
+    """Why a router has no peering of a name to remove, or ''."""
+    found = sorted(intents.names(intents.words(row)))
+    return '' if name in found else (
+        f'it has no peering {name!r}; it has ' +
+        (', '.join(map(repr, found)) or 'none'))

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""What rows and options say about the announcements of a router.  Pure.
+
+The addresses that are not announced on purpose, and the tags of the routes.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import dataclasses
+
+from ovn_network_agent.model import selection
+from ovn_network_agent.ovn import inputs
+from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.ovn.subjects import advertised
+from ovn_network_agent.ovn.subjects import policies
+from ovn_network_agent.ovn.subjects import segments
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Uuid
+
+_SWITCH = 'logical-switch'
+_ROUTER = 'Logical_Router'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Network:
+    """A provider network."""
+
+    # UUID of the Logical_Switch row, and the name that a person knows.
+    uuid: str = ''
+    called: str = ''
+    statement: policies.Policy = policies.NONE
+    # Empty while the network is unknown.
+    names: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judgement:
+    """What decides about all addresses of one router."""
+
+    chosen: selection.Selection
+    # Words of the row of the router, and all its names.
+    router: tuple[selection.Word, ...]
+    names: frozenset[str]
+    # By gateway port.
+    networks: tuple[tuple[str, Network], ...]
+    # What the rows of load balancers and ports say, by address.
+    own: tuple[tuple[str, policies.Policy], ...]
+    # What OVN advertises, None for a router that OVN does not route.
+    by_ovn: advertised.Advertised | None = None
+    # By gateway port; only ports with a tag.
+    tags: tuple[tuple[str, int], ...] = ()
+    # Whether the router is left to OVN.
+    routed_by_ovn: bool = False
+    # Words of rows that cannot be read.
+    problems: tuple[str, ...] = ()
+    # Whether no row and no option here is about any address.
+    silent: bool = False
+
+    def objection(self, address: str, lrp: str,
+                  nats: policies.Policy) -> str:
+        """Why an address is not announced on purpose, or ''.
+
+        :param nats: what NAT rows of the address say
+        """
+        if self.routed_by_ovn:
+            return selection.BY_OVN
+        own = sum((each for of, each in self.own if of == address), nats)
+        network = dict(self.networks).get(lrp, Network())
+        return self.chosen.objection(selection.Subject(
+            address, own.own, self.router, network.statement.own, own.native,
+            self.names, network.names,
+            self.by_ovn.objection(address) if self.by_ovn else ''))
+
+
+class Withholding:
+    """Judges routers; a function of rows, see :mod:`ovn.queries`."""
+
+    def __init__(self, found: queries.Queries, known: inputs.Inputs,
+                 located: segments.Segments) -> None:
+        self._rows = found
+        self._inputs = known
+        self._segments = located
+
+    def judge(self, uuid: Uuid, lrps: tuple[str, ...]) -> Judgement:
+        """Judge a router by its row and its gateway ports."""
+        chosen = self._inputs.chosen.selected
+        own = list(self._own(uuid))
+        router = self._statement(_ROUTER, uuid)
+        places = {lrp: self._rows.ask(self._network, lrp) for lrp in lrps}
+        (name, label), = self._rows.find('nb', _ROUTER, 'called').keys_of(uuid)
+        problems = [problem for statement in (
+            *(each for _addresses, each in own), router,
+            *(place.statement for place in places.values()))
+            for problem in statement.problems]
+        by_ovn = None
+        routed = bool(self._rows.find('nb', _ROUTER, 'routed').keys_of(uuid))
+        if routed and chosen.advertised_routes:
+            if self._inputs.has_advertised:
+                by_ovn = self._rows.ask(advertised.read, self._rows, lrps)
+            else:
+                problems.append(
+                    f'router {name}: it is left to OVN in spite of '
+                    '[announce] advertised_routes, because OVN SB has no '
+                    'table Advertised_Route; upgrade OVN to 25.03 or later, '
+                    'or set the option to false')
+        names = selection.names(directory.NEUTRON_PREFIX, str(uuid), name,
+                                label)
+        tags = ((lrp, chosen.tag(router.tags, place.statement.tags, names,
+                                 place.names).number)
+                for lrp, place in places.items())
+        return Judgement(
+            chosen, router.own, names, tuple(places.items()),
+            tuple((address, statement) for addresses, statement in own
+                  for address in addresses), by_ovn,
+            tuple((lrp, tag) for lrp, tag in tags if tag),
+            routed and self._inputs.leaves, tuple(dict.fromkeys(problems)),
+            chosen == selection.Selection() and not (
+                routed or own or router.own or
+                any(place.statement.own for place in places.values())))
+
+    def _own(self, router: Uuid) -> Iterator[
+            tuple[tuple[str, ...], policies.Policy]]:
+        """What rows of load balancers and ports say about their addresses."""
+        tables: tuple[tuple[str, Iterable[Uuid]], ...] = (
+            ('Load_Balancer', balancers(self._rows, router)),
+            ('Logical_Router_Port', self._rows.find(
+                'nb', _ROUTER, 'port').keys_of(router)))
+        for table, uuids in tables:
+            for uuid in uuids:
+                for part in self._rows.find('nb', table,
+                                            'policy').keys_of(uuid):
+                    yield self._rows.find('nb', table,
+                                          'address').keys_of(uuid), part
+
+    def _statement(self, table: str, key: Uuid) -> policies.Policy:
+        return next(iter(self._rows.find('nb', table, 'policy').keys_of(key)),
+                    policies.NONE)
+
+    def _network(self, lrp: str) -> Network:
+        patch = self._segments.patch(lrp)
+        return Network() if patch is None else self.network(patch)
+
+    def network(self, binding: columns.Row) -> Network:
+        """The network of a row of Port_Binding."""
+        for datapath in self._rows.referred(binding, 'datapath'):
+            text = columns.entry(datapath, 'external_ids', _SWITCH) or ''
+            # The row may follow, because NB and SB are two servers.
+            switch = self._rows.find('nb', 'Logical_Switch',
+                                     'uuid').first(text)
+            row = self._rows.row('nb', 'Logical_Switch', switch)
+            return Network(
+                text, '' if row is None else directory.network_name(row),
+                self._statement('Logical_Switch', switch),
+                frozenset(self._rows.find('nb', 'Logical_Switch',
+                                          'names').keys_of(switch)))
+        return Network()
+
+
+def balancers(found: queries.Queries, router: Uuid) -> Iterator[Uuid]:
+    """The load balancers of a router, those of groups, too; each once."""
+    groups = found.rows('nb', 'Load_Balancer_Group', found.find(
+        'nb', _ROUTER, 'group').keys_of(router))
+    yield from dict.fromkeys((
+        *found.find('nb', _ROUTER, 'balancer').keys_of(router),
+        *(uuid for group in groups
+          for uuid in columns.referenced(group, 'load_balancer'))))

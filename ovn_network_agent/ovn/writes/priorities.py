@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Priorities of gateway candidates: reading them, and writing one."""
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from typing import Any
+import uuid
+
+from ovn_network_agent import resources
+from ovn_network_agent.ovn import rows
+from ovn_network_agent.ovn.writes import commands
+from ovn_network_agent.ovn.writes import lowered_priority
+from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import command
+from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Rows
+from ovn_network_agent.ovsdb.columns import Tables
+
+# By the table of the candidates' group: the table of the row that has them,
+# and its column.
+_OWNERS = {'Gateway_Chassis': ('Logical_Router_Port', 'gateway_chassis'),
+           'HA_Chassis_Group': ('HA_Chassis_Group', 'ha_chassis')}
+
+
+def gateway_priorities(nb: Tables, chassis: str,
+                       groups: Collection[tuple[str, str]] | None = None
+                       ) -> Iterator[resources.GatewayPriority]:
+    """Priorities of all candidates in the groups of a chassis.
+
+    :param groups: (table, UUID) of the groups to look at; None to search the
+        whole database
+    """
+    seen = set()
+    for table, owner, members in (
+            map(rows.members, nb['Logical_Router_Port'].values())
+            if groups is None else _groups(nb, groups)):
+        names = [columns.atom(member, 'chassis_name') for member in members]
+        if chassis not in names or owner.uuid in seen:
+            continue
+        seen.add(owner.uuid)
+        for name, member in zip(names, members, strict=True):
+            yield resources.GatewayPriority(
+                table, str(owner.uuid), name,
+                columns.atom(member, 'priority'), *lowered_priority.read(member))
+
+
+def _groups(nb: Tables, groups: Collection[tuple[str, str]]
+            ) -> Iterator[tuple[str, Row, list[Row]]]:
+    for table, key in sorted(groups):
+        yield table, *_group(nb[_OWNERS[table][0]], table, key)
+
+
+def _group(owners: Rows, table: str, key: str) -> tuple[Row, list[Row]]:
+    """The row that has the candidates of a group, and their rows.
+
+    A port has no candidates of its own once it refers to a group.
+    """
+    owner = owners.get(uuid.UUID(key))
+    if owner is None:
+        return None, []
+    if table == 'HA_Chassis_Group':
+        return owner, columns.rows(owner, 'ha_chassis')
+    found, _owner, members = rows.members(owner)
+    return owner, members if found == table else []
+
+
+class SetPriority(commands.ResourceCommand[resources.GatewayPriority]):
+    """Give one candidate of a group a priority and the mark for it.
+
+    The command is refused unless all candidates have the priorities that the
+    decision was based on.  The server refuses the transaction when one of
+    these priorities changes meanwhile.
+
+    :param whole: whether a refusal makes the whole transaction fail
+    """
+
+    def __init__(self, api: Any, wanted: resources.GatewayPriority,
+                 whole: bool = False) -> None:
+        super().__init__(api, wanted)
+        self._whole = whole
+
+    def run_idl(self, txn: Any) -> None:
+        """Write the priority if the group is as it was at the decision.
+
+        :raises RuntimeError: with the reason, in place of a refusal, if the
+            whole transaction has to fail
+        """
+        self.refused = ''
+        table, column = _OWNERS[self.resource.table]
+        owner, members = _group(self.rows(table), self.resource.table,
+                                self.resource.group)
+        mine = [m for m in members
+                if m.chassis_name == self.resource.chassis]
+        if not mine:
+            self.refused = 'the candidate is gone'
+        elif self._decided_on({m.chassis_name: m.priority for m in members}):
+            command.verify(txn, owner, column)
+            for member in members:
+                command.verify(txn, member, 'priority')
+            self._set(mine[0])
+        else:
+            self.refused = 'somebody has changed the priorities'
+        if self.refused and self._whole:
+            raise RuntimeError(self.refused)
+
+    def _set(self, member: Row) -> None:
+        if member.priority != self.resource.priority:
+            member.priority = self.resource.priority
+        wanted = (self.resource.drained, self.resource.earlier)
+        if lowered_priority.read(member) != wanted:
+            member.verify('external_ids')
+            member.external_ids = lowered_priority.marked(member.external_ids, *wanted)
+        # The library only logs a value that the schema does not allow.
+        if member.priority != self.resource.priority:
+            self.refused = f'OVN takes no priority {self.resource.priority:d}'
+
+    def _decided_on(self, now: dict[str, int]) -> bool:
+        """Whether the candidates have the priorities of the decision.
+
+        A candidate may also have the priority that an earlier command of
+        this transaction has written.
+        """
+        before = dict(self.resource.before)
+        after = dict(self.resource.after)
+        return now.keys() == before.keys() and all(
+            now[name] in (priority, after.get(name, priority))
+            for name, priority in before.items())

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""A privsep context that forks cleanly, stays alive and stays small.
+
+The class adds to oslo.privsep's PrivContext:
+
+* forking and connecting are two steps, so that all daemons are forked and
+  the capabilities of the agent are given up before the first thread exists;
+* the daemon survives SIGINT, SIGTERM and SIGHUP sent to the whole process
+  group or control group, because the clean-up needs the daemon; the daemon
+  ends at the end of file of its channel, with the agent;
+* the daemon sets ``no_new_privs``, so that a program that root executes gets
+  at most the daemon's capabilities and not all;
+* a call to a dead daemon raises at once, and a dead daemon that was forked is
+  not silently replaced through sudo;
+* the client side refuses changes in a dry run.
+
+:mod:`private_names` lists the private names of the library in use.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import errno
+import functools
+import logging
+import os
+import signal
+import socket
+import sys
+import types
+import typing
+
+from oslo_privsep import capabilities
+from oslo_privsep import comm
+from oslo_privsep import daemon
+from oslo_privsep import priv_context
+
+from ovn_network_agent.privileged.daemon import capability
+from ovn_network_agent.privileged.daemon import daemon_loop
+from ovn_network_agent.privileged.daemon import helper
+
+LOG = logging.getLogger(__name__)
+_P = typing.ParamSpec('_P')
+_R = typing.TypeVar('_R')
+
+PREFIX = 'ovn_network_agent.privileged'
+STAY_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class DaemonGone(OSError):
+    """The privileged daemon has died; only a restart of the agent helps."""
+
+
+class ReadOnly(Exception):
+    """A change was asked for in a dry run; the text names the function."""
+
+
+#: The exceptions of a privileged call: those of the called function, and
+#: those of a daemon that does not answer in time.
+FAILURES = (OSError, comm.PrivsepTimeout, daemon.FailedToDropPrivileges,
+            daemon.ProtocolError)
+
+
+def _stay(signum: int, frame: types.FrameType | None) -> None:
+    """Do nothing; programs of the daemon would inherit SIG_IGN."""
+
+
+class _Channel(daemon._ClientChannel):
+    """The channel to a daemon, forked or started by the helper command.
+
+    A daemon that is killed before it reads a request resets the connection,
+    which ends the channel.  The library's reader thread would end with an
+    exception, and the caller would wait for ever.
+    """
+
+    def __init__(self, sock: socket.socket, context: 'Context') -> None:
+        self._context = context
+        super().__init__(sock, context)
+
+    def _reader_main(self, reader: Iterable[typing.Any]) -> None:
+        super()._reader_main(_until_broken(reader))
+        self._context.ended()
+
+
+def _until_broken(reader: Iterable[typing.Any]) -> Iterator[typing.Any]:
+    try:
+        yield from reader
+    except OSError as error:
+        LOG.debug('Channel to a privileged daemon: %s', error)
+
+
+class _ReadingChannel(_Channel):
+    """The channel of a dry run, which refuses changes."""
+
+    def remote_call(self, name: str, args: typing.Any, kwargs: typing.Any,
+                    timeout: float | None) -> typing.Any:
+        if name in self._context.changes:
+            raise ReadOnly(f'{name} called in a dry run')
+        return super().remote_call(name, args, kwargs, timeout)
+
+
+class Context(priv_context.PrivContext):
+    """One privileged daemon."""
+
+    def __init__(self, name: str, caps: list[int], timeout: float,
+                 reads: bool = True, without_ovn: bool = False) -> None:
+        """Prepare a daemon, which is started later.
+
+        :param name: such as 'kernel', for [privsep_kernel] and
+            privileged.kernel
+        :param caps: capability numbers, the default of ``capabilities``
+        :param timeout: seconds after which a call is given up; the functions
+            have shorter limits of their own
+        :param reads: False for a daemon without functions that only read,
+            which a dry run does not need
+        :param without_ovn: whether the port-forward-only mode needs the daemon
+        """
+        super().__init__(
+            PREFIX, cfg_section=f'privsep_{name}', pypath=f'{PREFIX}.{name}',
+            capabilities=caps, timeout=timeout)
+        self.name = name
+        self.reads = reads
+        self.without_ovn = without_ovn
+        self.read_only = False
+        # Names of the functions that make changes.
+        self.changes: set[str] = set()
+        # Called on another thread when the channel to the daemon has ended.
+        self.ended: Callable[[], object] = lambda: None
+        self.pid: int | None = None
+
+    def change(self, func: Callable[_P, _R]) -> Callable[_P, _R]:
+        """Decorator for an entry point that a dry run refuses (ReadOnly)."""
+        self.changes.add(f'{func.__module__}.{func.__name__}')
+        functools.update_wrapper(decorated := self.entrypoint(func), func)
+        return decorated
+
+    def entrypoint(self, func: Callable[_P, _R]) -> Callable[_P, _R]:
+        """Decorator for an entry point that only reads."""
+        decorated: Callable[_P, _R] = super().entrypoint(func)
+        return decorated
+
+    @property
+    def alive(self) -> bool:
+        """Whether the daemon is connected and its channel is open."""
+        return bool(self.channel and self.channel.running)
+
+    def fork(self, close: Iterable[socket.socket] = ()) -> socket.socket:
+        """Fork the daemon; :meth:`attach` connects to it.
+
+        Signals are blocked during the fork, so that no signal is lost in the
+        agent or ends the daemon before it has its handlers.
+
+        :param close: sockets of the daemons that were forked before; a copy
+            in this daemon would keep them alive after the agent's death
+        :returns: the agent's end of the connection
+        """
+        ours, theirs = socket.socketpair()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, STAY_SIGNALS)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                for sock in (ours, *close):
+                    sock.close()
+                self._serve(theirs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        theirs.close()
+        self.pid = pid
+        return ours
+
+    def _serve(self, sock: socket.socket) -> typing.NoReturn:
+        """Run the daemon until the agent ends; does not return."""
+        status = 1
+        try:
+            channel = comm.ServerChannel(sock)
+            root = logging.getLogger()
+            # replace_logging() would leave out every second handler.
+            for handler in list(root.handlers):
+                root.removeHandler(handler)
+            daemon.replace_logging(
+                daemon.PrivsepLogHandler(channel, processName=str(self)))
+            daemon_loop.Daemon(channel, context=self).run()
+            status = 0
+        except Exception:
+            LOG.exception('Privileged daemon %s failed', self.name)
+        finally:
+            os._exit(status)
+
+    def attach(self, sock: socket.socket) -> None:
+        """Connect to the forked daemon and wait until it answers.
+
+        :raises daemon.FailedToDropPrivileges: when the daemon has ended, for
+            example for lack of a capability
+        """
+        self.channel = self._channel(sock)
+
+    def helper_command(self, sockpath: str) -> list[str]:
+        """Arguments of the command that starts the daemon.
+
+        Without a ``helper_command`` of the operator, ``root_helper`` starts
+        the helper.  The command names the helper by its path, as sudoers does.
+        """
+        command: list[str] = super().helper_command(sockpath)
+        if self.conf.helper_command:
+            return command
+        arguments = command[command.index(helper.NAME) + 1:]
+        return [*helper.root_helper(), helper.program(), *arguments]
+
+    def start(self, method: typing.Any = priv_context.Method.ROOTWRAP) -> None:
+        """Start the daemon with the helper command.
+
+        The library calls this method, too, when the channel is closed.
+
+        :raises daemon.FailedToDropPrivileges: when the helper failed
+        :raises DaemonGone: for a daemon that was forked: the agent has no
+            privileges any more to start another one
+        :raises ReadOnly: in a dry run, for a daemon that only makes changes
+        """
+        if self.read_only and not self.reads:
+            raise ReadOnly(f'the daemon "{self.name}", which only makes '
+                           'changes, is not there in a dry run')
+        if self.pid is not None:
+            raise DaemonGone(
+                errno.EPIPE, f'the privileged daemon "{self.name}" (pid '
+                f'{self.pid}) has died, restart the agent')
+        if method is not priv_context.Method.ROOTWRAP:
+            raise ValueError('use fork() and attach()')
+        with self.start_lock:
+            if self.channel is None:
+                self.channel = self._channel(helper.start(
+                    self.helper_command, helper.path(self.name)))
+
+    def _channel(self, sock: socket.socket) -> _Channel:
+        return (_ReadingChannel if self.read_only else _Channel)(sock, self)
+
+    def set_client_mode(self, enabled: bool) -> None:
+        """Confine the daemon, which calls this before its first thread.
+
+        Tests call this in their own process, which must not be confined.  So
+        the method recognises a daemon by its capabilities.
+        """
+        super().set_client_mode(enabled)
+        if not enabled and (set(capabilities.get_caps()[1])
+                            == set(self.conf.capabilities)):
+            for signum in STAY_SIGNALS:
+                signal.signal(signum, _stay)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STAY_SIGNALS)
+            capability.no_new_privileges()
+            capability.keep_for_programs(set(self.conf.capabilities))
+            capability.set_name(f'ovnagent-{self.name}')

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The memory of this process, and how free parts go back to the kernel.
+
+The allocators keep what was freed for later use.  Python keeps thousands of
+free tuples and lists, each of which holds a whole arena of 1 MB in place.  A
+full collection frees them.  The C library keeps freed pages between pages in
+use; malloc_trim(3) of glibc gives them back.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import ctypes
+import gc
+import os
+import threading
+import time
+
+_PAGE = os.sysconf('SC_PAGE_SIZE')
+# Bytes by which a process has to grow until it looks for free memory.
+_GROWTH = 2 << 20
+# Seconds from the growth to the releases.  More of the same is likely to come
+# soon, and a release says nothing about what is still in use then.
+_PAUSES = (1.0, 10.0)
+# malloc.h of glibc
+_M_ARENA_MAX = -8
+# musl, for example, has no such functions, and needs none.
+_library = ctypes.CDLL(None)
+_trim = getattr(_library, 'malloc_trim', None)
+_set_option = getattr(_library, 'mallopt', None)
+
+
+def share() -> None:
+    """Have all threads use one heap of the C library, before the first thread.
+
+    Otherwise most threads get a heap of their own, and each keeps its free
+    parts.  Python runs one thread at a time, so they rarely wait for another.
+    """
+    if _set_option is not None:
+        _set_option(_M_ARENA_MAX, 1)
+
+
+class Size:
+    """Bytes of this process in memory, shared pages included.
+
+    The file stays open: a process that has no file descriptor left can still
+    tell its size.  A fork needs an object of its own.
+    """
+
+    def __init__(self) -> None:
+        self._file = open('/proc/self/statm', 'rb', buffering=0)
+
+    def __call__(self) -> int:
+        return int(os.pread(self._file.fileno(), 200, 0).split()[1]) * _PAGE
+
+
+def release() -> None:
+    """Give free memory back to the kernel.
+
+    The collection takes about 1 ms in a privileged daemon, because most of its
+    objects are frozen (:mod:`runtime.process.garbage_collector`).
+    """
+    gc.collect()
+    trim()
+
+
+def trim() -> None:
+    """Give back the free pages of the C library alone.
+
+    This also suits a process with many objects, in which a full collection
+    takes long.
+    """
+    if _trim is not None:
+        _trim(0)
+
+
+class Keeper:
+    """Gives free memory back to the kernel when the process has grown.
+
+    :param pauses: seconds from the growth to the first release, and further
+        seconds to each later one
+    """
+
+    def __init__(self, release: Callable[[], None],
+                 size: Callable[[], int] | None = None,
+                 pauses: Iterable[float] = _PAUSES) -> None:
+        self._release = release
+        self._size = size or Size()
+        self._pauses = pauses
+        self._least = self._size()
+        self._grown = threading.Event()
+
+    def start(self) -> None:
+        """Start the thread, which sleeps until the process has grown."""
+        threading.Thread(target=self._run, name='heap', daemon=True).start()
+
+    def look(self) -> None:
+        """Have the thread release memory if the process has grown; 0.01 ms."""
+        if self._size() - self._least > _GROWTH:
+            self._grown.set()
+
+    def _run(self) -> None:
+        while self._grown.wait():
+            for pause in self._pauses:
+                time.sleep(pause)
+                self._grown.clear()
+                self.tidy()
+
+    def tidy(self) -> None:
+        """Release memory now; a later growth counts from the size then."""
+        self._release()
+        self._least = self._size()

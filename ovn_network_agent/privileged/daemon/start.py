@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The start of the daemons, and the loss of the agent's privileges."""
+
+from collections.abc import Sequence
+import importlib
+import os
+import socket
+
+from oslo_config import cfg
+from oslo_log import log as logging
+from oslo_privsep import capabilities
+from oslo_privsep import daemon
+from oslo_privsep import priv_context
+
+from ovn_network_agent import privileged
+from ovn_network_agent.conf.logs import temporary_levels
+from ovn_network_agent.privileged.daemon import capability
+from ovn_network_agent.privileged.daemon import helper
+from ovn_network_agent.privileged.daemon import log_levels
+from ovn_network_agent.privileged.daemon import memory_trim
+from ovn_network_agent.privileged.limits import limits
+
+LOG = logging.getLogger(__name__)
+_Contexts = Sequence[privileged.context.Context]
+
+
+class NoPrivileges(Exception):
+    """A daemon could not be started; the text names the remedy, too."""
+
+
+def prepare() -> None:
+    """Do once, before the fork, what each daemon would do for itself.
+
+    At its first question about capabilities, the library parses declarations
+    in C, which takes 1.6 MB.
+    """
+    memory_trim.share()
+    capabilities.get_caps()
+
+
+def start(conf: cfg.ConfigOpts,
+          contexts: _Contexts = privileged.CONTEXTS,
+          dry_run: bool = False, drop: bool = True) -> None:
+    """Start the daemons, in a process that has no threads yet.
+
+    A process with the needed capabilities forks the daemons, and then gives
+    up its capabilities for good.  Without them,
+    ``root_helper`` (:mod:`privileged.daemon.helper`) or the ``helper_command`` of a
+    group starts each daemon.
+
+    :param conf: the global one, from which privsep reads [privsep_kernel]
+    :param dry_run: whether to refuse every change, and to leave out daemons
+        that only make changes
+    :param drop: False to keep the capabilities of this process (tests)
+    """
+    # The forked daemons inherit the limits.
+    limits.fix(conf)
+    if limits.current().forwards or limits.current().egress.loaded:
+        # The daemons share the memory of all that is imported by now.  The
+        # classes of connections take 8 ms, and only what translates needs
+        # them.
+        importlib.import_module('ovn_network_agent.netlink.objects.conntrack')
+    for context in privileged.CONTEXTS:
+        context.read_only = dry_run
+    if dry_run:
+        contexts = [context for context in contexts if context.reads]
+    missing = _missing(contexts)
+    if os.geteuid() == 0 and missing:
+        needs = '; '.join(
+            f'[{context.cfg_section}] has to have {_names([context])}'
+            for context in missing)
+        raise NoPrivileges(
+            f'no privileges: {needs}: check the capabilities of the container '
+            'or of the service unit')
+    if not missing:
+        _fork(contexts, drop)
+    else:
+        _run_helpers(contexts)
+    temporary_levels.temporary.follow = log_levels.follow
+    LOG.info('privileged daemons running: %s',
+             ', '.join(context.name for context in contexts) or 'none')
+
+
+def _missing(contexts: _Contexts) -> _Contexts:
+    """Contexts whose daemons need capabilities that this process lacks.
+
+    The user does not count: a service unit may give capabilities to any user
+    (AmbientCapabilities), and a container may withhold them from root.
+    """
+    held = capability.permitted()
+    return [context for context in contexts
+            if not all(held >> number & 1
+                       for number in context.conf.capabilities)]
+
+
+def _fork(contexts: _Contexts, drop: bool) -> None:
+    """Fork all daemons, drop, then connect, because this starts threads."""
+    if len(os.listdir('/proc/self/task')) > 1:
+        LOG.warning('Forking the privileged daemons from a process that has '
+                    'threads already')
+    sockets: list[socket.socket] = []
+    for context in contexts:
+        sockets.append(context.fork(close=sockets))
+    if drop:
+        drop_privileges()
+    for context, sock in zip(contexts, sockets):
+        try:
+            context.attach(sock)
+        except (OSError, daemon.FailedToDropPrivileges) as error:
+            raise NoPrivileges(
+                f'no privileges: the daemon of [{context.cfg_section}] ended '
+                f'at its start ({error}); it has to have '
+                f'{_names([context])}: check the '
+                f'capabilities of the container or of the service unit'
+            ) from error
+
+
+def _names(contexts: _Contexts) -> str:
+    """Names of the capabilities that contexts need."""
+    return ' '.join(sorted({
+        capabilities.CAPS_BYVALUE.get(number, str(number))
+        for context in contexts for number in context.conf.capabilities}))
+
+
+def _run_helpers(contexts: _Contexts) -> None:
+    """Start the daemons with root_helper or their helper_command."""
+    for context in contexts:
+        try:
+            context.start(priv_context.Method.ROOTWRAP)
+        except (OSError, daemon.FailedToDropPrivileges) as error:
+            command = context.conf.helper_command or ' '.join(
+                (*helper.root_helper(), helper.program()))
+            raise NoPrivileges(
+                f'no privileges: "{command}" for [{context.cfg_section}] '
+                f'failed ({error}); run the agent as root or with the '
+                f'capabilities {_names(contexts)}, allow this command and its '
+                f'arguments for this user in sudoers (contrib/sudoers.d), or '
+                f'set [agent] root_helper or [{context.cfg_section}] '
+                'helper_command') from error
+
+
+def drop_privileges() -> None:
+    """Give up all capabilities of this process for good.
+
+    The user stays.  Even without capabilities, uid 0 owns root's files, and
+    systemd obeys it.  So the service unit has another user.
+    """
+    capability.drop_all()

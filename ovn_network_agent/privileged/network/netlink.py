@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Privileged entry points for routes, rules, addresses, neighbours, sysctls.
+
+Each function takes a list of items, which are lists of arguments, and returns
+the failures.  All other items are as wanted.
+The creation of an existing object, and the deletion of a missing object,
+succeed.  These functions set the agent's mark, so that the caller can neither
+create an object without the mark nor delete an object of others.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+import errno
+import functools
+import typing
+
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import texts
+from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink.objects import addresses
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import neighbours
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.netlink.objects import rules
+from ovn_network_agent.netlink.objects import vni_links
+from ovn_network_agent.privileged.limits import egress_limits
+from ovn_network_agent.privileged.limits import limits
+from ovn_network_agent.privileged.network import channel
+from ovn_network_agent.privileged.network import checks
+
+_CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
+_REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
+
+
+@privileged.kernel.change
+def port() -> int:
+    """Port of the daemon's netlink socket, see :mod:`watches.kernel`."""
+    with channel.kernel() as kernel:
+        return kernel.port
+
+
+# -- rules ----------------------------------------------------------------
+
+def _rule(priority: object, table: object, src: str | None, dst: str | None,
+          iif: str | None, fwmark: Sequence[int] | None,
+          suppress: int | None = None, ipv6: bool | None = None) -> rules.Rule:
+    """A checked rule with the agent's mark; it has to select something."""
+    if all(each is None for each in (src, dst, iif, fwmark)):
+        raise checks.invalid('a rule without a selector matches everything')
+    return rules.Rule(
+        checks.priority(priority),
+        # Table 0 is a blackhole, which only such a rule may have.
+        0 if table == 0 and (fwmark or iif)
+        else checks.table(table),
+        None if src is None else checks.selector(src),
+        None if dst is None else checks.selector(dst),
+        None if iif is None else checks.device(iif),
+        None if fwmark is None else checks.fwmark(*fwmark),
+        ownership.RULE_PROTOCOL,
+        None if suppress is None else checks.suppress(suppress),
+        None if ipv6 is None else checks.truth(ipv6))
+
+
+def _check_ours(kernel: connection.Connection, dev: str) -> None:
+    """Check that a device of somebody else has not the name of a VNI's.
+
+    It would lose all packets that the node passes on.
+    """
+    found = links.named(kernel, [dev])
+    if dev in found and found[dev].alias != ownership.LINK_ALIAS:
+        raise checks.foreign(dev)
+
+
+def _version(rule: rules.Rule) -> bool:
+    """Whether a rule is in the kernel's list of IPv6 rules."""
+    return rule.ipv6 or ':' in (rule.src or rule.dst or '')
+
+
+@privileged.kernel.change
+def set_rules(items: checks.Items) -> list[channel.Failure]:
+    """Create rules of the agent's protocol.
+
+    :param items: each [priority, table, src, dst, iif, fwmark, suppress,
+        ipv6], with None for an absent selector and fwmark as [mark, mask];
+        table 0 is a blackhole for packets with a packet mark, or with a device
+        and a prefix; ipv6 is True for an IPv6 rule without a prefix
+    """
+    within = limits.current()
+
+    def encode(*item: typing.Any) -> channel.Request:
+        rule = _rule(*item)
+        within.check_rule(rule)
+        if within.evpn.is_device(rule.iif):
+            _check_ours(kernel, rule.iif)
+        return rules.RTM_NEWRULE, _CREATE, rules.encode(rule)
+
+    with channel.kernel() as kernel:
+        return channel.send(kernel, items, encode, done=(errno.EEXIST,))
+
+
+@privileged.kernel.change
+def delete_rules(items: checks.Items) -> list[channel.Failure]:
+    """Delete rules of the agent's protocol, and rules of the Go program.
+
+    Rules of the Go program have no protocol.  The kernel deletes the first
+    rule with all attributes of a deletion, and neither protocol 0 nor an
+    absent selector is an attribute.  So such a deletion is sent only if it
+    deletes the right rule; else the failure is EBUSY.
+
+    :param items: each [original, rule]: whether the rule without a protocol
+        is of the Go program; the rule as in :func:`set_rules`
+    """
+    with channel.kernel() as kernel:
+        listed = rules.listed(kernel) if any(
+            isinstance(item, list | tuple) and item and item[0] is True
+            for item in checks.sequence(items)) else []
+        within = limits.current()
+
+        def encode(original: bool, item: Sequence[typing.Any]
+                   ) -> channel.Request:
+            rule = _rule(*item)
+            unmarked = rule._replace(protocol=0)
+            if original is True and (unmarked, True) in listed:
+                within.check_removal(rule)
+                _check_first(unmarked, listed)
+                rule = unmarked
+            return rules.RTM_DELRULE, 0, rules.encode(rule)
+
+        return channel.send(kernel, items, encode, done=(errno.ENOENT,))
+
+
+def _check_first(rule: rules.Rule, listed: Iterable[tuple[rules.Rule, bool]]
+                 ) -> None:
+    """Check that a deletion without a protocol deletes this rule."""
+    first = next(found for found in listed if all(
+        getattr(rule, name) in (None, getattr(found[0], name))
+        for name in ('priority', 'table', 'src', 'dst', 'iif', 'fwmark'))
+        and _version(found[0]) == _version(rule))
+    if first != (rule, True):
+        raise OSError(
+            errno.EBUSY, 'the kernel cannot tell the rule from a rule of '
+            f'another program at priority {rule.priority}, which comes '
+            'first; remove the rule that is not needed with ip rule')
+
+
+# -- addresses and neighbours ---------------------------------------------
+
+@privileged.kernel.change
+def set_addresses(items: checks.Items) -> list[channel.Failure]:
+    """Add addresses [dev, 'address/length'].
+
+    The anchor has scope link, so that it is no source address of connections
+    or ICMP errors: no host could answer to it.  Outside of a VRF, the address
+    of a tenant's gateway would be one of the node itself.
+    """
+    within = limits.current()
+    # Two hundred VNIs are a thousand devices.
+    inside = functools.cache(lambda: vni_links.inside(kernel))
+
+    def encode(dev: str, address: str) -> channel.Request:
+        within.check_address(dev, checks.interface(address))
+        if within.evpn.is_port(dev):
+            checks.permit(dev in inside(),
+                          f'{address} on {dev}', 'in the VRF of a VNI')
+        index = checks.index(dev)
+        shared = dev not in within.others and within.is_egress_link(dev)
+        if shared:
+            egress_limits.check_inside(
+                addresses.read(kernel, index), address)
+        return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
+            index, address, ownership.ADDRESS_PROTOCOL,
+            addresses.RT_SCOPE_LINK if address == ownership.ANCHOR
+            else addresses.RT_SCOPE_UNIVERSE, shared)
+
+    with channel.kernel() as kernel:
+        return channel.send(kernel, items, encode, done=(errno.EEXIST,))
+
+
+@privileged.kernel.change
+def delete_addresses(items: checks.Items) -> list[channel.Failure]:
+    """Remove addresses of the agent, unless this removes others' objects.
+
+    With a primary address, the kernel removes the secondary addresses of its
+    network.  With the last IPv4 address of a device, it removes all IPv4
+    routes through the device (fib_disable_ip()).  Where these may be the
+    operator's, the failure is EBUSY.
+
+    An address with the number of another program silently stays.  An address
+    without a number is removed only if the configuration has it there: the Go
+    program made it, or the agent on an old kernel.
+
+    :param items: each [dev, 'address/length']
+    """
+    within = limits.current()
+
+    with channel.kernel() as kernel:
+        def encode(dev: str, address: str) -> channel.Request:
+            index = checks.index(dev)
+            body = addresses.encode(index, checks.interface(address))
+            present = addresses.read(kernel, index)
+            marks = {a.protocol for a in present if a.address == address}
+            if marks - {0, ownership.ADDRESS_PROTOCOL}:
+                raise OSError(errno.EADDRNOTAVAIL, 'not ours')
+            if 0 in marks:
+                within.check_address(dev, address)
+            _check_alone(kernel, dev, index, present, address)
+            return addresses.RTM_DELADDR, 0, body
+
+        # The items are handled in turn, because the removal of one decides
+        # whether the next address is the last one.
+        failures: list[channel.Failure] = []
+        for position, item in enumerate(checks.sequence(items)):
+            failures.extend(
+                (position, number, text) for _zero, number, text in
+                channel.send(kernel, [item], encode)
+                if number != errno.EADDRNOTAVAIL)
+        return _unless_gone(failures)
+
+
+def _check_alone(kernel: connection.Connection, dev: str, index: int,
+                 present: list[addresses.Address], address: str) -> None:
+    """Check that no object of others goes with an address."""
+    lost = addresses.depending(present, address)
+    if lost and not _promotes(dev):
+        raise OSError(
+            errno.EBUSY, f'with {address} the kernel would remove '
+            f'{", ".join(lost)} from {dev}; remove that first, or '
+            f'set sysctl promote_secondaries=1 for {dev}')
+    if (dev in ownership.VETH_ENDS or evpn_names.is_vrf_end(dev) or
+            [a.address for a in present if '.' in a.address] != [address]):
+        # A veth pair goes as a whole.
+        return
+    lost = [route.dst for route in routes.read_on(kernel, index)
+            if route.protocol not in (ownership.ROUTE_PROTOCOL,
+                                      routes.RTPROT_KERNEL)]
+    if lost:
+        raise OSError(
+            errno.EBUSY, f'{address} is the last address of {dev}, and with '
+            f'it the kernel would remove routes that are not ours '
+            f'({", ".join(lost[:5])}); give {dev} an address of your own, '
+            f'or remove the routes, and then this address')
+
+
+def _promotes(dev: str) -> bool:
+    """Whether the kernel makes a secondary address primary instead."""
+    for name in ('all', dev):
+        path = f'/proc/sys/net/ipv4/conf/{name}/promote_secondaries'
+        with open(path, encoding='ascii') as opened:
+            if opened.read().strip() != '0':
+                return True
+    return False
+
+
+@privileged.kernel.change
+def set_neighbours(items: checks.Items) -> list[channel.Failure]:
+    """Make permanent neighbour entries [dev, dst, mac].
+
+    A permanent entry of another program is not replaced: EEXIST.
+    """
+    with channel.kernel() as kernel:
+        present = _permanent(kernel)
+        within = limits.current()
+
+        def encode(dev: str, dst: str, mac: str) -> channel.Request:
+            within.check_neighbour(dev)
+            index = checks.index(dev)
+            body = neighbours.encode(index, checks.address(dst),
+                                     checks.mac(mac),
+                                     ownership.NEIGHBOUR_PROTOCOL)
+            theirs = present(index).get(_canonical(dst))
+            if theirs is not None and not _is_ours(dev, theirs):
+                raise OSError(
+                    errno.EEXIST, f'a permanent neighbour with {theirs.mac} '
+                    f'and not {mac} is there which is not ours; remove it '
+                    f'(ip neighbour del {dst} dev {dev})')
+            return neighbours.RTM_NEWNEIGH, _REPLACE, body
+
+        return channel.send(kernel, items, encode)
+
+
+@privileged.kernel.change
+def delete_neighbours(items: checks.Items) -> list[channel.Failure]:
+    """Remove neighbour entries [dev, dst], except those of other programs."""
+    with channel.kernel() as kernel:
+        present = _permanent(kernel)
+
+        def encode(dev: str, dst: str) -> channel.Request:
+            index = checks.index(dev)
+            body = neighbours.encode(index, checks.address(dst))
+            entry = present(index).get(_canonical(dst))
+            if entry is None or not _is_ours(dev, entry):
+                raise OSError(errno.ENOENT, 'not ours')
+            return neighbours.RTM_DELNEIGH, 0, body
+
+        return [f for f in _unless_gone(channel.send(kernel, items, encode))
+                if f[1] != errno.ENOENT]
+
+
+def _permanent(kernel: connection.Connection
+               ) -> Callable[[int], dict[str, neighbours.Neighbour]]:
+    """A function of ifindex that returns permanent neighbours by address."""
+    return functools.cache(lambda index: {
+        entry.dst: entry
+        for entry in neighbours.read(kernel, index, permanent=True)})
+
+
+def _canonical(address: str) -> str:
+    """An address in canonical notation."""
+    return texts.address_text(texts.parse_address(address)[1])
+
+
+def _is_ours(dev: str, entry: neighbours.Neighbour) -> bool:
+    """Whether a permanent neighbour may be changed and removed.
+
+    An entry without a protocol is of the Go program on an end of the veth
+    pair, and of the operator on other devices.
+    """
+    return entry.protocol == ownership.NEIGHBOUR_PROTOCOL or (
+        not entry.protocol and dev in ownership.VETH_ENDS)
+
+
+def _unless_gone(failures: Iterable[channel.Failure]) -> list[channel.Failure]:
+    """The failures without those of items whose device is gone."""
+    return [f for f in failures if f[1] != errno.ENODEV]
+
+
+# -- sysctls --------------------------------------------------------------
+
+@privileged.kernel.change
+def set_sysctls(items: checks.Items) -> list[channel.Failure]:
+    """Write network sysctls [path below /proc/sys, value]."""
+    failures = []
+    within = limits.current()
+    for position, item in enumerate(checks.sequence(items)):
+        try:
+            path = checks.sysctl(*checks.sequence(item, 'item'))
+            within.check_sysctl(item[0])
+            with open(path, 'w', encoding='ascii') as opened:
+                opened.write(item[1])
+        except (OSError, TypeError, ValueError) as error:
+            _position, number, text = channel.failure(position, error)
+            failures.append((position, number, text if number != errno.EROFS
+                             else _in_container(*item)))
+    return failures
+
+
+def _in_container(path: str, value: str) -> str:
+    """Why a sysctl was not written, with the remedy in a container."""
+    return (f'/proc/sys is read-only here, as in a container: write the line '
+            f'"{path} = {value}" into a file in /etc/sysctl.d/ of the host, '
+            f'and run "sysctl --system" there')

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Privileged entry points for our nftables table and its connections.
+
+No entry point takes words of nft: a table comes as values, which are checked
+(:mod:`nft.codec`) and rendered here (:mod:`nft.rendering`).  Only the table
+``ovn-network-agent`` of the families ip and ip6 can be read or changed.  Each
+nft process has a time limit.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+import errno
+import socket
+import typing
+
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink import multicast
+from ovn_network_agent.nft import codec
+from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import names as known_names
+from ovn_network_agent.nft import transaction
+from ovn_network_agent.nft import values
+from ovn_network_agent.privileged.daemon import command
+from ovn_network_agent.privileged.daemon import sending_sockets
+from ovn_network_agent.privileged.limits import limits
+from ovn_network_agent.privileged.network import checks
+
+# Seconds.  A load of 1,000 VIPs takes 0.2; the kernel may have to wait for
+# the transaction of another program.
+_TIMEOUT = 30
+# As JSON, and all numbers as numbers.
+_LIST = ('-j', '-n', 'list')
+# Elements by the name of a set.
+_Contents = dict[str, typing.Any]
+_ABSENT = 'No such file or directory'
+
+
+@privileged.netfilter.entrypoint
+def read_tables(families: Sequence[str]) -> dict[str, str]:
+    """List our tables: JSON text by family, of those that are there."""
+    # Not "list tables" before: nft 1.0.6 reads all that is in them for it.
+    return present({family: ['table', *table(family)]
+                     for family in checks.sequence(families)})
+
+
+@privileged.netfilter.entrypoint
+def read_sets(family: str, names: Sequence[str]) -> dict[str, str]:
+    """List sets of our table: JSON text by name, of those that are there.
+
+    A large table takes 100 times as long.
+    """
+    for name in checks.sequence(names):
+        if not known_names.is_name(name):
+            raise checks.invalid(f'{name!r} is no name of a set')
+    return present({name: ['set', *table(family), name]
+                     for name in names})
+
+
+@privileged.netfilter.change
+def replace_table(table: Sequence[typing.Any], contents: _Contents,
+                  leaving: checks.Items) -> int:
+    """Put a table in the place of the one that is there, if any.
+
+    In one transaction: no packet sees neither of them, and after a failure
+    the former one is there.
+
+    :param table: see :func:`nft.codec.pack`
+    :param leaving: each [proto, VIP, port, destination, port], see
+        :func:`nft.transaction.replacement`
+    :returns: process id of nft, which notifications of the kernel carry
+    """
+    return _fill(transaction.replacement, _unpacked(table), contents,
+                 leaving)
+
+
+@privileged.netfilter.change
+def extend_table(table: Sequence[typing.Any], contents: _Contents,
+                 present: _Contents, leaving: checks.Items) -> int:
+    """Put the rules of a table behind those that are there.
+
+    :param present: see :func:`nft.transaction.extension`
+    """
+    return _fill(transaction.extension, _unpacked(table), contents, present,
+                 leaving)
+
+
+@privileged.netfilter.change
+def prune_table(family: str, rules: checks.Items, chains: Sequence[str],
+                sets: Sequence[str]) -> int:
+    """Take rules [chain, handle], chains and sets out of our table."""
+    return _fill(transaction.pruning, family, rules, chains, sets)
+
+
+@privileged.netfilter.change
+def stamp_table(family: str, digest: str, listing_digest: str) -> int:
+    """Write into a table what it was loaded from.
+
+    :param digest: of the table, see :func:`nft.rendering.digest`
+    :param listing_digest: of its listing, 40 hex digits
+    """
+    return _fill(transaction.stamp, family, digest, listing_digest)
+
+
+@privileged.netfilter.change
+def change_elements(family: str, deletes: _Contents, adds: _Contents) -> int:
+    """Change elements of the sets, all at once."""
+    return _fill(transaction.change, family, deletes, adds)
+
+
+@privileged.netfilter.change
+def delete_table(family: str) -> int:
+    """Take our table away."""
+    return load(transaction.removal, family)
+
+
+@privileged.netfilter.change
+def delete_connections(family: str, zone: int, targets: checks.Items) -> int:
+    """Forget the tracked connections that were translated to these.
+
+    :param targets: each [proto, VIP, port, destination, port]
+    :returns: how many there were
+    """
+    if (type(family) is not str or family not in elements.FAMILIES or
+            not 0 < checks.integer(zone, 'zone') < 65536):
+        raise checks.invalid(f'no family and zone: {family!r}, {zone!r}')
+    limits.current().check_zone(zone)
+    # privileged/daemon/start.py imports this before the fork if ports are forwarded.
+    from ovn_network_agent.netlink.objects import conntrack
+    try:
+        wanted = {_target(*target) for target in checks.sequence(targets)}
+    except TypeError as error:
+        raise checks.invalid(f'refused: {error}') from error
+    with connection.Connection(
+            True, connection.NETLINK_NETFILTER) as kernel:
+        return delete(kernel, [
+            conntrack.deletion(one) for one
+            in conntrack.read(kernel, family, zone, wanted)])
+
+
+@privileged.netfilter.change
+def subscribe(name: str) -> int:
+    """Hand out a socket that gets the notifications of nftables.
+
+    The kernel gives them to nobody without CAP_NET_ADMIN.  The socket can
+    only receive: what is sent over it counts as sent by who sends it.
+
+    :returns: our process id, as the other end sees it
+    """
+    sending_sockets.check(name)
+    allowed = limits.current()
+    if not allowed.egress.loaded:
+        allowed.check_forwards()
+    with socket.socket(
+            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
+            socket.SOCK_NONBLOCK, connection.NETLINK_NETFILTER) as watching:
+        watching.setsockopt(socket.SOL_SOCKET, connection.SO_RCVBUFFORCE,
+                            connection.RECEIVE_BUFFER)
+        watching.bind((0, 0))
+        multicast.join(watching, multicast.NFTABLES)
+        return sending_sockets.give(name, watching)
+
+
+def delete(kernel: connection.Connection,
+           deletions: list[tuple[int, int, bytes]]) -> int:
+    """Delete connections, also those that are gone; returns how many."""
+    failed = [(number, text) for _index, number, text
+              in kernel.batch(deletions) if number != errno.ENOENT]
+    if failed:
+        raise OSError(*failed[0])
+    return len(deletions)
+
+
+def _unpacked(packed: Sequence[typing.Any]) -> values.Table:
+    """A table of :func:`nft.codec.pack` that the configuration allows."""
+    allowed = limits.current()
+    allowed.check_forwards()
+    try:
+        table = codec.unpack(packed)
+    except ValueError as error:
+        raise checks.invalid(f'refused: {error}') from error
+    allowed.check_table(table.zone, table.vrf)
+    return table
+
+
+def _target(proto: str, address: str, port: int, destination: str,
+            destination_port: int) -> tuple[int, str, int, str, int]:
+    """A target as :func:`conntrack.read` has it."""
+    if proto not in elements.PROTOCOLS:
+        raise checks.invalid(f'{proto!r} is neither tcp nor udp')
+    return (elements.PROTOCOLS[proto], checks.address(address), port,
+            checks.address(destination), destination_port)
+
+
+def table(family: str, name: str = ownership.NFT_TABLE) -> tuple[str, str]:
+    """Words that name our table of a family."""
+    if type(family) is not str or family not in elements.FAMILIES:
+        raise checks.invalid(f'{family!r} is no family of ours')
+    return family, name
+
+
+def present(wanted: dict[str, list[str]]) -> dict[str, str]:
+    """List several things by their arguments, without what is not there."""
+    found = {}
+    for key, arguments in wanted.items():
+        result = _run([*_LIST, *arguments])
+        if not result.status or _ABSENT not in result.stderr:
+            found[key] = _successful(result).stdout
+    return found
+
+
+def load(build: Callable[..., str], *args: typing.Any) -> int:
+    """Build a transaction and have nft carry it out."""
+    try:
+        script = build(*args)
+    except (AttributeError, TypeError, ValueError) as error:
+        # AttributeError: what should be a dict of lists is something else.
+        raise checks.invalid(f'refused: {error}') from error
+    return _successful(_run(['-f', '-'], script)).pid
+
+
+def _fill(build: Callable[..., str], *args: typing.Any) -> int:
+    """Likewise, for what only those want who forward ports.
+
+    A table that an earlier configuration has left may go anyhow.
+    """
+    limits.current().check_forwards()
+    return load(build, *args)
+
+
+def _run(arguments: Iterable[str], stdin: str = '') -> command.Result:
+    return command.run(['nft', *arguments], _TIMEOUT, stdin)
+
+
+def _successful(result: command.Result) -> command.Result:
+    """A result of a program that did what it was asked for."""
+    if result.status != 0:
+        raise OSError(errno.EIO, f'nft: {result.messages}')
+    return result

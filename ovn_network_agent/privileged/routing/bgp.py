@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Privileged entry points for the state of routes in zebra and bgpd.
+
+Each address is one command to zebra, and one to bgpd.  With FRR 8.4 a command
+takes 0.1 ms for any size of the tables.
+"""
+
+from collections.abc import Sequence
+import errno
+import hashlib
+import typing
+
+from ovn_network_agent import privileged
+from ovn_network_agent.frr import effect
+from ovn_network_agent.frr import lines
+from ovn_network_agent.frr import output
+from ovn_network_agent.privileged.network import checks
+from ovn_network_agent.privileged.routing import vty
+from ovn_network_agent.privileged.routing import vtysh
+
+# Most addresses for one session, whose answers have about 0.15 MB.
+_BATCH = 100
+
+
+@privileged.frr.entrypoint
+def read_effect(vrf: str, prefixes: Sequence[str], bgp: bool
+                ) -> list[typing.Any]:
+    """Read the state of some host routes in zebra and, if asked for, in bgpd.
+
+    :returns: [active, advertised]: protocols ('static', 'kernel') by prefix
+        whose route zebra has selected and installed; neighbours that it is
+        advertised to by prefix in bgpd's table
+    """
+    wanted = [str(vtysh.checked(lines.check_network, prefix))
+              for prefix in checks.sequence(prefixes)]
+    found = effect.Found({}, {})
+    for at in range(0, len(wanted), _BATCH):
+        some = wanted[at:at + _BATCH]
+        questions = {'zebra': [_in_zebra(vrf, prefix) for prefix in some]}
+        if bgp:
+            questions['bgpd'] = [_in_bgpd(vrf, prefix) for prefix in some]
+        try:
+            found.take(vtysh.ask(questions))
+        except output.Unreadable as error:
+            raise OSError(errno.EPROTO, str(error)) from error
+    return [found.active, found.advertised]
+
+
+@privileged.frr.entrypoint
+def read_effect_digest(vrf: str) -> list[typing.Any]:
+    """Read a digest of what :func:`read_effect` would say of all routes.
+
+    zebra counts its routes and those in use, by protocol, and bgpd lists what
+    it has sent to the neighbours, with the version of its table, which grows
+    with each other choice of a route.  With FRR 8.4 and 10,000 routes, this
+    takes 7 ms of FRR, and the question for each route 650 ms.
+
+    :returns: [digest, lines]: '' where FRR is asked through vtysh, or lacks a
+        command; lines in the lists of bgpd, which are more than the routes
+    """
+    route, table = _of_vrf(vrf)
+    _route, table6 = _of_vrf(vrf, 'ipv6')
+    try:
+        said = vty.texts({
+            'zebra': [f'show {family} route {route}summary'
+                      for family in ('ip', 'ipv6')],
+            'bgpd': [f'show bgp {each}update-groups advertised-routes'
+                     for each in (table, table6)]})
+    except vty.Unavailable:
+        said = []
+    if not said:
+        return ['', 0]
+    _counts, _counts6, *lists = said
+    return [hashlib.sha256('\0'.join(said).encode()).hexdigest(),
+            sum(text.count('\n') for text in lists)]
+
+
+@privileged.frr.entrypoint
+def read_sessions(vrf: str, daemons: Sequence[str], version: int = 4
+                  ) -> list[typing.Any]:
+    """Read the daemons that run, and the sessions of BGP.
+
+    :param daemons: those that have to run, bgpd among them
+    :param version: of the routes; a session may be of the other family
+    :returns: [missing, neighbours, heard]: daemons that do not run; state
+        ('Established') by neighbour that is activated for the family;
+        neighbours that have announced a prefix
+    """
+    checks.version(version)
+    _route, table = _of_vrf(vrf, f'ipv{version:d}')
+    try:
+        running = vtysh.read_daemons()
+    except ConnectionRefusedError:
+        # No daemon runs.
+        running = []
+    missing = sorted({
+        vtysh.checked(lines.check_name, name)
+        for name in checks.sequence(daemons)}.difference(running))
+    if 'bgpd' in missing:
+        return [missing, {}, []]
+    said = vtysh.ask({'bgpd': [f'show bgp {table}summary json']})
+    try:
+        return [missing, effect.surroundings(said, True)['neighbours'],
+                effect.heard(said)]
+    except output.Unreadable as error:
+        raise OSError(errno.EPROTO, str(error)) from error
+
+
+@privileged.frr.entrypoint
+def read_surroundings(vrf: str, bgp: bool) -> dict[str, typing.Any]:
+    """Read the fields of :class:`frr.effect.Surroundings`, a dict."""
+    route, table = _of_vrf(vrf)
+    _route, table6 = _of_vrf(vrf, 'ipv6')
+    vtysh.require(vtysh.read_daemons(), 'zebra', *(['bgpd'] if bgp else []))
+    questions = {'zebra': [f'show ip route {route}connected json']}
+    if bgp:
+        # Routes of IPv6 alone may be announced.
+        questions['bgpd'] = [f'show bgp {each}summary json'
+                             for each in (table, table6)]
+    try:
+        return effect.surroundings(vtysh.ask(questions), bgp)
+    except output.Unreadable as error:
+        raise OSError(errno.EPROTO, str(error)) from error
+
+
+@privileged.frr.change
+def soft_refresh(vrf: str, withdrawn: str, ipv6: bool) -> list[typing.Any]:
+    """Make bgpd send its routes to all neighbours of the VRF again.
+
+    A refresh before bgpd knows of a withdrawal would send the route again.
+
+    :param withdrawn: prefix: no refresh while bgpd has it; '' for none
+    :returns: [whether bgpd was told, messages of bgpd]
+    """
+    _route, table = _of_vrf(vrf)
+    prefix = withdrawn and vtysh.checked(lines.check_network, withdrawn)
+    vtysh.require(vtysh.read_daemons(), 'bgpd')
+    if prefix and _has(_in_bgpd(vrf, str(prefix))):
+        return [False, '']
+    of_vrf = table.removesuffix('ipv4 unicast ')
+    # bgpd takes "ip" for IPv4, and says nothing of neighbours without the
+    # family.
+    commands = [f'clear ip bgp {of_vrf}* soft out'] + (
+        [f'clear bgp {of_vrf}ipv6 unicast * soft out'] if ipv6 else [])
+    return [True, '\n'.join(filter(None, (
+        vtysh.enabled('bgpd', command) for command in commands)))]
+
+
+def _has(question: str) -> bool:
+    """Whether bgpd has a route of this node."""
+    found = effect.Found({}, {})
+    try:
+        found.take(vtysh.ask({'bgpd': [question]}))
+    except output.Unreadable as error:
+        raise OSError(errno.EPROTO, str(error)) from error
+    return bool(found.advertised)
+
+
+def _in_zebra(vrf: str, prefix: str) -> str:
+    """The question to zebra for the route of a host."""
+    words = 'ipv6' if ':' in prefix else 'ip'
+    return f'show {words} route {_of_vrf(vrf)[0]}{prefix} json'
+
+
+def _in_bgpd(vrf: str, prefix: str) -> str:
+    """The question to bgpd for the route of a host."""
+    table = _of_vrf(vrf, 'ipv6' if ':' in prefix else 'ipv4')[1]
+    return f'show bgp {table}{prefix} json'
+
+
+def _of_vrf(vrf: str, family: str = 'ipv4') -> tuple[str, str]:
+    """(words for the VRF in a command of zebra, words for bgpd's table)."""
+    name = vtysh.check_vrf(vrf)
+    of_vrf = f'vrf {name} ' if name else ''
+    return of_vrf, f'{of_vrf}{family} unicast '

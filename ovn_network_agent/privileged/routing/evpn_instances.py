@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Privileged entry points for the VNIs of FRR.
+
+The running configuration has passwords, so only what is about VNIs is passed
+on.
+"""
+
+from collections.abc import Container
+from collections.abc import Iterable
+import socket
+import time
+import typing
+
+from ovn_network_agent import privileged
+from ovn_network_agent.conf import registered
+from ovn_network_agent.conf.options import frr as options
+from ovn_network_agent.frr import evpn
+from ovn_network_agent.frr import evpn_steps
+from ovn_network_agent.model import evpn_names
+from ovn_network_agent.privileged.limits import limits
+from ovn_network_agent.privileged.network import checks
+from ovn_network_agent.privileged.routing import running_configuration
+from ovn_network_agent.privileged.routing import vty
+from ovn_network_agent.privileged.routing import vtysh
+
+# The daemons that have the lines, mgmtd in versions that have mgmtd.
+_NEEDED = ('zebra', 'bgpd')
+_DAEMONS = (vty.MGMTD, *_NEEDED)
+# Seconds until a VNI that is taken out of FRR has gone from the receivers,
+# see frr.evpn: with 1 s, they had no trouble with what was changed then.
+_SETTLE = 1.0
+# Seconds for which bgpd may go on to know a VNI that zebra has no longer.
+# FRR 10 refuses to remove its instance for so long.
+_PATIENCE = 5.0
+# VNIs of one vtysh for each second of [frr] vtysh_timeout.  On a busy machine,
+# 200 took longer than 10 s.
+_EACH_SECOND = 2.5
+
+
+@privileged.frr.entrypoint
+def read() -> list[typing.Any]:
+    """Read the AS number of the sessions, and the instances of the agent.
+
+    :returns: [AS number or 0; list of [VNI, AS number, router ID, route
+        distinguisher, imports, exports, whether it is complete]]; see
+        :func:`evpn.value` for what lacks a BGP instance
+    """
+    lines = _lines()
+    return [_underlay(lines), [
+        [*shown, complete] for vni, found in sorted(evpn.read(lines).items())
+        for shown, complete in filter(None, [evpn.value(vni, found)])]]
+
+
+@privileged.frr.change
+def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
+    """Write instances with their VNIs, then remove others that have a mark.
+
+    :param adds: each the fields of :class:`evpn.Wanted`; 0 for the AS number
+        of the instance that has the sessions
+    :param deletes: each [VNI]
+    :returns: as :func:`vtysh.change_static`
+    """
+    refused, fitting = checks.items(('adds', _wanted, adds),
+                                    ('deletes', _unwanted, deletes))
+    steps: list[evpn_steps.Steps] = []
+    gone = []
+    lines = _lines() if fitting else []
+    underlay, there = _underlay(lines), evpn.read(lines)
+    devices = _devices()
+    for name, index, item in fitting:
+        found = there.get(item.vni, evpn.Found())
+        try:
+            if name == 'adds':
+                steps.append(_addition(item, underlay, found))
+            else:
+                steps.append(_removal(item, found, devices))
+                gone.append(item.vni)
+        except (OSError, ValueError) as error:
+            refused.append([name, index, str(error)])
+    said = [_configured(each.down for each in steps)]
+    if any(each.settle for each in steps):
+        time.sleep(_SETTLE)
+    left = [f'no interface {name}' for name
+            in evpn.left_interfaces(lines, devices)] if gone else []
+    said += [_configured(each.change for each in steps),
+             _configured([*(each.up for each in steps), left]),
+             *_remove_left(gone)]
+    return [refused, '\n'.join(filter(None, said))]
+
+
+@privileged.frr.entrypoint
+def read_lacks() -> list[str]:
+    """The lines that the operator's own BGP instance lacks for VNIs."""
+    return evpn.lacks(_lines(), limits.current().vrf)
+
+
+def _lines() -> list[str]:
+    return running_configuration.configuration(_DAEMONS, _NEEDED)
+
+
+def _underlay(lines: list[str]) -> int:
+    return evpn.underlay(lines, limits.current().vrf)
+
+
+def _wanted(*fields: typing.Any) -> evpn.Wanted:
+    """Check an item of ``adds``; returns it."""
+    wanted = evpn.Wanted(*fields)
+    for targets in wanted.imports, wanted.exports:
+        checks.sequence(targets, 'targets')
+    evpn_steps.check(wanted)
+    limits.current().check_frr_vnis()
+    return wanted
+
+
+def _unwanted(vni: int) -> evpn.Wanted:
+    """Check an item of ``deletes``; returns it."""
+    evpn_steps.check_vni(vni)
+    return evpn.Wanted(vni, 0, '', '', (), ())
+
+
+def _addition(wanted: evpn.Wanted, underlay: int, found: evpn.Found
+              ) -> evpn_steps.Steps:
+    """The steps to a wanted instance."""
+    if not (wanted.asn or underlay):
+        vrf = limits.current().vrf
+        of_vrf = f' vrf {vrf}' if vrf else ''
+        raise ValueError(
+            f'FRR has no "router bgp ASN{of_vrf}", whose AS number it is to '
+            'have; write this instance with its neighbours, or set [evpn] '
+            'bgp_as')
+    return evpn_steps.added(wanted._replace(asn=wanted.asn or underlay), found)
+
+
+def _removal(unwanted: evpn.Wanted, found: evpn.Found, devices: Container[str]
+             ) -> evpn_steps.Steps:
+    """The steps of a removal; what has a mark may go in any case."""
+    if not found.ours:
+        limits.current().check_frr_vnis()
+    return _removed(unwanted.vni, found, devices)
+
+
+def _removed(vni: int, found: evpn.Found, devices: Container[str]
+             ) -> evpn_steps.Steps:
+    """As :func:`evpn_steps.removed`, as far as FRR can do it by now.
+
+    FRR 10 lets an empty section of a VRF go after its device, not before.
+    mgmtd of 10.3 has died after some refusals.
+    """
+    steps = evpn_steps.removed(vni, found)
+    return steps._replace(up=[]) if evpn_names.vrf(vni) in devices else steps
+
+
+def _devices() -> set[str]:
+    return {name for _index, name in socket.if_nameindex()}
+
+
+def _remove_left(vnis: Iterable[int]) -> list[str]:
+    """Remove again what FRR did not let go at once; returns messages."""
+    said: list[str] = []
+    until = time.monotonic() + _PATIENCE
+    while vnis:
+        there, devices = evpn.read(_lines()), _devices()
+        left = [_removed(vni, there[vni], devices)
+                for vni in vnis if vni in there]
+        again = [each.change for each in left]
+        said += [_configured(again), _configured(each.up for each in left)]
+        if not any(again) or time.monotonic() > until:
+            break
+    return said
+
+
+def _configured(blocks: Iterable[list[str]]) -> str:
+    """Pass the lines for each VNI to FRR; returns its messages."""
+    full = [block for block in blocks if block]
+    at_once = int(_EACH_SECOND * registered.group(options).vtysh_timeout)
+    return '\n'.join(filter(None, (
+        vtysh.configure([line for block in full[first:first + at_once]
+                         for line in block], _DAEMONS)
+        for first in range(0, len(full), at_once))))

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Privileged entry point: notices of prefix lists that have changed.
+
+FRR notifies nobody of a changed list, and vtysh starts a process.  So this
+daemon asks zebra and bgpd each second over their sockets, and tells the agent
+only of a change (:mod:`watches.frr.frr_lists`).  A question of the agent for each
+look would wake three more threads.
+
+A list of all lines takes the daemons time, in which bgpd does nothing else.
+So at most :data:`LINES` lines are listed in a second on average, and the
+number of lines in between (:doc:`adr/0020-watches`).
+"""
+
+from collections.abc import Callable
+import hashlib
+import math
+import select
+import socket
+import threading
+import time
+
+from ovn_network_agent import privileged
+from ovn_network_agent.privileged.daemon import sending_sockets
+from ovn_network_agent.privileged.routing import frr_queries
+from ovn_network_agent.privileged.routing import vtysh
+
+#: First letter of a notice: of a change, or of the failure that ends the
+#: notices.
+CHANGED, FAILED = b'+', b'-'
+#: Most lines a second, on average, that the daemons list.
+LINES = 500
+# By daemon: text that differs after a change, lines of the answer.
+Digests = dict[str, tuple[str, int]]
+_INTERVAL = 1.0
+# The daemons that use the lists.
+_DAEMONS = ('bgpd', 'zebra')
+# Seconds to wait for an answer of which only a digest matters.
+_PATIENCE = 1.0
+
+
+@privileged.frr.entrypoint
+def subscribe(name: str, prefix_list: str) -> int:
+    """Hand out a socket that gets a notice when a prefix list has changed.
+
+    A notice is a letter and a text: the daemons with the change, or the
+    reason why the notices end.  The first look has been made at the return.
+
+    :returns: process id of this daemon
+    """
+    sending_sockets.check(name)
+    vtysh.check_prefix_list(prefix_list)
+    return report(name, Looks(prefix_list))
+
+
+def report(name: str, looks: 'Looks') -> int:
+    """Look from now on, and hand out the socket of :func:`subscribe`."""
+    looks.changed()
+    theirs, ours = socket.socketpair(
+        socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |
+        socket.SOCK_NONBLOCK)
+    with theirs:
+        try:
+            pid = sending_sockets.give(name, theirs)
+        except BaseException:
+            ours.close()
+            raise
+    threading.Thread(target=_run, args=(looks, ours), name='list-monitor',
+                     daemon=True).start()
+    return pid
+
+
+def _run(looks: 'Looks', told: socket.socket) -> None:
+    """Look once a second until the agent listens no more."""
+    poll = select.poll()
+    # The end of the socket pair is reported anyhow.
+    poll.register(told, 0)
+    with told:
+        while not poll.poll(_until_next() * 1000):
+            try:
+                changed = looks.changed()
+            except OSError as error:
+                _tell(told, FAILED + str(error).encode())
+                return
+            if changed:
+                _tell(told, CHANGED + ' and '.join(changed).encode())
+
+
+def _until_next() -> float:
+    """Seconds until the next whole one, when the agent looks around, too."""
+    return _INTERVAL - time.monotonic() % _INTERVAL
+
+
+def _tell(told: socket.socket, notice: bytes) -> None:
+    try:
+        told.send(notice)
+    except (BlockingIOError, BrokenPipeError, ConnectionResetError):
+        # The agent has older notices to read, and reads the lists then; or it
+        # listens no more.
+        return
+
+
+class Looks:
+    """The looks at the lists of one name."""
+
+    def __init__(self, name: str,
+                 read: Callable[[str, bool], Digests] | None = None) -> None:
+        self._name = name
+        self._read = read or read_digests
+        # From (daemon, whether of all lines) to the digest.
+        self._seen: dict[tuple[str, bool], str] = {}
+        self._until_whole = 0
+
+    def changed(self) -> list[str]:
+        """Names of the daemons whose list has changed since the former look.
+        """
+        whole = self._until_whole <= 0
+        found = self._read(self._name, whole)
+        self._until_whole -= 1
+        if whole:
+            lines = max((lines for _digest, lines in found.values()),
+                        default=0)
+            self._until_whole = math.ceil(lines / LINES) - 1
+        return [daemon for daemon, (digest, _lines) in found.items()
+                if self._differs(daemon, whole, digest)]
+
+    def _differs(self, daemon: str, whole: bool, digest: str) -> bool:
+        """Note a digest; the first one of all lines counts as a change."""
+        before = self._seen.get((daemon, whole), None if whole else digest)
+        self._seen[daemon, whole] = digest
+        return before != digest
+
+
+def read_digests(name: str, whole: bool) -> Digests:
+    """Read a digest of the prefix lists of a name, without a process.
+
+    The watch for restarts reports daemons that do not run, and this does not.
+
+    :param whole: True for a digest of all lines; False for a digest of the
+        number of lines and of the first and last number, for which the daemons
+        need the same time with any number of lines
+    """
+    what = '' if whole else 'summary '
+    commands = [f'show {family} prefix-list {what}{name}'
+                for family in ('ip', 'ipv6')]
+    answers = frr_queries.ask(dict.fromkeys(_DAEMONS, commands), _PATIENCE)
+    return {daemon: digest('\n'.join(texts))
+            for daemon, texts in answers.items()}
+
+
+def digest(said: str) -> tuple[str, int]:
+    """A text that differs with another answer, and its number of lines."""
+    return hashlib.sha256(said.encode()).hexdigest(), said.count('\n')

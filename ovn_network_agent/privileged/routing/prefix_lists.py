@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Privileged entry points for the prefix lists of FRR, through vtysh."""
+
+from collections.abc import Container
+from collections.abc import Iterable
+from collections.abc import Sequence
+import contextlib
+import errno
+import functools
+import re
+import typing
+
+from ovn_network_agent import ownership
+from ovn_network_agent import privileged
+from ovn_network_agent.frr import lines
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import prefix_list_lines
+from ovn_network_agent.frr import rewriting
+from ovn_network_agent.privileged.limits import limits
+from ovn_network_agent.privileged.network import checks
+from ovn_network_agent.privileged.routing import go_prefix_list
+from ovn_network_agent.privileged.routing import vty
+from ovn_network_agent.privileged.routing import vtysh
+
+# The daemons that have the lists, mgmtd in versions that have mgmtd.
+_DAEMONS = (vty.MGMTD, 'zebra', 'bgpd')
+# The daemons that use the lists, by the names that FRR 8 prints.
+_HOLDERS = {'BGP': 'bgpd', 'ZEBRA': 'zebra'}
+# Lines of a transaction.  For each line FRR 8.4 looks at all entries of the
+# list, at those of the same transaction too: twice, and four times if the line
+# has "ge" and "le".  A daemon answers nobody meanwhile: with 1,000 lines for 5
+# to 17 s, with the last 25 of them for 0.1 to 0.5 s.  A vtysh costs a process,
+# so it gets more lines.
+_LINES, _LINES_OF_VTYSH = 25, 200
+# Network, ge, le.
+_Line = tuple[str, int, int]
+#: Most networks whose entries are read alone.
+FEW = 10
+# The answer of a daemon that lacks the list, see session.Session.ask.
+_ABSENT = re.compile(r'^status \d+ of \w+$', re.MULTILINE)
+
+
+@privileged.frr.entrypoint
+def read(name: str) -> dict[str, list[list[typing.Any]]]:
+    """Read the prefix lists of a name, one for IPv4 and one for IPv6.
+
+    :returns: by daemon ('BGP', 'ZEBRA') the fields of each
+        :class:`frr.output.Entry`
+    """
+    vtysh.check_prefix_list(name)
+    copies = _copies(name)
+    # This call notes the lines of the Go program while their proof exists.
+    go_prefix_list.networks(copies, limits.current().leak)
+    return {daemon: [list(entry) for entry in entries]
+            for daemon, entries in copies.items()}
+
+
+@privileged.frr.entrypoint
+def read_of(name: str, networks: Sequence[str]
+            ) -> dict[str, list[list[typing.Any]]]:
+    """Read at least the entries that have a number of some networks.
+
+    A list of thousands of entries is long in JSON.
+
+    :param networks: at most :data:`FEW`; what is no network has no numbers
+    """
+    vtysh.check_prefix_list(name)
+    wanted = []
+    for text in checks.sequence(networks)[:FEW]:
+        with contextlib.suppress(ValueError):
+            wanted.append(str(lines.check_network(text)))
+    return {daemon: [list(entry) for entry in entries]
+            for daemon, entries in _copies(name, wanted).items()}
+
+
+@privileged.frr.entrypoint
+def permit() -> str:
+    """Permit the list that the configuration files name by now.
+
+    The call has no argument: the privileged side reads the files itself.
+    """
+    return limits.permit_prefix_list()
+
+
+@privileged.frr.change
+def change(name: str, adds: checks.Items, deletes: checks.Items
+           ) -> list[typing.Any]:
+    """Add entries to a prefix list, then remove some.
+
+    FRR replaces an entry that has the number of a new entry.  So a number has
+    to be one of the agent's (:func:`ownership.prefix_list_numbers`), or the
+    number of this entry in some daemon.  An entry to remove has a number of
+    the agent, or is of the Go program (:mod:`go_prefix_list`).
+
+    :param adds: each [network, ge, le, sequence]
+    :param deletes: each [network, ge, le]
+    :returns: as :func:`vtysh.change_static`
+    """
+    vtysh.check_prefix_list(name)
+    copies = functools.cache(lambda: _copies(name))
+    removable = functools.cache(lambda: _removable(copies()))
+    removals: dict[_Line, str] = {}
+
+    def line(network: str, ge: int, le: int, *sequence: int) -> str:
+        text = lines.prefix_list_entry(name, network, ge, le, *sequence)
+        if not sequence:
+            entry = network, ge, le
+            if not (len(deletes) <= FEW and
+                    entry in prefix_list_lines.numbered(_copies(name, [network])) or
+                    entry in removable()):
+                raise ValueError(f'there is no entry {network} of ours')
+            removals[entry] = 'no ' + text
+        elif not prefix_list_lines.is_ours(network, *sequence) and not any(
+                prefix_list_lines.permits(entries).get((network, ge, le)) == sequence[0]
+                for entries in copies().values()):
+            raise ValueError(f'sequence number {sequence[0]} is neither '
+                             f'ours nor that of the entry {network}')
+        return text
+    refused, configuration = vtysh.checked_lines(adds, deletes, line)
+    if not configuration:
+        return [refused, '']
+    said = _write(configuration)
+    if said and removals:
+        _remove_left(name, removals)
+    return [refused, said]
+
+
+@privileged.frr.change
+def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
+    """Write entries again that bgpd shows and does not obey.
+
+    The lines and their reason are in :mod:`frr.rewriting`.  All lines are one
+    call of vtysh, and no moment between two of them withdraws anything.
+
+    :param addresses: host prefixes that bgpd refuses; one that the list does
+        not permit in bgpd either has another fault, and is left out
+    :returns: [renewed, said]: list of [network, former number, new number],
+        and the messages of vtysh
+    """
+    vtysh.check_prefix_list(name)
+    wanted = [vtysh.checked(lines.check_host, text)
+              for text in checks.sequence(addresses)]
+    copies = _copies(name)
+    due = prefix_list_lines.permitting(copies['BGP'], wanted)
+    renewed, configuration = rewriting.renewal(name, due, copies)
+    return [[list(each) for each in renewed],
+            vtysh.configure(configuration, _DAEMONS)
+            if configuration else '']
+
+
+def _write(configuration: list[str]) -> str:
+    """Write lines in transactions with the whole time limit each."""
+    said = []
+    while configuration:
+        size = _LINES
+        try:
+            said.append(vty.configure_each(configuration[:size],
+                                           _HOLDERS.values()))
+        except vty.Unavailable:
+            size = _LINES_OF_VTYSH
+            said.append(vtysh.configure(configuration[:size], _DAEMONS))
+        configuration = configuration[size:]
+    return '\n'.join(filter(None, said))
+
+
+def _remove_left(name: str, removals: dict[_Line, str]) -> None:
+    """Remove the entries that only some daemon had.
+
+    vtysh gives a line to one daemon after the other, and stops at the first
+    that refuses the line, such as the removal of an entry it lacks.
+    """
+    for printed, left in _left(name, removals).items():
+        vtysh.configure([removals[line] for line in left], (),
+                        only=_HOLDERS[printed])
+    forgotten = _left(name, removals).get('ZEBRA')
+    if forgotten and vty.MGMTD in vtysh.read_daemons():
+        _remove_forgotten(name, forgotten, removals)
+
+
+def _remove_forgotten(name: str, left: dict[_Line, int],
+                      removals: dict[_Line, str]) -> None:
+    """Remove the entries of zebra that a former mgmtd had.
+
+    Since FRR 10 zebra obeys mgmtd alone, and mgmtd has forgotten its entries
+    when it starts again.  So mgmtd gets the entries first, as zebra has them.
+    """
+    for configuration in (
+            [lines.prefix_list_entry(name, *line, number)
+             for line, number in left.items()],
+            [removals[line] for line in left]):
+        vtysh.configure(configuration, (), only=vty.MGMTD)
+
+
+def _left(name: str, removals: Container[_Line]
+          ) -> dict[str, dict[_Line, int]]:
+    """Sequence numbers of the entries to remove in daemons that have some."""
+    found = {printed: {line: number for line, number
+                       in sorted(prefix_list_lines.permits(entries).items())
+                       if line in removals}
+             for printed, entries in _copies(name).items()}
+    return {printed: left for printed, left in found.items() if left}
+
+
+def _copies(name: str, networks: list[str] | None = None
+            ) -> dict[str, list[output.Entry]]:
+    """The lists of a name, by daemon.
+
+    :param networks: if set, only the entries with a number of these checked
+        networks; all entries with mgmtd, as later versions of FRR take a
+        second entry with the same content
+    """
+    running = vtysh.read_daemons()
+    vtysh.require(running, *_HOLDERS.values())
+    if vty.MGMTD in running:
+        networks = None
+    shown = [f'{family} prefix-list {name}'
+             for family in ('ip', 'ipv6')] if networks is None else [
+        f'{"ipv6" if ":" in network else "ip"} prefix-list {name} seq {number}'
+        for network in networks
+        for number in ownership.prefix_list_numbers(network)]
+    return {printed: _copy(name, daemon, shown)
+            for printed, daemon in _HOLDERS.items()}
+
+
+def _copy(name: str, daemon: str, shown: Iterable[str]) -> list[output.Entry]:
+    """The entries of one daemon.
+
+    vtysh asks one daemon after the other, and stops at the first without the
+    list.  So each daemon is asked alone.
+    """
+    said = _ABSENT.sub('', vtysh.ask({daemon: [
+        f'show {each} json' for each in shown]}))
+    try:
+        return output.prefix_list(said, name) or []
+    except output.Unreadable as error:
+        raise OSError(errno.EPROTO, f'{daemon} of FRR: {error}') from error
+
+
+def _removable(copies: dict[str, list[output.Entry]]) -> set[_Line]:
+    """The entries that are not the operator's."""
+    return prefix_list_lines.numbered(copies) | {
+        (network, *prefix_list_lines.hosts(network)) for network
+        in go_prefix_list.networks(copies, limits.current().leak)}

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Commands to the sockets of FRR's daemons, without vtysh.
+
+vtysh takes 25 ms to build a tree of all commands before it sends the first,
+while a daemon takes 2 ms for a route.  So the commands for a floating IP go
+directly to the daemons, see :mod:`frr.session`.
+
+The callers fall back to vtysh after any failure before the first change.
+vtysh knows more ways to the daemons, and has better error messages.
+
+These are no entry points: the callers pass checked lines.  Each raises
+:class:`Unavailable` when vtysh has to be used.
+"""
+
+from collections.abc import Collection
+from collections.abc import Container
+from collections.abc import Iterable
+import contextlib
+import time
+import typing
+
+from ovn_network_agent.conf import registered
+from ovn_network_agent.conf.options import frr as options
+from ovn_network_agent.frr import output
+from ovn_network_agent.frr import session
+
+# Since FRR 9, mgmtd has the static routes, and several lines in one
+# transaction need its lock.  In FRR 8, staticd has the static routes.
+MGMTD = 'mgmtd'
+# Line by line, staticd and the agent wait for each other twice a line.  So
+# staticd gets 200 lines at once, which fit the buffers of a socket with their
+# answers.  mgmtd loses what follows a line in its buffer while it works on the
+# line (the comment in vtysh_read of FRR's lib/vty.c).
+_WRITERS = ((MGMTD, 'configure terminal file-lock', 1),
+            ('staticd', 'configure terminal', 200))
+# mgmtd keeps the lines of a session that broke off, and adds them to the next
+# transaction of any session.  FRR 10.7 also keeps refused lines, and refuses
+# the next transaction with them.  This command discards such lines.  With
+# thousands of routes the command takes as long as a change, so it is not sent
+# each time.
+DISCARD = 'mgmt commit abort'
+# Most questions that a daemon gets at once.  It answers all of them before it
+# does anything else: about 2 ms with FRR 8.4.
+_AT_ONCE = 20
+# Whether the last session may have broken off; a former daemon may have been
+# killed in one.
+_broken_off = True
+
+
+class Unavailable(Exception):
+    """The socket cannot be used; nothing has been changed."""
+
+
+def daemons(answering: bool = False) -> set[str]:
+    """Names of the daemons that accept connections, or that answer."""
+    if answering:
+        return _answering(_deadline())
+    found = set()
+    for name in _sockets():
+        with contextlib.suppress(ConnectionError, FileNotFoundError,
+                                 PermissionError):
+            _session(name, _deadline()).close()
+            found.add(name)
+    if not found:
+        raise Unavailable('no daemon takes connections')
+    return found
+
+
+def configure(lines: list[str]) -> str:
+    """Send configuration lines of static routes, in one transaction.
+
+    :raises OSError: when a daemon does not answer in time or ends meanwhile;
+        the change may have been made
+    """
+    global _broken_off
+    deadline = _deadline()
+    running = _answering(deadline)
+    for name, enter, at_once in _WRITERS:
+        if name in running:
+            break
+    else:
+        raise Unavailable('neither mgmtd nor staticd')
+    with contextlib.closing(_session(name, deadline)) as opened:
+        for command in ('enable', enter):
+            _begin(opened, command)
+        if _broken_off and name == MGMTD:
+            opened.ask(DISCARD)
+        _begin(opened, 'XFRR_start_configuration')
+        _broken_off = True
+        said = [text for at in range(0, len(lines), at_once)
+                for _status, text in opened.ask_all(lines[at:at + at_once])]
+        # This answer tells whether the transaction is done.
+        status, answer = opened.ask('XFRR_end_configuration')
+        said.append(answer)
+        if status != session.SUCCESS and name == MGMTD:
+            opened.ask(DISCARD)
+        said.append(opened.ask('end')[1])
+        _broken_off = False
+    return '\n'.join(filter(None, said))
+
+
+def configure_each(lines: list[str], names: Iterable[str]) -> str:
+    """Send at most 200 configuration lines to daemons that work side by side.
+
+    Each daemon makes one transaction.  Versions with mgmtd divide the lines
+    among their daemons by rules that only vtysh knows.
+    """
+    deadline = _deadline()
+    running = _answering(deadline)
+    if MGMTD in running or not running.issuperset(names):
+        raise Unavailable('only vtysh knows which daemons take the lines')
+    with contextlib.ExitStack() as stack:
+        sessions = [stack.enter_context(contextlib.closing(
+            _session(name, deadline))) for name in names]
+        for opened in sessions:
+            for command in ('enable', 'configure terminal',
+                            'XFRR_start_configuration'):
+                _begin(opened, command)
+        commands = [*lines, 'XFRR_end_configuration', 'end']
+        for opened in sessions:
+            opened.send(commands)
+        return '\n'.join(text for opened in sessions for _status, text
+                         in opened.receive(len(commands)) if text)
+
+
+def static_configuration(running: Container[str]) -> list[str]:
+    """The configuration of the daemon that has the static routes.
+
+    vtysh asks each daemon for this text, too, and joins the texts.
+    """
+    name = next((name for name, *_how in _WRITERS if name in running), None)
+    if name is None:
+        raise Unavailable('neither mgmtd nor staticd')
+    return configuration(name)
+
+
+def configuration(name: str) -> list[str]:
+    """The configuration of a daemon, with the version of FRR."""
+    lines = enabled(name, 'show running-config').split('\n')
+    if not any(map(output.is_version, lines)):
+        raise Unavailable(f'{name}: {lines[0]}')
+    return lines
+
+
+def ask(questions: dict[str, list[str]]) -> str:
+    """Run commands that need no enabled mode, one session for each daemon."""
+    missing = questions.keys() - set(_sockets())
+    if missing:
+        raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
+    deadline = _deadline()
+    said = []
+    for name, commands in questions.items():
+        with contextlib.closing(_session(name, deadline)) as opened:
+            for at in range(0, len(commands), _AT_ONCE):
+                said += [text for _status, text in opened.ask_all(
+                    commands[at:at + _AT_ONCE])]
+    return '\n'.join(said)
+
+
+def texts(questions: dict[str, list[str]]) -> list[str]:
+    """As :func:`ask`; empty when a command has failed.
+
+    Such as in a version of FRR that does not have the command.
+    """
+    missing = questions.keys() - set(_sockets())
+    if missing:
+        raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
+    deadline = _deadline()
+    said = []
+    for name, commands in questions.items():
+        with contextlib.closing(_session(name, deadline)) as opened:
+            said += [opened.exchange(command) for command in commands]
+    succeeded = all(status == session.SUCCESS for status, _text in said)
+    return [text for _status, text in said] if succeeded else []
+
+
+def enabled(name: str, command: str) -> str:
+    """Run a command of the enabled mode of a daemon; returns the answer."""
+    if name not in _sockets():
+        raise Unavailable(f'{name} has no socket')
+    with contextlib.closing(_session(name, _deadline())) as opened:
+        _begin(opened, 'enable')
+        return opened.ask(command)[1]
+
+
+def _begin(opened: session.Session, command: str) -> None:
+    """Run a command that begins a transaction."""
+    status, said = opened.ask(command)
+    if status != session.SUCCESS:
+        raise Unavailable(f'{command}: {said}')
+
+
+def _answering(deadline: float) -> set[str]:
+    """Names of the daemons, which all have to answer.
+
+    While one daemon hangs, a change that another one accepts would not reach
+    the fabric, and the agent would believe in a withdrawal that is none.
+    """
+    found = set()
+    for name in daemons():
+        try:
+            with contextlib.closing(_session(name, deadline)) as opened:
+                _begin(opened, 'enable')
+        except ConnectionError:
+            # The daemon has ended meanwhile.
+            continue
+        found.add(name)
+    return found
+
+
+def _sockets() -> Collection[str]:
+    conf = _conf()
+    if conf.vtysh_wrapper:
+        # FRR is in a container; these sockets may be of another FRR.
+        raise Unavailable('configured to use vtysh')
+    try:
+        return session.daemons(conf.frr_run_dir)
+    except OSError as error:
+        raise Unavailable(str(error)) from error
+
+
+def _session(name: str, deadline: float) -> session.Session:
+    conf = _conf()
+    return session.Session(conf.frr_run_dir, name, conf.vtysh_timeout,
+                           deadline)
+
+
+def _deadline() -> float:
+    return time.monotonic() + float(_conf().vtysh_timeout)
+
+
+def _conf() -> typing.Any:
+    return registered.group(options)

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Privileged entry points for FRR, through vtysh or its daemons' sockets.
+
+No entry point takes a command: each runs fixed commands with checked names and
+addresses.  Static routes are written over the sockets of the daemons
+(:mod:`vty`) if possible.  ``vtysh -f`` reads other changes from standard input
+and makes one transaction.  ``-c`` arguments would take 15 times as long, and
+one process for each change 100 times.  Each process has a time limit, because
+vtysh would wait for ever for a daemon that hangs.
+
+The running configuration has passwords, so only the static routes of one VRF
+are passed on.
+"""
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Container
+from collections.abc import Iterable
+import errno
+import hashlib
+import re
+import typing
+
+from ovn_network_agent import privileged
+from ovn_network_agent.conf import registered
+from ovn_network_agent.conf.options import frr as options
+from ovn_network_agent.frr import batch_size
+from ovn_network_agent.frr import lines
+from ovn_network_agent.frr import output
+from ovn_network_agent.privileged.daemon import command
+from ovn_network_agent.privileged.limits import limits
+from ovn_network_agent.privileged.network import checks
+from ovn_network_agent.privileged.routing import vty
+
+_T = typing.TypeVar('_T')
+# Seconds by which the limit inside of a wrapper is shorter.
+_GRACE = 2
+# The daemons that have the configuration, in versions with mgmtd.
+_OF_STATICS = (vty.MGMTD,)
+_CHATTER = re.compile(
+    r"% Can't open configuration file|"
+    r'\[\d+\|\w+\] (sending configuration|done)$|'
+    r'Waiting for children to finish applying config|'
+    r'MGMTD: No changes found to be committed')
+_NOT_RUNNING = 'failed to connect to any daemons'
+# Of the transactions with static routes.
+PACE = batch_size.Pace()
+
+
+@privileged.frr.entrypoint
+def read_static(vrf: str) -> list[list[str]]:
+    """Read the static routes [prefix, rest of the line] of a VRF."""
+    routes: list[list[str]] = read_static_again(vrf, '')[0]
+    return routes
+
+
+@privileged.frr.entrypoint
+def read_static_again(vrf: str, former: str) -> list[typing.Any]:
+    """As :func:`read_static`, unless the routes are known.
+
+    :param former: digest of an earlier answer, '' for none
+    :returns: [routes, or None for those of the earlier answer; digest]
+    """
+    check_vrf(vrf)
+    running, configuration = _configuration()
+    require(running, *output.holders(configuration))
+    digest = hashlib.sha256('\n'.join(
+        configuration).encode()).hexdigest()
+    if digest == former:
+        return [None, digest]
+    return [[list(route) for route
+             in output.static_routes(configuration, vrf)], digest]
+
+
+def _configuration() -> tuple[Collection[str], list[str]]:
+    """The configuration with static routes, without vtysh if possible."""
+    try:
+        running = vty.daemons(answering=True)
+        if 'staticd' not in running:
+            return running, []
+        return running, vty.static_configuration(running)
+    except vty.Unavailable:
+        result = show('show daemons', 'show running-config')
+        try:
+            return output.split(result.stdout)
+        except output.Unreadable as error:
+            raise unreadable(error, result) from error
+
+
+# The origins of routes in the words of 'show ip route'.
+_ORIGINS = ('static', 'kernel')
+
+
+@privileged.frr.entrypoint
+def read_known(vrf: str, origin: str) -> list[str]:
+    """Prefixes of zebra's routes of an origin, selected or not."""
+    if origin not in _ORIGINS:
+        raise OSError(errno.EINVAL, f'{origin!r} is none of {_ORIGINS}')
+    name = check_vrf(vrf)
+    of_vrf = f'vrf {name} ' if name else ''
+    result = show(*(f'show {family} route {of_vrf}{origin} json'
+                    for family in ('ip', 'ipv6')))
+    try:
+        return sorted(output.known_routes(result.stdout))
+    except output.Unreadable as error:
+        raise unreadable(error, result) from error
+
+
+@privileged.frr.change
+def change_static(vrf: str, adds: checks.Items, deletes: checks.Items
+                  ) -> list[typing.Any]:
+    """Add static routes to a VRF, then remove some.
+
+    A route with the same next hop and another tag is changed, and its prefix
+    is announced all the time.  FRR removes a route whatever its tag is.
+
+    :param adds: each [prefix, next hop, tag], without a tag or with 0 for none
+    :param deletes: each [prefix, next hop]
+    :returns: [refused, said]: [list name ('adds', 'deletes'), index, reason]
+        of each item that was not tried, and the messages of vtysh
+    :raises OSError: the change may have been made.  Also for a removal while
+        zebra does not run: staticd would forget the route, and bgpd would
+        announce it until zebra is back
+    """
+    name = check_vrf(vrf)
+    if deletes:
+        require(_daemons(), 'zebra')
+    enter, leave = ([f'vrf {name}'], ['exit-vrf']) if name else ([], [])
+    within = limits.current()
+
+    def line(prefix: str, hop: str, tag: int = 0) -> str:
+        text = lines.static_route(prefix, hop, tag)
+        within.check_static(prefix, hop)
+        return text
+
+    def removal(prefix: str, hop: str) -> str:
+        text = lines.static_route(prefix, hop)
+        within.check_static(prefix, hop, added=False)
+        return text
+
+    refused, configuration = checked_lines(adds, deletes, line, removal)
+    said = [_write([*enter, *some, *leave]) for some in PACE.parts(
+        configuration)]
+    return [refused, '\n'.join(filter(None, said))]
+
+
+@privileged.frr.entrypoint
+def read_daemons(answering: bool = False) -> list[str]:
+    """Names of the running daemons.
+
+    :param answering: whether each daemon has to answer, too: staticd accepts
+        a change while zebra hangs, and the change has no effect
+    """
+    return sorted(_daemons(answering))
+
+
+def _daemons(answering: bool = False) -> set[str]:
+    """Names of the running daemons, without vtysh if possible."""
+    try:
+        return vty.daemons(answering)
+    except vty.Unavailable:
+        return _running()
+
+
+def checked_lines(adds: checks.Items, deletes: checks.Items,
+                  line: Callable[..., str],
+                  removal: Callable[..., str] | None = None
+                  ) -> tuple[list[list[typing.Any]], list[str]]:
+    """Make configuration lines.
+
+    :param removal: as ``line``, without "no"; default ``line``
+    :returns: [list name ('adds', 'deletes'), index, reason] of each item
+        that is refused; the lines of the others
+    """
+    refused = []
+    configuration = []
+    for name, no, items, line in (
+            ('adds', '', adds, line),
+            ('deletes', 'no ', deletes, removal or line)):
+        for index, item in enumerate(checks.sequence(items, name)):
+            try:
+                configuration.append(
+                    no + line(*checks.sequence(item, 'item')))
+            except (OSError, TypeError, ValueError) as error:
+                refused.append([name, index, str(error)])
+    return refused, configuration
+
+
+def _write(configuration: list[str]) -> str:
+    """Write static routes, without vtysh if possible."""
+    try:
+        return vty.configure(configuration)
+    except vty.Unavailable:
+        return configure(configuration, _OF_STATICS)
+
+
+def configure(configuration: Iterable[str], daemons: Iterable[str],
+              only: str | None = None) -> str:
+    """Pass checked lines to vtysh, for all these daemons or for one only."""
+    text = '\n'.join(configuration) + '\n'
+    processes = [['-d', only]] if only else _one_by_one(daemons)
+    results = [_vtysh([*arguments, '-f', '/dev/stdin'], text)
+               for arguments in processes]
+    said = _said('\n'.join(text for result in results
+                           for text in (result.stdout, result.stderr)))
+    failed = [result.status for result in results if result.status != 0]
+    if failed and not said:
+        said = f'vtysh ended with status {failed[0]}'
+    if failed and vty.MGMTD in _running():
+        # mgmtd would keep these lines, see vty.DISCARD.
+        _vtysh(['-d', vty.MGMTD, '-f', '/dev/stdin'], vty.DISCARD + '\n')
+    return said
+
+
+def _running() -> set[str]:
+    """Names of the running daemons, by vtysh."""
+    return output.daemons(show('show daemons').stdout.split('\n'))
+
+
+def _one_by_one(daemons: Iterable[str]) -> list[list[str]]:
+    """Arguments of the processes that reach all daemons.
+
+    Since version 9, which has mgmtd, vtysh has a child for each daemon, and
+    each child reads the standard input.  Each child reads a whole file, see
+    :func:`command.run`.  But a wrapper may turn the file into a pipe, from
+    which only one child may read.  So each daemon gets a process then.
+    """
+    if _options().vtysh_wrapper.split():
+        running = _running()
+        if vty.MGMTD in running:
+            return [['-d', name] for name in daemons if name in running]
+    return [[]]
+
+
+def _said(text: str) -> str:
+    """Messages without those that mean nothing.
+
+    vtysh reports a missing vtysh.conf, which it does not need.  Since version
+    9 it also reports its children, and mgmtd reports an empty change.
+    """
+    rows = [row.strip() for row in text.split('\n')]
+    return '\n'.join(row for row in rows if row and not _CHATTER.match(row))
+
+
+def ask(questions: dict[str, list[str]]) -> str:
+    """Run commands that change nothing, without vtysh if possible."""
+    try:
+        return vty.ask(questions)
+    except vty.Unavailable:
+        only = next(iter(questions)) if len(questions) == 1 else None
+        return show(*(text for commands in questions.values()
+                      for text in commands), daemon=only).stdout
+
+
+def enabled(daemon: str, command: str) -> str:
+    """Run a command of the enabled mode, without vtysh if possible."""
+    try:
+        return vty.enabled(daemon, command)
+    except vty.Unavailable:
+        result = show(command, daemon=daemon)
+        return _said(result.stdout + '\n' + result.stderr)
+
+
+def show(*commands: str, daemon: str | None = None) -> command.Result:
+    """Run commands that change nothing, in each daemon or in one.
+    """
+    only = ['-d', daemon] if daemon else []
+    arguments = [word for text in commands for word in ('-c', text)]
+    result = _vtysh([*only, *arguments])
+    if result.status != 0:
+        raise OSError(errno.EIO, f'vtysh: {result.messages}')
+    return result
+
+
+def _options() -> typing.Any:
+    return registered.group(options)
+
+
+def _vtysh(arguments: Iterable[str], stdin: str = '') -> command.Result:
+    conf = _options()
+    limit = conf.vtysh_timeout
+    argv = ['vtysh', *arguments]
+    wrapper = conf.vtysh_wrapper.split()
+    if wrapper:
+        # After a kill of the wrapper, vtysh may go on in its container.
+        argv = [*wrapper, 'timeout', '-s', 'KILL', str(limit), *argv]
+        limit += _GRACE
+    try:
+        result = command.run(argv, limit, stdin)
+    except TimeoutError as error:
+        raise TimeoutError(
+            errno.ETIMEDOUT, f'vtysh did not end within {limit} s and was '
+            'killed: a daemon of FRR hangs, or another program holds its '
+            'configuration lock') from error
+    if _NOT_RUNNING in result.stderr:
+        raise OSError(errno.ECONNREFUSED, 'FRR is not running: vtysh cannot '
+                                          'connect to any daemon')
+    return result
+
+
+def require(running: Container[str], *names: str) -> None:
+    """Check that some daemons run."""
+    missing = [name for name in names if name not in running]
+    if missing:
+        raise OSError(errno.ECONNREFUSED,
+                      f'{" and ".join(missing)} of FRR not running')
+
+
+def unreadable(error: Exception, result: command.Result) -> OSError:
+    """The OSError for output that could not be parsed."""
+    return OSError(errno.EPROTO, f'{error} ({result.messages})')
+
+
+def check_vrf(name: str) -> str:
+    """Check the name of FRR's VRF, '' for the default VRF; returns it."""
+    limits.current().check_vrf(name)
+    return checked(lines.check_device, name) if name else ''
+
+
+def check_prefix_list(name: str) -> None:
+    """Check the name of the agent's prefix list."""
+    limits.check_prefix_list(checked(lines.check_name, name))
+
+
+def checked(check: Callable[[str], _T], value: str) -> _T:
+    """The result of a check of :mod:`frr.lines`."""
+    try:
+        return check(value)
+    except ValueError as error:
+        raise OSError(errno.EINVAL, str(error)) from error

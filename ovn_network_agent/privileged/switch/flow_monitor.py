@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Privileged entry point: notices of flows that others have changed.
+
+The agent must not get the connection to the switch, over which any flow could
+be written.  So the daemon keeps the connection, and passes notices through a
+socket pair (:mod:`watches.flows`).  The daemon uses the connection of the
+agent's own changes, because Open vSwitch leaves these out by connection.
+"""
+
+import errno
+import functools
+import select
+import socket
+import threading
+
+from ovn_network_agent import privileged
+from ovn_network_agent.openflow import bridge as bridge_flows
+from ovn_network_agent.openflow import connection
+from ovn_network_agent.openflow import monitor
+from ovn_network_agent.openflow import wire
+from ovn_network_agent.privileged.daemon import sending_sockets
+from ovn_network_agent.privileged.switch import openflow
+from ovn_network_agent.privileged.switch import switches
+
+# The text of a notice without a flow: some changes may have been missed.
+MISSED = 'some changes were not reported'
+
+
+@privileged.ovs.entrypoint
+def subscribe(name: str, bridge: str) -> int:
+    """Hand out a socket that gets notices of flows that others have changed.
+
+    A notice is a text that names the change.  The socket ends with the
+    connection to the switch, for example at a restart of ovs-vswitchd.  Open
+    vSwitch before version 2.16 knows no such monitor: EOPNOTSUPP.
+
+    :returns: process id of this daemon
+    """
+    sending_sockets.check(name)
+    path = openflow.socket_path(bridge)
+    theirs, ours = socket.socketpair(
+        socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |
+        socket.SOCK_NONBLOCK)
+    with theirs:
+        relay = Relay(path, ours)
+        try:
+            switch = switches.call(path, relay.begin)
+            pid = sending_sockets.give(name, theirs)
+        except BaseException:
+            relay.end()
+            ours.close()
+            raise
+    threading.Thread(target=relay.run, args=(switch,), name='flow-monitor',
+                     daemon=True).start()
+    return pid
+
+
+class Relay:
+    """Passes on the notices of one connection to a non-blocking socket."""
+
+    def __init__(self, path: str, told: socket.socket) -> None:
+        self._path = path
+        self._told = told
+
+    def begin(self, switch: connection.Switch) -> connection.Switch:
+        """Start the monitor; returns the switch."""
+        switch.unasked = functools.partial(self._unasked, switch)
+        switches.at_end(self._path, self.end)
+        xid = switch.next_xid()
+        answers = switch.request([monitor.request(xid)])
+        for kind, body in answers.get(xid, ()):
+            if kind == wire.ERROR:
+                raise OSError(
+                    errno.EOPNOTSUPP, 'Open vSwitch has no flow monitor for '
+                    f'OpenFlow 1.3 ({wire.error_text(body)})')
+        bridge_flows.learn_shared(switch)
+        return switch
+
+    def end(self) -> None:
+        """End the notices; may be called twice, on any thread."""
+        try:
+            self._told.shutdown(socket.SHUT_RDWR)
+        except OSError as error:
+            # The socket is closed already, or was never connected.
+            if error.errno not in (errno.EBADF, errno.ENOTCONN):
+                raise
+
+    def run(self, switch: connection.Switch) -> None:
+        """Pass on notices until one of the two ends has gone."""
+        poll = select.poll()
+        poll.register(switch, select.POLLIN)
+        # The end of the socket pair is reported anyhow.
+        poll.register(self._told, 0)
+        with self._told:
+            while not any(number == self._told.fileno()
+                          for number, _events in poll.poll()):
+                if not switches.pump(self._path, switch):
+                    return
+                if switch.shared is None and not self._relearn(switch):
+                    return
+            # The switch keeps a monitor as long as the connection.
+            switches.drop(self._path, switch)
+
+    def _relearn(self, switch: connection.Switch) -> bool:
+        """Learn again what updates have been missed for, if still connected.
+        """
+        try:
+            return switches.with_open(self._path, switch,
+                                      bridge_flows.learn_shared)
+        except OSError:
+            return False
+
+    def _unasked(self, switch: connection.Switch, kind: int,
+                 body: bytes) -> None:
+        """Note a message of the switch (under the lock of the switches)."""
+        if kind == wire.EXPERIMENTER:
+            # The buffer for updates was full, or has room again: the switch
+            # reports the changes of the meantime then.
+            notices = {MISSED}
+            switch.shared = None
+        else:
+            updates = [update for update in monitor.updates(kind, body) or ()
+                       if update.concerns]
+            notices = set(map(str, updates))
+            if switch.shared is not None:
+                switch.shared.update(
+                    update.priority for update in updates
+                    if update.table == 0 and bridge_flows.others_may_have(
+                        update.priority, update.cookie))
+        for notice in sorted(notices):
+            self._tell(notice)
+
+    def _tell(self, notice: str) -> None:
+        try:
+            self._told.send(notice.encode())
+        except BlockingIOError:
+            # The agent has older notices to read, and reads the flows then.
+            return
+        except OSError as error:
+            # The agent listens no more; run() ends.
+            if error.errno not in (errno.EPIPE, errno.ECONNRESET,
+                                   errno.EBADF):
+                raise

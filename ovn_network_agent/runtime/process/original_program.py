@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Whether the original program is on this node: running, starting, installed.
+
+The original does not know the lock of :mod:`runtime.process.single_instance`, so it is found by
+its process.  This process may not have the right to look into the processes
+of root: then the command line and the list of sockets have to do, because
+every user may read them.
+
+Any user may start a file of this name.  So a process counts only if it may
+change the network of this node: otherwise a local user could keep the agent
+from starting.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import glob
+import os
+import typing
+
+from oslo_privsep import capabilities
+
+from ovn_network_agent.privileged.daemon import capability
+
+PROGRAM = 'ovn-network-agent'
+# Where the package and the manual of the original put it.
+PLACES = ('/usr/bin/ovn-network-agent', '/usr/local/bin/ovn-network-agent')
+# Directories of units, the strongest first (systemd.unit(5)).
+UNITS = ('/etc/systemd/system', '/run/systemd/system',
+         '/usr/local/lib/systemd/system', '/usr/lib/systemd/system',
+         '/lib/systemd/system')
+# The original is an executable file; this agent is a script of Python.
+_MAGIC = b'\x7fELF'
+# These look, and change nothing.
+_LOOKS = ('--dry-run', '--check-config')
+_SOCKET = '@ovn-network-agent'
+_COMMAND = 'ExecStart='
+# Words that systemd allows before the program.
+_PREFIXES = '-@:+!|'
+
+
+class Former(typing.NamedTuple):
+    """The original program on this node."""
+
+    # Process ids in this network namespace.
+    running: tuple[int, ...]
+    # Names of units that start it with the node.
+    enabled: tuple[str, ...]
+    # Paths.
+    installed: tuple[str, ...]
+
+
+def look(places: Iterable[str] = PLACES, units: Sequence[str] = UNITS
+         ) -> Former:
+    """Look for the original program."""
+    return Former(tuple(running()), tuple(enabled(units)),
+                  tuple(path for path in places if is_executable(path)))
+
+
+def running() -> Iterator[int]:
+    """Ids of the processes of the original in this network namespace."""
+    for pid in sorted(int(name) for name in os.listdir('/proc')
+                      if name.isdigit()):
+        # A process may end meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if (_is_original(_words(pid), pid) and _is_here(pid) and
+                    _changes_network(pid)):
+                yield pid
+
+
+def enabled(units: Sequence[str] = UNITS) -> Iterator[str]:
+    """The units that start the original when the node starts."""
+    wanted = {os.path.basename(link) for folder in units
+              for link in glob.glob(f'{folder}/*.wants/*.service')}
+    for name in sorted(wanted):
+        found = next(filter(os.path.exists, (
+            os.path.join(folder, name) for folder in units)), None)
+        if found and _starts(found):
+            yield name
+
+
+def is_executable(path: str) -> bool:
+    """Whether a file is in the format of Linux's executable files."""
+    try:
+        with open(path, 'rb') as opened:
+            return opened.read(len(_MAGIC)) == _MAGIC
+    except (OSError, ValueError):
+        # A path from a unit may have a zero byte, which no path has.
+        return False
+
+
+def _is_original(words: list[str], pid: int) -> bool:
+    if not words or os.path.basename(words[0]) != PROGRAM or (
+            set(words).intersection(_LOOKS)):
+        return False
+    try:
+        executable = os.readlink(f'/proc/{pid}/exe')
+    except PermissionError:
+        return is_executable(words[0])
+    return 'python' not in os.path.basename(executable) and is_executable(
+        f'/proc/{pid}/exe')
+
+
+def _words(pid: int) -> list[str]:
+    with open(f'/proc/{pid}/cmdline', 'rb') as opened:
+        return opened.read().decode(errors='replace').split('\0')[:-1]
+
+
+def _is_here(pid: int) -> bool:
+    try:
+        return os.readlink(f'/proc/{pid}/ns/net') == os.readlink(
+            '/proc/thread-self/ns/net')
+    except PermissionError:
+        # The lock of this agent is a socket of this network namespace.
+        here = _locks('thread-self')
+        return bool(here) and here == _locks(pid)
+
+
+def _changes_network(pid: int) -> bool:
+    """Whether a process may change the network of this node.
+
+    A user namespace that a user makes gives all capabilities there, and none
+    here.  Its map of users is not the one of this process.
+    """
+    permitted = capability.permitted(str(pid))
+    return bool(permitted >> capabilities.CAP_NET_ADMIN & 1) and (
+        _users(pid) == _users('self'))
+
+
+def _users(process: int | str) -> bytes:
+    """The map of users of a process' user namespace, bytes."""
+    with open(f'/proc/{process}/uid_map', 'rb') as opened:
+        return opened.read()
+
+
+def _locks(process: int | str) -> set[str]:
+    """The inodes of the agents' lock that a process can see, a set."""
+    with open(f'/proc/{process}/net/unix', encoding='utf-8',
+              errors='replace') as opened:
+        lines = [line.split() for line in opened]
+    return {words[6] for words in lines if words[7:] == [_SOCKET]}
+
+
+def _starts(unit: str) -> bool:
+    """Whether a unit starts the original."""
+    try:
+        with open(unit, encoding='utf-8', errors='replace') as opened:
+            commands = [line.removeprefix(_COMMAND).split()
+                        for line in opened if line.startswith(_COMMAND)]
+    except OSError:
+        return False
+    programs = [words[0].lstrip(_PREFIXES) for words in commands if words]
+    return any(os.path.basename(program) == PROGRAM and is_executable(program)
+               for program in programs)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The clean-up at the end: passes with nothing desired until all is gone."""
+
+from collections.abc import Callable
+from collections.abc import Set
+import threading
+import time
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from ovn_network_agent import model
+from ovn_network_agent import resources
+from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.engine import outcome as outcomes
+from ovn_network_agent.engine import passes
+from ovn_network_agent.engine import reconciler as reconcilers
+from ovn_network_agent.forward import source
+from ovn_network_agent.gateways import handover
+from ovn_network_agent.ovn import view
+from ovn_network_agent.runtime import record
+
+LOG = logging.getLogger(__name__)
+
+# Seconds between two passes when something could not be removed.
+AGAIN = 0.2
+# Most seconds until the agent that writes the rows of egress addresses has
+# taken those of this node away.
+_ROWS = 5.0
+# The most addresses that one message names.
+_NAMED = 5
+
+
+class Ending:
+    """Withdraws, waits a moment, and removes the objects of the agent.
+
+    A second stop request sets ``hurry``.  ``bare_node`` makes the node where
+    OVN was never seen.  ``unreached`` has the names of the backends whose
+    database this agent has never reached.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts, state: view.View,
+                 reconciler: reconcilers.Reconciler, trigger: triggers.Trigger,
+                 hurry: threading.Event,
+                 bare_node: Callable[[model.Phase], model.Node],
+                 forwards: source.Source, told: record.Record | None = None,
+                 unreached: Callable[[], Set[str]] = frozenset) -> None:
+        self._conf = conf
+        self._view = state
+        self._reconciler = reconciler
+        self._trigger = trigger
+        self._hurry = hurry
+        self._bare_node = bare_node
+        self._forwards = forwards
+        self._record = told or record.Record()
+        self._unreached = unreached
+        self._failed = ''
+        # The back-off of a failure may end only after the deadline, so the
+        # first pass ignores it.
+        self._retry = True
+        # Whether only databases are missing in which this agent has never
+        # written anything; their address may be wrong.
+        self._in_vain = False
+
+    def run(self) -> bool:
+        """Remove everything, if ``cleanup_on_shutdown`` is on.
+
+        :returns: True when nothing is left that should have gone
+        """
+        if not self._conf.cleanup_on_shutdown:
+            LOG.info('Stopping; everything stays as it is '
+                     '(cleanup_on_shutdown is off)')
+            return True
+        deadline = time.monotonic() + self._conf.shutdown_timeout
+        self._withdraw(deadline)
+        self._wait_for_translation(deadline)
+        reasons = ['not begun']
+        while reasons and not self._hurry.is_set():
+            reasons = self._clean_up_once(deadline)
+            if time.monotonic() >= deadline or self._in_vain:
+                break
+            if reasons:
+                wake = self._trigger.wait(AGAIN)
+                self._reconciler.invalidate(
+                    revived=wake.revived if wake else ())
+        if reasons:
+            LOG.error('Clean-up is not complete: %s', '; '.join(reasons))
+        else:
+            LOG.info('Clean-up complete')
+        return not reasons
+
+    def _withdraw(self, deadline: float) -> None:
+        """Remove the announcements and NB rows, and wait for the effect.
+
+        Packets still arrive for a moment from the fabric and from OVN.  The
+        agent removes rules and routes only after this moment, so that no
+        packet takes the default route of the main table.
+        """
+        outcomes = self._withdraw_once(deadline)
+        # Only the pass itself has read the actual state, so its deletions
+        # say whether there was anything to withdraw.
+        if any(verb == 'deleted' for outcome in outcomes
+               for verb, _resource in outcome.applied):
+            self._hurry.wait(max(0.0, min(
+                handover.SETTLE, deadline - time.monotonic())))
+
+    def _withdraw_once(self, deadline: float) -> list[outcomes.Outcome]:
+        """Remove what can be removed now; see :meth:`_passes`.
+
+        The rows of NB that belong to no node are then left to other agents:
+        this one has removed what it has to, and writes nothing any more.
+        """
+        outcomes = self._passes(deadline, resources.Stage.NORTHBOUND)
+        for backend in self._reconciler.backends.all if outcomes else ():
+            kinds = {kind.kind for kind in backend.kinds}
+            if (backend.lock is not None and backend.lock.is_held and
+                    backend.name not in outcomes[-1].unreadable and
+                    all(ref.kind not in kinds
+                        for ref in outcomes[-1].failures)):
+                backend.lock.close()
+        return outcomes
+
+    def _wait_for_translation(self, deadline: float) -> None:
+        """Wait until OVN translates again what this node translates.
+
+        This node offers no links any more, so the agent that writes the rows
+        takes them away; so does this one, if it gets to write meanwhile.  What
+        is left of them afterwards is dropped here.
+        """
+        deadline = min(deadline, time.monotonic() + _ROWS)
+        while (not self._failed and not self._hurry.is_set() and
+               time.monotonic() < deadline and
+               self._last_of_ovn().translated_here):
+            wake = self._trigger.wait(AGAIN)
+            if wake and wake.revived:
+                self._reconciler.invalidate(revived=wake.revived)
+                self._withdraw_once(deadline)
+
+    def _passes(self, deadline: float, down_to: resources.Stage
+                ) -> list[outcomes.Outcome]:
+        """Run one pass, and a second pass after work beside the loop.
+
+        ``_failed`` then says why a pass failed, if one did.
+
+        :param deadline: monotonic seconds
+        """
+        found: list[outcomes.Outcome] = []
+        try:
+            seen = self._last_view()
+            if self._retry:
+                _warn_of_loss(seen)
+                _warn_of_machines(self._conf, seen)
+            found.append(self._run(passes.Pass(
+                seen, down_to=down_to, retry=self._retry)))
+            self._retry = False
+            if found[0].pending:
+                self._wait_beside(deadline)
+                found.append(self._run(passes.Pass(
+                    self._last_view(), down_to=down_to)))
+        except Exception as e:
+            LOG.exception('A pass of the clean-up failed')
+            self._failed = f'{type(e).__name__}: {e}'
+        else:
+            self._failed = ''
+        return found
+
+    def _run(self, asked: passes.Pass) -> outcomes.Outcome:
+        outcome = self._reconciler.run(asked)
+        self._record.made(record.Passed(
+            'stop', None, outcome, self._reconciler.tracker, full=True))
+        return outcome
+
+    def _clean_up_once(self, deadline: float) -> list[str]:
+        found = self._passes(deadline, resources.Stage.GUARD)
+        if self._failed:
+            return [self._failed]
+        outcome = found[-1]
+        self._in_vain = bool(outcome.unreadable) and not (
+            outcome.failures or outcome.broken or outcome.pending or
+            outcome.unreadable.keys() - self._unreached())
+        return outcome.degraded + [f'{name} still works'
+                                   for name in outcome.pending]
+
+    def _wait_beside(self, deadline: float) -> None:
+        """Wait for work beside the loop; a second stop request ends it."""
+        while (not self._hurry.is_set() and time.monotonic() < deadline and
+               not self._reconciler.wait_beside(0.1)):
+            pass
+
+    def _last_view(self) -> model.Snapshot:
+        return self._forwards.with_rules(self._last_of_ovn())
+
+    def _last_of_ovn(self) -> model.Snapshot:
+        """The present view of OVN, or the last view without a database.
+
+        The present view is better: the new owner of a router that has moved
+        meanwhile needs the rows that this agent wrote.
+        """
+        try:
+            return self._view.snapshot(model.Phase.STOPPED)
+        except view.NotReady:
+            pass
+        try:
+            return self._view.restate(model.Phase.STOPPED)
+        except view.NotReady:
+            return model.Snapshot(self._bare_node(model.Phase.STOPPED))
+
+
+def _warn_of_loss(snapshot: model.Snapshot) -> None:
+    """Say which addresses no other node can take over."""
+    lost = sorted({
+        each.address for known in snapshot.addresses.values()
+        for each in known.values() if each.resident and each.answered})
+    if lost:
+        LOG.warning('%d distributed floating IPs are withdrawn now (%s): '
+                    'their machines are on this node, so no other node '
+                    'answers for them; migrate the machines first, or clear '
+                    'external_mac in the NAT rows', len(lost),
+                    ', '.join(lost[:_NAMED]))
+
+
+def _warn_of_machines(conf: cfg.ConfigOpts, snapshot: model.Snapshot) -> None:
+    """Say which addresses of machines are not announced any more."""
+    lost = sorted(each.address
+                  for each in announcing.of_machines(conf, snapshot))
+    if lost:
+        LOG.warning('%d addresses of machines on provider networks are '
+                    'withdrawn now (%s): no other node announces them while '
+                    'the machines are here; move the machines by live '
+                    'migration first, or set [DEFAULT] cleanup_on_shutdown = '
+                    'false where only the agent is to be restarted',
+                    len(lost), ', '.join(lost[:_NAMED]))

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The parts of a snapshot that the agent cannot handle, as text.
+
+Pure.  Drivers do no I/O and leave such parts alone silently.  The loop puts
+these texts into the log and the status.
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterator
+
+from ovn_network_agent import model
+from ovn_network_agent.drivers.common import segments
+
+# The most groups that one message names.
+_NAMED = 5
+
+
+class Troubles:
+    """Finds the problems of snapshots; looks only at what has changed."""
+
+    def __init__(self) -> None:
+        # What the last view had, and the texts about that.
+        self._routers: tuple[
+            tuple[model.Router, ...], Collection[str]] = (), ()
+        self._texts: set[str] = set()
+        # The last node and groups, and what was said about their drains.
+        self._drains: tuple[
+            model.Node | None, tuple[model.GatewayGroup, ...],
+            tuple[str, ...]] = None, (), ()
+
+    def problems(self, snapshot: model.Snapshot, bridges: Collection[str],
+                 ranked: bool) -> tuple[str, ...]:
+        """The problems of a snapshot, each with its effect.
+
+        :param ranked: whether a driver writes the priorities of gateways
+        """
+        if (snapshot.routers, bridges) != self._routers:
+            self._routers = snapshot.routers, bridges
+            self._texts = {text for router in snapshot.routers
+                           for text in _of_router(router, bridges)}
+        found = {*snapshot.problems, *self._texts}
+        if not ranked:
+            found.update(self._about_drains(snapshot))
+        return tuple(sorted(found))
+
+    def _about_drains(self, snapshot: model.Snapshot) -> tuple[str, ...]:
+        """See :func:`_left_drained`; a NAT row changes no group."""
+        node, groups, said = self._drains
+        if groups is not snapshot.groups or node != snapshot.node:
+            said = tuple(_left_drained(snapshot))
+            self._drains = snapshot.node, snapshot.groups, said
+        return said
+
+
+def _of_router(router: model.Router, bridges: Collection[str]
+               ) -> Iterator[str]:
+    """The problems of a router, an iterator of str."""
+    for problem in router.problems:
+        yield f'router {router.called}: {problem}'
+    for port in router.ports:
+        if not port.local and not port.hosting or router.routed_by_ovn:
+            continue
+        reason = segments.objection(port.segment, bridges)
+        if reason:
+            yield (f'router {router.called}, port {port.lrp}: {reason}; its '
+                   'addresses stay as they are')
+
+
+def _left_drained(snapshot: model.Snapshot) -> Iterator[str]:
+    """Drains that have no effect or no end without gateway_drain."""
+    if snapshot.node.drains:
+        yield ('a drain of this node is asked for (ovn-network-agent-ctl), '
+               'and without the driver gateway_drain nothing comes of it')
+    lowered = sorted(
+        group.name for group in snapshot.groups
+        if (own := group.candidate(snapshot.node.chassis)) and own.drained)
+    if lowered:
+        some = ', '.join(lowered[:_NAMED])
+        yield (f'this chassis has priority 0 in {len(lowered)} gateway groups '
+               f'({some}), as its agent drained them, and without the driver '
+               'gateway_drain it stays so; add that to [DEFAULT] drivers, or '
+               'set the priorities (ovn-nbctl)')

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Whether this node could announce a gateway port that moves here.
+
+A standby without working BGP is a dead end: OVN would send it the packets of
+virtual machines, and the node could not pass them on.  So the observer checks
+every other second whether the daemons run and a neighbour is established.
+With a vty socket, the check costs no process.
+
+The observer concludes nothing from a missing answer: FRR may hang, and the
+last known state stays.
+
+A node that is the only possible successor of an owner is a standby again at
+once, because the owner may wait for this in a stop.  But first a neighbour
+has to announce a route, so that packets of virtual machines have a way out.
+
+A node that stops asks whether it can announce at present: an owner whose FRR
+has come back some seconds ago serves its ports, and waits for a successor.
+"""
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import threading
+import time
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from ovn_network_agent import model
+from ovn_network_agent.common import trigger
+from ovn_network_agent.conf import plugins
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.routing import bgp
+from ovn_network_agent.watches import base
+
+LOG = logging.getLogger(__name__)
+
+# Seconds between two checks.  With [frr] vtysh_wrapper each check starts a
+# process, which may have to enter a container.
+_INTERVAL = 2.0
+_WITH_WRAPPER = 5.0
+# The same while something is lacking, without a process: a stop may come.
+_LACKING = 0.5
+# Seconds that BGP has to be unfit (SETTLE), or fit again (STABLE), before the
+# change counts.  Each change is a write to all groups, so one check is not
+# enough: a session may just be made anew.  More than two checks would be too
+# late for a drain, which may begin at any time.  A restart of FRR counts: a
+# session is up again after 7 to 10 s in the lab.  STABLE does not hold for the
+# only possible successor, because a drain can end only when it announces.
+SETTLE = 3.0
+STABLE = 5.0
+# Checks without an answer before the observer reports it.
+_PATIENCE = 2
+
+
+def wanted(conf: cfg.ConfigOpts) -> bool:
+    """Whether a driver uses the result, and bgpd may be asked."""
+    return bool(plugins.asked(conf, plugins.RANKING) and
+                conf.frr.bgp_check and conf.gateway_drain.standby_needs_bgp)
+
+
+def daemons(conf: cfg.ConfigOpts) -> list[str]:
+    """Names of the daemons that announcements need."""
+    return ['zebra', 'bgpd', *(
+        ['staticd'] if conf.fip_route.announce_method == 'static' else ())]
+
+
+def lack(missing: Collection[str], neighbours: Mapping[str, str],
+         vrf: str) -> str:
+    """The reason why nothing could be announced, '' without one.
+
+    :param neighbours: the states of BGP neighbours; none are no reason,
+        because the operator may announce in another way
+    """
+    if missing:
+        return f'{" and ".join(missing)} of FRR not running'
+    if not neighbours or 'Established' in neighbours.values():
+        return ''
+    where = f'VRF {vrf}' if vrf else 'the default VRF'
+    return (f'no BGP neighbour of {where} is established '
+            f'({len(neighbours)} configured)')
+
+
+class Judgement:
+    """Derives the fitness from a row of checks.  Pure.
+
+    :param stable: seconds for which BGP has to be fit again
+    """
+
+    def __init__(self, stable: float = STABLE) -> None:
+        # Why nothing could be announced, '' without a reason or an answer.
+        self.lack = ''
+        self._stable = stable
+        # Monotonic seconds of the first of the last checks that differ from
+        # ``lack``, None without one.
+        self.since: float | None = None
+        # Whether there was an answer.
+        self.asked = False
+
+    def take(self, found: str | None, now: float,
+             at_once: bool = False) -> bool:
+        """Take the result of a check.
+
+        :param now: monotonic seconds
+        :param at_once: whether a fit result counts without a wait
+        :returns: whether :attr:`lack` has changed
+        """
+        if found is None:
+            self.since = None
+            return False
+        # The first result counts at once: a node that boots must not be an
+        # unfit standby for three seconds.
+        stable = 0.0 if at_once else self._stable
+        wait = (SETTLE if found else stable) if self.asked else 0.0
+        self.asked = True
+        if bool(found) == bool(self.lack):
+            self.since = None
+        elif self.since is None:
+            self.since = now
+        if self.since is not None and now < self.since + wait:
+            return False
+        before, self.lack, self.since = self.lack, found, None
+        return self.lack != before
+
+
+class Fitness(base.Observer):
+    """Checks every other second whether BGP of this node works."""
+
+    _trigger: trigger.Trigger
+
+    def __init__(self, conf: cfg.ConfigOpts,
+                 clock: Callable[[], float] = time.monotonic,
+                 stable: float = STABLE) -> None:
+        self._conf = conf
+        self._clock = clock
+        self.judgement = Judgement(stable)
+        self._silent = 0
+        self._needed = False
+        self._missing: Sequence[str] = ()
+        # The chassis and the groups of the last view.
+        self._known: tuple[object, object] | None = None
+        self._stop = threading.Event()
+
+    def awaited(self) -> bool:
+        """Whether a daemon did not run at the last check; on any thread."""
+        return bool(self._missing)
+
+    @property
+    def unfit(self) -> bool:  # type: ignore[override]
+        """Whether the last settled result was that BGP cannot announce."""
+        return bool(self.judgement.lack)
+
+    @property
+    def recovers(self) -> bool:  # type: ignore[override]
+        """Whether BGP is unfit by the settled result, not by the last one."""
+        return self.unfit and self.judgement.since is not None
+
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the checks, every other second."""
+        self._trigger = trigger
+        threading.Thread(target=self._run, name='frr-fitness',
+                         daemon=True).start()
+
+    def seen(self, snapshot: model.Snapshot) -> None:
+        """Note whether some group has no other successor than this chassis.
+
+        Such a chassis counts as fit as soon as a neighbour has sent a route.
+        """
+        known = snapshot.node.chassis, snapshot.groups
+        if known == self._known:
+            return
+        self._known = known
+        self._needed = any(group.depends_on(snapshot.node.chassis)
+                           for group in snapshot.groups)
+
+    def stop(self) -> None:
+        """End the checks after the present one, without a wait."""
+        self._stop.set()
+
+    def _run(self) -> None:
+        while True:
+            if self.look_once():
+                self._trigger.fire('fitness')
+            if self._stop.wait(self._pause()):
+                return
+
+    def _pause(self) -> float:
+        """Seconds until the next check."""
+        if self._conf.frr.vtysh_wrapper:
+            return _WITH_WRAPPER
+        return _LACKING if self.unfit else _INTERVAL
+
+    def look_once(self) -> bool:
+        """Check once; whether the reasons have changed."""
+        found, told, trouble = self._ask()
+        self._silent = self._silent + 1 if trouble else 0
+        before = self.reasons
+        if self.judgement.take(found, self._clock(),
+                               told and self._needed):
+            LOG.info('Whether this node could announce a gateway: %s',
+                     self.judgement.lack or 'yes')
+        self.reasons = tuple(self._reasons(trouble))
+        return self.reasons != before
+
+    def _ask(self) -> tuple[str | None, bool, str]:
+        """Ask FRR.
+
+        :returns: (result of :func:`lack`, None without an answer; whether a
+            neighbour has announced a route; why there is no answer, or '')
+        """
+        vrf = self._conf.frr.vrf_name
+        try:
+            missing, neighbours, heard = bgp.read_sessions(
+                vrf, daemons(self._conf))
+            if not missing and not neighbours:
+                # The fabric may have IPv6 alone.
+                missing, neighbours, heard = bgp.read_sessions(
+                    vrf, daemons(self._conf), 6)
+            self._missing = missing
+            return (lack(missing, neighbours, vrf),
+                    bool(heard) or not neighbours, '')
+        except context.FAILURES as error:
+            return None, False, str(error)
+        except Exception as error:
+            # A bug must be reported, and must not end the thread.
+            LOG.exception('Looking whether BGP could announce failed')
+            return None, False, f'{type(error).__name__}: {error}'
+
+    def _reasons(self, trouble: str) -> Iterator[str]:
+        if self.judgement.lack:
+            yield ('this node could not announce a gateway, and is no '
+                   f'standby until it can: {self.judgement.lack}')
+        if self._silent >= _PATIENCE:
+            yield ('whether this node could announce a gateway cannot be '
+                   f'found out, and what was known stays: {trouble}')

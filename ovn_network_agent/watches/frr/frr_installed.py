@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Whether the kernel has the routes that zebra calls installed.
+
+When another program removes a nexthop object, the kernel removes the routes
+with this object without a notification, and zebra goes on to call the routes
+installed.  systemd-networkd does this with its default settings.  So the
+observer looks at each full comparison for the static routes of the agent, and
+for the default routes of the VRF.  zebra is asked only about routes that the
+kernel lacks.
+
+The agent does not repair the routes, because they are FRR's.
+"""
+
+from collections.abc import Iterator
+import socket
+import threading
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from ovn_network_agent import resources
+from ovn_network_agent.common import networks
+from ovn_network_agent.common import trigger
+from ovn_network_agent.netlink import connection
+from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import routes
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.routing import bgp
+from ovn_network_agent.watches import base
+from ovn_network_agent.watches import kernel
+
+LOG = logging.getLogger(__name__)
+
+# Seconds from a full comparison to the check, from a first to a second one,
+# and between the checks while routes are missing.
+_FIRST, _SECOND, _AGAIN = 0.5, 1.0, 5.0
+# Most prefixes that the reason names, and of one question to zebra.
+_NAMED = 5
+_PIECE = 500
+# The backend whose reading says that FRR was in doubt.
+_READ = 'frr_static'
+_KINDS = {resources.Announcement.kind}
+_DEFAULTS = {'0.0.0.0/0': socket.AF_INET, '::/0': socket.AF_INET6}
+
+
+class Installed(base.Observer):
+    """Looks for routes that the kernel lacks, after each full comparison."""
+
+    _trigger: trigger.Trigger
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._due = threading.Event()
+        self._stop = threading.Event()
+        self._touches: int | None = None
+        self._wanted: frozenset[str] = frozenset()
+        # Routes that were missing at the last check.
+        self._suspects: frozenset[str] = frozenset()
+
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the thread."""
+        self._trigger = trigger
+        threading.Thread(target=self._run, name='frr-installed',
+                         daemon=True).start()
+
+    def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
+                   full: bool) -> None:
+        """Have the thread look after a full comparison, and a resync."""
+        if not full and _READ not in dict(outcome.readings):
+            return
+        if self._touches != tracker.touches(_KINDS):
+            self._touches = tracker.touches(_KINDS)
+            self._wanted = frozenset(
+                each.subject for each in tracker.wanted(_KINDS)
+                if tracker.in_sync(each.ref))
+        self._due.set()
+
+    def stop(self) -> None:
+        """End the thread after the present check, without a wait."""
+        self._stop.set()
+        self._due.set()
+
+    def _run(self) -> None:
+        while True:
+            if not self._suspects:
+                self._due.wait()
+            self._due.clear()
+            if self._stop.wait(self._pause()):
+                return
+            if self.look():
+                self._trigger.fire('routes of FRR looked for')
+
+    def _pause(self) -> float:
+        if not self._suspects:
+            return _FIRST
+        return _AGAIN if self.reasons else _SECOND
+
+    def look(self) -> bool:
+        """Check once; whether the reasons have changed.
+
+        A route counts as missing when two checks in a row have missed it:
+        zebra and the kernel are not asked at the same moment.
+        """
+        before, trouble = self.reasons, ''
+        try:
+            missing = frozenset(self._missing())
+        except context.FAILURES as error:
+            missing, trouble = self._suspects, str(error)
+        except Exception as error:
+            # A bug must be reported, and must not end the thread.
+            LOG.exception('Looking for routes of FRR in the kernel failed')
+            missing = self._suspects
+            trouble = f'{type(error).__name__}: {error}'
+        if trouble:
+            self.reasons = ('whether the kernel has the routes of FRR cannot '
+                            f'be found out: {trouble}',)
+        else:
+            self.reasons = self._reasons(missing & self._suspects)
+            self._suspects = missing
+        return self.reasons != before
+
+    def _missing(self) -> Iterator[str]:
+        """Prefixes that zebra calls installed, and that the kernel lacks."""
+        vrf = self._conf.frr.vrf_name
+        lacking = sorted(self._lacking(vrf, self._wanted))
+        for at in range(0, len(lacking), _PIECE):
+            some = lacking[at:at + _PIECE]
+            active, _advertised = bgp.read_effect(vrf, some, False)
+            yield from (prefix for prefix in some
+                        if set(active.get(prefix, ())) - {'kernel'})
+
+    @staticmethod
+    def _lacking(vrf: str, wanted: frozenset[str]) -> Iterator[str]:
+        """Wanted prefixes, and default routes of a VRF, not in the kernel."""
+        with connection.Connection() as opened:
+            table = resources.MAIN_TABLE
+            if vrf:
+                link = links.named(opened, {vrf}).get(vrf)
+                if link is None or not link.vrf_table:
+                    # The drivers say so.
+                    return
+                table = link.vrf_table
+                yield from (
+                    default for default, family in _DEFAULTS.items()
+                    if not routes.has_default(opened, link.index, table,
+                                              family))
+            there = {route.dst for route in routes.read(
+                opened, kernel.ZEBRA_STATIC, table)}
+            yield from wanted - there
+
+    def _reasons(self, missing: frozenset[str]) -> tuple[str, ...]:
+        if not missing:
+            return ()
+        named = sorted(missing, key=lambda prefix: (
+            not prefix.endswith('/0'), networks.family(prefix), prefix))
+        more = len(named) - _NAMED
+        where = (f'VRF {self._conf.frr.vrf_name}' if self._conf.frr.vrf_name
+                 else 'the default VRF')
+        return (
+            f'{", ".join(named[:_NAMED])}'
+            f'{f" and {more:d} more" if more > 0 else ""} in {where}: zebra '
+            'calls the route installed, and the kernel does not use one; '
+            'another program has removed it, which "ovn-network-agent-ctl '
+            'doctor network-managers" looks for; once that is mended, drain '
+            'this node and restart FRR, which makes its routes again',)

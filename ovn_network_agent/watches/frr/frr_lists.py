@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The watch of FRR's prefix lists for changes by others.
+
+The privileged side asks zebra and bgpd, and passes on a notice of each change
+(:mod:`privileged.routing.list_monitor`).  The notice names the daemons, for the log
+alone; its receiver reads the lists anew.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import socket
+import threading
+
+from oslo_config import cfg
+
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import trigger
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.daemon import receiving_sockets
+from ovn_network_agent.privileged.routing import list_monitor
+from ovn_network_agent.watches import base
+from ovn_network_agent.watches import heartbeat
+from ovn_network_agent.watches import notifications
+from ovn_network_agent.watches import rate_limit
+
+
+class FrrWatch(notifications.Watch):
+    """A thread that reports changes of a part of FRR's configuration.
+
+    :param callback: gets the text that names a change, on the thread of the
+        watch; must return soon
+    """
+
+    # A daemon that hangs is not asked each second.
+    RETRY = 5.0
+    FAILURES = (*context.FAILURES, ValueError)
+    NEEDED = False
+
+    def __init__(self, callback: Callable[[str], object],
+                 what: str) -> None:
+        super().__init__(callback)
+        self._what = what
+
+    def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
+        changed = [self._changed(data) for data in datagrams]
+        return [(f'{self._what} has changed in {changed[-1]}; FRR names no '
+                 'author',)] if changed else []
+
+    def _changed(self, data: bytes) -> str:
+        """The daemons that a notice names.
+
+        :raises OSError: at the end of the notices
+        """
+        text = data[1:].decode()
+        if data[:1] != list_monitor.CHANGED:
+            raise OSError(text or 'the privileged side has ended the notices')
+        return text
+
+
+class ListWatch(FrrWatch):
+    """A thread that reports changes of the prefix lists of a name."""
+
+    NAME = 'prefix lists of FRR'
+    EVERYTHING = [('changes of the prefix list were not reported',)]
+
+    def __init__(self, callback: Callable[[str], object],
+                 name: str) -> None:
+        super().__init__(callback, f'prefix list {name}')
+        self._list = name
+
+    def _open(self) -> socket.socket:
+        return receiving_sockets.receive(
+            lambda name: list_monitor.subscribe(name, self._list))
+
+
+class Lists(base.Observer):
+    """Puts the prefix lists in doubt when others change them."""
+
+    def __init__(self, conf: cfg.ConfigOpts, pace: rate_limit.Pace,
+                 beats: heartbeat.Heartbeat) -> None:
+        self._conf = conf
+        self._pace = pace
+        self._beats = beats
+        self._following = threading.Lock()
+        self._stopped = False
+        # The watched list, '' for none.
+        self._name = ''
+        self._watch: ListWatch | None = None
+
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the watch."""
+        self.follow()
+        self._beats.add(self.follow)
+
+    def stop(self) -> None:
+        """End the watch on a thread of its own."""
+        self._beats.remove(self.follow)
+        with self._following:
+            self._stopped = True
+            self._leave()
+
+    def follow(self) -> None:
+        """Watch the list that the configuration names now."""
+        with self._following:
+            name = self._conf.frr.frr_prefix_list
+            if name == self._name or self._stopped:
+                return
+            self._leave()
+            self._name = name
+            if name:
+                self._watch = ListWatch(self._changed, name)
+                self._watch.start()
+
+    def _leave(self) -> None:
+        if self._watch is not None:
+            self._watch.end()
+            self._watch = None
+
+    def _changed(self, text: str) -> None:
+        self._pace.notice(notices.PREFIX_LISTS, text)

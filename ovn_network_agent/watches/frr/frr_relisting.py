@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Repairs lines of the prefix list that bgpd shows and does not obey.
+
+bgpd of FRR 8 forgets a line in its route maps when an entry with the same
+network is removed (see :mod:`frr.rewriting`).  No reading of the list shows
+this.  The effect is certain and known anyhow: bgpd keeps an
+address back that its list permits.
+
+Another filter has the same effect.  So a line is written again only once for
+each fault, and in a way that withdraws nothing.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import time
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from ovn_network_agent.common import trigger
+from ovn_network_agent.frr import effect
+from ovn_network_agent.privileged.routing import prefix_lists
+
+LOG = logging.getLogger(__name__)
+
+# Seconds that bgpd may take for a change of the list: route maps are
+# evaluated 5 s after a change ("bgp route-map delay-timer"), and a while for
+# the work itself.
+PATIENCE = 6.0
+# Most addresses of one call.
+_BATCH = 100
+_BACKEND = 'frr_prefix_list'
+
+
+class Relisting:
+    """Remembers the addresses that bgpd keeps back."""
+
+    def __init__(self, conf: cfg.ConfigOpts,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._conf = conf
+        self._clock = clock
+        self._since: dict[str, float] = {}
+        self._tried: set[str] = set()
+
+    def mend(self, faults: Mapping[str, str], sessions: bool,
+             trigger: trigger.Trigger) -> None:
+        """Write the lines of addresses again that bgpd still keeps back.
+
+        :param faults: by prefix (:func:`effect.problem`), of all prefixes that
+            two checks in a row found wrong
+        :raises OSError: or another of :data:`context.FAILURES`, when FRR
+            cannot be asked or changed
+        """
+        name = self._conf.frr.frr_prefix_list
+        now = self._clock()
+        # Nothing is known to forget a line for a network of its own.
+        refused = {prefix for prefix, fault in faults.items()
+                   if prefix.endswith(('/32', '/128')) and (
+                       fault == effect.NOT_IN_BGP or
+                       fault == effect.NOT_ADVERTISED and sessions)}
+        self._since = {prefix: self._since.get(prefix, now)
+                       for prefix in refused}
+        self._tried &= refused
+        due = sorted(prefix for prefix in refused - self._tried
+                     if now - self._since[prefix] >= PATIENCE)[:_BATCH]
+        if not due or not name:
+            return
+        self._tried.update(due)
+        try:
+            renewed, said = prefix_lists.renew(name, due)
+        finally:
+            # The next pass adds a line that is missing for any reason.
+            trigger.fire('lines written again', stale=(_BACKEND,))
+        for network, former, number in renewed:
+            LOG.warning('bgpd kept back addresses of %s, which %s permits: '
+                        'the line was written again, with the number %d in '
+                        'place of %d%s', network, name, number, former,
+                        f' ({said})' if said else '')

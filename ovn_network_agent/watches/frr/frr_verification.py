@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Whether announced routes have taken effect in zebra and bgpd.
+
+FRR accepts a route before the route has any effect.  Half a second after a
+change, the observer asks zebra whether the changed routes are selected and
+installed, and bgpd whether it advertises them.  At each full pass it asks
+about all routes, unless a digest of what zebra counts and of what bgpd has
+sent is the same as before the last time, when all routes were right.
+
+A route that is missing in zebra puts its backend in doubt; the next pass reads
+that backend and adds the route again.  A route that is wrong twice in a row is
+reported.  The pauses between two checks of the wrong routes grow until all
+routes are right, and a change of another route does not shorten them: without
+a session, all routes of a gateway are wrong.  An address that bgpd goes on to
+keep back may have a line of the prefix list that bgpd does not obey
+(:mod:`frr_relisting`).
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import threading
+import time
+import typing
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import trigger
+from ovn_network_agent.frr import effect
+from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.network import address_notification
+from ovn_network_agent.privileged.routing import bgp
+from ovn_network_agent.watches import base
+from ovn_network_agent.watches.frr import frr_relisting
+
+LOG = logging.getLogger(__name__)
+
+# Seconds from a change to the first check, from there to the second check,
+# and the longest pause.  In the lab, bgpd sent a route after 0.1 to 0.3 s.
+_FIRST = 0.5
+_AGAIN = 1.0
+_LAST = 30.0
+# A check of a few addresses costs little, as that of the sessions every other
+# second; so a reason ends soon after its cause.
+_FEW = 50
+_LAST_OF_FEW = 5.0
+# Most addresses of one question: the answer about 10,000 takes 10 MB in the
+# privileged daemon and in the agent.
+_PIECE = 500
+# Seconds between two repairs of an address that zebra lacks (trap T39).
+_REPAIR_INTERVAL = 60.0
+_ADDRESS = (notices.kernel('address'),)
+# The protocol in zebra of each kind of announcement, and the word that puts
+# the backend of a protocol in doubt.
+_PROTOCOL = {resources.Announcement.kind: 'static',
+             resources.AnnouncedRoute.kind: 'kernel'}
+_DOUBT = {'static': notices.ZEBRA_STATIC, 'kernel': notices.ZEBRA_KERNEL}
+
+
+# The protocol of each prefix; whether these are all announced prefixes that
+# changed or were wrong; the number of the changes so far if these are all
+# announced prefixes, else None.
+Work: typing.TypeAlias = tuple[dict[str, str], bool, int | None]
+
+
+def advertised(vrf: str, prefixes: Iterable[str]) -> set[str]:
+    """The addresses that BGP has advertised to some neighbour.
+
+    :raises OSError: or another of :data:`context.FAILURES`, when FRR cannot
+        be asked
+    """
+    _active, known = bgp.read_effect(vrf, sorted(prefixes), True)
+    return {prefix for prefix, neighbours in known.items() if neighbours}
+
+
+class Verification(base.Observer):
+    """Asks zebra and bgpd about the announced routes."""
+
+    _trigger: trigger.Trigger
+
+    def __init__(self, conf: cfg.ConfigOpts,
+                 clock: Callable[[], float] = time.monotonic,
+                 trigger: trigger.Trigger | None = None) -> None:
+        self._conf = conf
+        self._clock = clock
+        self._relisting = frr_relisting.Relisting(conf, clock)
+        if trigger is not None:
+            self._trigger = trigger
+        self._news = threading.Condition()
+        self._stopped = False
+        self._wanted: dict[str, str] = {}
+        # How often the wanted routes have changed, and Tracker.touches() at
+        # the last full pass.
+        self._changes = 0
+        self._touches: int | None = None
+        self._pending: set[str] = set()
+        # Whether all wanted routes are to be looked at; what was seen before
+        # the last look at all of them, if it found no fault.
+        self._all = False
+        self._right: tuple[int, str, str] | None = None
+        # Faults of the last check, and those that two checks have found.
+        self._suspects: dict[str, str] = {}
+        self._certain: dict[str, str] = {}
+        # When the changed routes are checked, and when the wrong ones.
+        self._due: float | None = None
+        self._again_due: float | None = None
+        self._delay = _AGAIN
+        self._not_before = 0.0
+        # How often an address was set anew for zebra.
+        self.repairs = 0
+        # How many announced prefixes two checks in a row found wrong.
+        self.wrong: int | None = None
+
+    @property
+    def counts(self) -> dict[str, int | None]:  # type: ignore[override]
+        """The metrics ``nexthop_repairs_total`` and ``inactive_routes``."""
+        return {'nexthop_repairs_total': self.repairs,
+                'inactive_routes': self.wrong}
+
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the thread, which checks what the passes have noted."""
+        self._trigger = trigger
+        threading.Thread(target=self._run, name='frr-verification',
+                         daemon=True).start()
+
+    def stop(self) -> None:
+        """End the thread; then the number of wrong routes is unknown."""
+        with self._news:
+            self._stopped = True
+            self.wrong = None
+            self._news.notify_all()
+
+    # -- what is to be looked at (loop thread) -----------------------------
+
+    def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
+                   full: bool) -> None:
+        """Note the changed announcements, or all after a full pass."""
+        with self._news:
+            if full:
+                # Wrong routes go on to be checked at their own pace.
+                if not self._suspects:
+                    self._delay = _AGAIN
+                if self._touches != tracker.touches(_PROTOCOL):
+                    self._touches = tracker.touches(_PROTOCOL)
+                    self._changes += 1
+                    self._wanted = {
+                        r.subject: _PROTOCOL[r.kind]
+                        for r in tracker.wanted(_PROTOCOL)
+                        if tracker.in_sync(r.ref)}
+                self._look_at_all()
+                return
+            for verb, resource in outcome.applied:
+                if resource.kind in _PROTOCOL:
+                    self._note(verb, resource)
+
+    def everything(self) -> None:
+        """Check all routes again after a restart of FRR (any thread)."""
+        with self._news:
+            self._delay = _AGAIN
+            self._changes += 1
+            self._look_at_all()
+
+    def _note(self, verb: str, resource: Any) -> None:
+        self._changes += 1
+        if verb == 'deleted':
+            # Another method may announce the address at this moment.
+            if self._wanted.get(resource.subject) == _PROTOCOL[resource.kind]:
+                del self._wanted[resource.subject]
+        else:
+            self._wanted[resource.subject] = _PROTOCOL[resource.kind]
+            self._pending.add(resource.subject)
+        self._due = _earlier(self._due, self._clock() + _FIRST)
+        self._news.notify_all()
+
+    def _look_at_all(self) -> None:
+        self._all = True
+        self._again_due = _earlier(self._again_due, self._clock() + _FIRST)
+        self._news.notify_all()
+
+    # -- the thread --------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            work = self._wait()
+            if work is None:
+                return
+            self.look(*work)
+
+    def _wait(self) -> Work | None:
+        """Wait until something is due; None at the end."""
+        with self._news:
+            while not self._stopped:
+                now = self._clock()
+                everything = _reached(self._again_due, now)
+                if everything or _reached(self._due, now):
+                    return self._take(everything)
+                due = _earlier(self._due, self._again_due)
+                self._news.wait(None if due is None else due - now)
+            return None
+
+    def _take(self, everything: bool) -> Work:
+        prefixes, self._pending = self._pending, set()
+        self._due = None
+        if everything:
+            self._again_due = None
+            prefixes = prefixes | self._suspects.keys()
+            if self._all:
+                self._all = False
+                return dict(self._wanted), True, self._changes
+        return {p: self._wanted[p] for p in prefixes
+                if p in self._wanted}, everything, None
+
+    def look(self, pending: dict[str, str], everything: bool = True,
+             changes: int | None = None) -> None:
+        """Check once and report.
+
+        :param pending: the protocol of each prefix
+        :param everything: whether these are all that changed or were wrong,
+            so that the prerequisites of announcing are checked even when
+            these prefixes are right
+        :param changes: number of the changes so far if these are all
+            announced prefixes, else None
+        """
+        right, self._right = self._right, None
+        try:
+            seen = self._see(changes, len(pending))
+            known = seen is not None and seen == right
+            problems, reasons = self._examine({} if known else pending,
+                                              everything)
+            if not problems and not reasons and not self._suspects:
+                self._right = right if changes is None else seen
+            self.wrong = len(self._certain)
+        except Exception as error:
+            # The suspects stay, and the prefixes are still to be checked.  A
+            # bug must be reported, and must not end the thread.
+            text = str(error)
+            if not isinstance(error, context.FAILURES):
+                LOG.exception('Looking at what FRR announces failed')
+                text = f'{type(error).__name__}: {error}'
+            self.wrong = None
+            problems = {p: kind for p, kind in self._suspects.items()
+                        if p in pending}
+            with self._news:
+                self._pending |= pending.keys()
+            reasons = (f'what FRR announces cannot be checked: {text}',)
+        self._plan(problems, pending, everything, bool(reasons))
+        if reasons != self.reasons:
+            self.reasons = reasons
+            # A backend may wait for an announcement that is proved now.
+            self._trigger.fire('announcements checked',
+                               revived=(notices.BGP_CHANGED,))
+
+    def _see(self, changes: int | None,
+             count: int) -> tuple[int, str, str] | None:
+        """What all routes are right by as long as it stays the same."""
+        vrf = self._conf.frr.vrf_name
+        if changes is None or not self._conf.frr.bgp_check:
+            return None
+        digest, lines = bgp.read_effect_digest(vrf)
+        # A list that cannot have all of them says nothing of the others.
+        return (changes, vrf, digest) if digest and lines >= count else None
+
+    def _examine(self, pending: dict[str, str],
+                 everything: bool) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Check some prefixes; the fault of each, and the reasons."""
+        vrf = self._conf.frr.vrf_name
+        asks_bgp = self._conf.frr.bgp_check
+        problems: dict[str, str] = {}
+        prefixes = sorted(pending)
+        for at in range(0, len(prefixes), _PIECE):
+            some = prefixes[at:at + _PIECE]
+            found = effect.Found(*bgp.read_effect(vrf, some, asks_bgp))
+            for prefix in some:
+                wrong = effect.problem(prefix, pending[prefix], found,
+                                       asks_bgp)
+                if wrong is not None:
+                    problems[prefix] = wrong
+        # zebra and bgpd take a moment, so a problem counts only when the
+        # former check had found it, too.
+        self._certain = {
+            **self._others(self._certain, pending),
+            **{p: kind for p, kind in problems.items()
+               if p in self._suspects}}
+        if not self._wanted or not (
+                problems or everything or self.reasons):
+            return problems, ()
+        around = effect.Surroundings(**bgp.read_surroundings(vrf, asks_bgp))
+        self._mend({p for p in problems if problems[p] == effect.INACTIVE},
+                   {p for p in self._certain
+                    if self._certain[p] == effect.INACTIVE},
+                   pending, around)
+        self._relisting.mend(self._certain, bool(around.established),
+                             self._trigger)
+        return problems, effect.reasons(self._certain, dict(self._wanted),
+                                        around, vrf, self._nexthop)
+
+    def _others(self, faults: dict[str, str],
+                pending: dict[str, str]) -> dict[str, str]:
+        """The faults of announced prefixes that were not checked now."""
+        return {p: kind for p, kind in faults.items()
+                if p in self._wanted and p not in pending}
+
+    def _plan(self, problems: dict[str, str], pending: dict[str, str],
+              everything: bool, reported: bool) -> None:
+        """Plan the next checks if there is a problem."""
+        with self._news:
+            fresh = problems.keys() - self._suspects.keys()
+            self._suspects = {**self._others(self._suspects, pending),
+                              **problems}
+            if not self._suspects and not reported:
+                self._delay = _AGAIN
+                return
+            now = self._clock()
+            if everything or self._again_due is None:
+                longest = _LAST_OF_FEW if self.wrong is not None and len(
+                    self._suspects) <= _FEW else _LAST
+                self._again_due = _earlier(
+                    self._again_due, now + min(self._delay, longest))
+                self._delay = min(self._delay * 2, longest)
+            elif fresh:
+                # Whether they are certain is known after the second check.
+                self._pending |= fresh
+                self._due = _earlier(self._due, now + _AGAIN)
+
+    @property
+    def _nexthop(self) -> str:
+        return str(self._conf.veth_leak.veth_nexthop
+                   if self._conf.frr.vrf_name else self._conf.bridge_dev)
+
+    # -- repair ------------------------------------------------------------
+
+    def _mend(self, inactive: set[str], certain: set[str],
+              pending: dict[str, str], around: effect.Surroundings) -> None:
+        """Put the backends of missing routes in doubt; repair zebra."""
+        new = inactive - self._suspects.keys()
+        stale = {_DOUBT[pending[p]] for p in new}
+        if stale:
+            self._trigger.fire('not in zebra', stale=stale)
+        if (certain and self._conf.frr.vrf_name and
+                not around.reaches(self._nexthop)):
+            self._tell_zebra()
+
+    def _tell_zebra(self) -> None:
+        """Set an address anew, so that zebra learns its network again."""
+        now = self._clock()
+        if now < self._not_before:
+            return
+        self._not_before = now + _REPAIR_INTERVAL
+        ends = self._conf.veth_leak
+        address = ends.veth_provider_ip or (
+            ip_text.address(ends.veth_nexthop) + 1)
+        try:
+            done = address_notification.renew(ownership.VETH_PROVIDER, f'{address}/30')
+        except context.FAILURES:
+            # The address may be missing now, and the agent's own change
+            # would not wake the loop.
+            self._trigger.fire('address in doubt', stale=_ADDRESS)
+            raise
+        if done:
+            self.repairs += 1
+            LOG.warning('zebra did not know the network of %s on %s: the '
+                        'address was set anew', address,
+                        ownership.VETH_PROVIDER)
+            self._trigger.fire('address set anew', stale=_ADDRESS)
+            self.everything()
+
+
+def _earlier(*times: float | None) -> float | None:
+    """The earliest of some times, without None; None without any."""
+    return min((time for time in times if time is not None), default=None)
+
+
+def _reached(due: float | None, now: float) -> bool:
+    return due is not None and now >= due

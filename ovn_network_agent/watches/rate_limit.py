@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+
+
+"""The pace of repairs: how often a watch may have the loop repair something.
+
+A notice wakes the loop at once, and further notices of the same word follow
+half a second later.  When the repair of an object is undone again and again,
+another program manages the same object.  The pauses between two repairs then
+grow, and the log names the last change as far as the system tells it.  Repairs
+of different objects, one after the other, are no fight.
+
+Only the notices of watches have a pace.  A reading for another reason repairs
+what it finds, as always.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Container
+from collections.abc import Iterable
+from collections.abc import Sequence
+import dataclasses
+import threading
+import time
+
+from oslo_log import log as logging
+
+from ovn_network_agent import resources
+from ovn_network_agent.common import trigger
+from ovn_network_agent.watches import base
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds between two repairs for notices of one word, at least and at most.
+FIRST = 0.5
+LAST = 30.0
+#: From this repair of an object in a row on, another program manages the
+#: object, too; the same number as that of the log about drift (row FIP-13).
+FIGHT = 3
+# Seconds without a repair of an object, beside two pauses, until its row of
+# repairs is over.
+_CALM = 10.0
+# Seconds in which a repair counts for the notice before it.  FRR with 10,000
+# routes is read within a second, and a slow FRR has a limit of 10 s.
+_BELONGS = 20.0
+
+
+@dataclasses.dataclass(slots=True)
+class _Word:
+    """The notices of one word."""
+
+    by: str = ''  # text that names the last change, '' when it is not known
+    pending: bool = False  # whether a notice waits
+    # Monotonic seconds of the last wake-up, None without one.
+    fired: float | None = None
+    # Monotonic seconds before which no notice wakes the loop.
+    not_before: float = 0.0
+    # Number of repairs in a row, and monotonic seconds of the last one.
+    repaired: dict[resources.Ref, tuple[int, float]] = dataclasses.field(
+        default_factory=dict)
+
+    def streak(self, now: float) -> int:
+        """The longest row of repairs of one object that lasts."""
+        self.repaired = {
+            ref: (number, at) for ref, (number, at) in self.repaired.items()
+            if now - at < _CALM + 2 * _pause(number)}
+        return max((number for number, _at in self.repaired.values()),
+                   default=0)
+
+    def repair(self, refs: Sequence[resources.Ref], now: float) -> int:
+        """Note a repair; the longest row of repairs of these objects."""
+        self.streak(now)
+        numbers = [1 + self.repaired.get(ref, (0, now))[0] for ref in refs]
+        self.repaired.update(
+            (ref, (number, now))
+            for ref, number in zip(refs, numbers, strict=True))
+        return max(numbers)
+
+
+def _pause(number: int) -> float:
+    """Seconds between a repair and the next one.
+
+    :param number: of repairs of one object in a row
+    """
+    return min(LAST, max(FIRST, 2.0 ** (number - FIGHT)))
+
+
+class Pace(base.Observer):
+    """Wakes the loop for the notices of watches."""
+
+    _trigger: trigger.Trigger
+
+    def __init__(self, kinds: Callable[[str], Container[str]],
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._kinds = kinds
+        self._clock = clock
+        self._words: dict[str, _Word] = collections.defaultdict(_Word)
+        self._news = threading.Condition()
+        self._stopped = False
+
+    def wakes(self, trigger: trigger.Trigger) -> None:
+        """Set the trigger of notices that come before the start."""
+        self._trigger = trigger
+
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the thread that fires postponed notices."""
+        self.wakes(trigger)
+        threading.Thread(target=self._run, name='pace', daemon=True).start()
+
+    def stop(self) -> None:
+        """End the thread; postponed notices are lost."""
+        with self._news:
+            self._stopped = True
+            self._news.notify_all()
+
+    def notice(self, word: str, by: str = '') -> None:
+        """Put backends in doubt, at once or after a pause (any thread)."""
+        with self._news:
+            known = self._words[word]
+            known.by = by or known.by
+            known.pending = True
+            self._fire_due()
+            self._news.notify_all()
+
+    def fire(self, reason: str, urgent: bool = False,
+             stale: Iterable[str] = ()) -> None:
+        """Wake the loop for rows of a database, as :class:`trigger.Trigger`.
+
+        The agent's own changes of rows come back this way, and a takeover must
+        not wait.  So words that are in a fight have pauses, and no others.  An
+        urgent event never waits.
+        """
+        with self._news:
+            now = self._clock()
+            held = set() if urgent else {
+                word for word in stale
+                if self._words[word].streak(now) >= FIGHT}
+            for word in held:
+                self._words[word].pending = True
+                self._words[word].by = reason
+            for word in set(stale) - held:
+                self._words[word].fired = now
+                self._words[word].by = reason
+            self._trigger.fire(reason, urgent=urgent,
+                               stale=set(stale) - held)
+            self._fire_due()
+            self._news.notify_all()
+
+    def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
+                   full: bool) -> None:
+        """Note the repairs of a pass for the notices that caused the pass.
+
+        From :data:`FIGHT` repairs of an object in a row on, an error is
+        logged.
+        """
+        if not outcome.lost:
+            return
+        now = self._clock()
+        with self._news:
+            for word, known in self._words.items():
+                if known.fired is None or now - known.fired >= _BELONGS:
+                    continue
+                kinds = self._kinds(word)
+                refs = [ref for ref in outcome.lost if ref.kind in kinds]
+                if refs:
+                    self._repaired(word, known, refs, now)
+
+    def _repaired(self, word: str, known: _Word,
+                  refs: Sequence[resources.Ref], now: float) -> None:
+        streak = known.repair(refs, now)
+        known.not_before = now + _pause(streak)
+        if streak >= FIGHT:
+            LOG.error('%s: repaired %d times in a row, and others go on to '
+                      'undo it; the next repair waits for %g s at least. '
+                      'Last change: %s', word, streak, _pause(streak),
+                      known.by or 'the system does not name its author')
+
+    def _run(self) -> None:
+        with self._news:
+            while not self._stopped:
+                self._news.wait(self._fire_due())
+
+    def _fire_due(self) -> float | None:
+        """Wake the loop for notices that are due.
+
+        :returns: seconds until the next notice is due, None without one
+        """
+        now = self._clock()
+        due = [word for word, known in self._words.items()
+               if known.pending and known.not_before <= now]
+        for word in due:
+            known = self._words[word]
+            known.pending = False
+            known.fired = now
+            known.not_before = now + FIRST
+            self._trigger.fire(word, stale=(word,))
+        return min((known.not_before - now for known in self._words.values()
+                    if known.pending), default=None)

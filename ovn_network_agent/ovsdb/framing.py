@@ -8,7 +8,6 @@ The parser of python-ovs is a program of Python that looks at each character.
 Its parser in C is part of some distributions' packages alone.  Here the
 messages are cut by the braces outside of strings, which takes one look at each
 piece, and the parser of the standard library reads each message as a whole.
-
 """
 
 import json

@@ -1,2 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
+
+"""What drivers share, and the parts of large drivers.  Pure.
+
+They import the same as the drivers.
+"""

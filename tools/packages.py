@@ -22,16 +22,13 @@ ORDER = ('cmd', 'service', 'ctl', 'migrate', 'upgrade', 'diagnosis', 'metrics',
          'control', 'runtime', 'engine', 'backends', 'ovn', 'drivers',
          'gateways', 'watches', 'forward', 'files', 'ovs', 'ovsdb',
          'privileged', 'frr', 'openflow', 'nft', 'netlink', 'conf', 'values')
-# Modules in the root of the package.
-VALUES = ('backoff', 'buckets', 'evpn_names', 'iptext', 'model', 'networks',
-          'notices', 'notyet', 'ownership', 'pieces', 'port_forwards',
-          'printable', 'private_names', 'resources', 'selection', 'served',
-          'socket_marks', 'strides', 'trigger', 'typos', 'version', 'vlans')
+# Packages and modules without I/O, for all.
+VALUES = ('common', 'model', 'ownership', 'resources', 'version')
 # Packages that both sides of the wall use.
 PROTOCOLS = ('frr', 'openflow', 'nft', 'netlink')
 _PURPOSES = {
     'service': 'Wiring of all parts, and the phases of their life.',
-    'values': 'Modules of the root: frozen values, marks, addresses.'}
+    'values': 'Frozen values, marks, addresses: model, resources, common.'}
 
 
 def modules(top=ROOT / NAME):

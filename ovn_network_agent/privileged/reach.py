@@ -177,6 +177,7 @@ def _of_the_pair(conf):
                 src='network')
     yield from _of_tenants(conf, first)
     yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, src='tenant')
+    yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, dst='network')
     yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, both=True)
 
 

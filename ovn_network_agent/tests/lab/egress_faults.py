@@ -242,7 +242,6 @@ class Faults:
 
     def test_nothing_leaves_untranslated(self):
         """Selections, addresses and gateways change under traffic."""
-        self.withdraw_from_now_on()
         other = {**self.firm, 'addresses': [egressed.NEVER, egressed.FIRM6]}
         changes = itertools.cycle((
             lambda: self.put(self.web, self.crawl),

@@ -90,6 +90,9 @@ class Faults:
 
     def test_the_writer_is_killed(self):
         first, second = self.writer(), self.standby()
+        # An agent that is dead announces no new address.
+        self.cloud.move(self.alpha, second)
+        self.wait_rows(self.rows_of(second))
         self.cloud.agents[first].kill()
         try:
             self.put({**self.web, 'addresses': ['198.51.100.54']}, self.crawl,

@@ -24,6 +24,9 @@ from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.drivers.common import veth
 
+# Source and target of packets, networks.
+_Ends: typing.TypeAlias = tuple[str | None, str | None]
+
 
 class VethLeakDriver(base.Driver):
     """Wants the veth pair, its addresses, its rules and routes."""
@@ -108,7 +111,8 @@ class VethLeakDriver(base.Driver):
         for network in nets:
             yield from self._leak(network, node)
             for bridge in bridges.served(self.settings):
-                yield self._stray(str(network), bridge)
+                for ends in _ends(network):
+                    yield self._stray(bridge, *ends)
 
     def _way(self, version: int) -> base.Wanted:
         """The way through the pair for one family, in both directions."""
@@ -258,7 +262,8 @@ class VethLeakDriver(base.Driver):
         would match them.
 
         A packet with a source in the provider network gets there, too, if
-        the table of the leak lacks its default route.
+        the table of the leak lacks its default route.  So does one from
+        anywhere to an address that OVN has just lost: OVN sends it back.
 
         Tenants' networks of IPv6 need no translation, and no row of the
         router names them.  So the rule for IPv6 is about all sources.
@@ -269,28 +274,30 @@ class VethLeakDriver(base.Driver):
         segment = (port.segment if segments.located(port.segment, served)
                    else None)
         nets = announcing.provider_networks(self.settings, port)
-        sources: list[str | None] = [*tenants]
+        strays: list[_Ends] = [(tenant, None) for tenant in tenants]
         if any(network.version == 6 for network in nets):
-            sources.append(None)
+            strays.append((None, None))
         # Configured networks have the rules of all bridges.
         if not (self.settings.network_cidr and segment and not segment.vlan):
-            sources += [str(net) for net in nets if net.version == 4]
-        for source in sources:
+            strays += [ends for net in nets if net.version == 4
+                       for ends in _ends(net)]
+        for ends in strays:
             if segment:
-                yield self._stray(source, segment.device)
+                yield self._stray(segment.device, *ends)
                 continue
             for dev in segments.in_doubt(node, served):
-                yield resources.Keep(self._stray(source, dev).ref)
+                yield resources.Keep(self._stray(dev, *ends).ref)
 
-    def _stray(self, source: str | None, dev: str) -> base.Resource:
+    def _stray(self, dev: str, source: str | None,
+               target: str | None) -> base.Resource:
         """The rule that drops packets of a network out of one device.
 
-        :param source: the network, or None for all packets of IPv6
+        Without a source and a target, it drops all packets of IPv6.
         """
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority + 1,
-            resources.BLACKHOLE, src=source, iif=dev,
-            ipv6=source is None or None)
+            resources.BLACKHOLE, src=source, dst=target, iif=dev,
+            ipv6=source is target is None or None)
 
     def _leak(self, network: ip_text.Network, node: model.Node) -> base.Wanted:
         yield from self._guard(network)
@@ -313,6 +320,16 @@ class VethLeakDriver(base.Driver):
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority, table,
             src=str(network), iif=dev, requires=(default,))
+
+
+def _ends(network: iptext.Network) -> Iterator[_Ends]:
+    """The ends of packets of a provider network out of OVN.
+
+    For IPv6, packets from elsewhere are dropped whatever their target.
+    """
+    yield str(network), None
+    if network.version == 4:
+        yield None, str(network)
 
 
 def _sysctls() -> Iterator[resources.Sysctl]:

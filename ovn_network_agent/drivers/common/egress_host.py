@@ -168,6 +168,11 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
         link.name, str(ip_text.network(host.address)), requires=(held.ref,))
     if version == 4:
         yield resources.Sysctl(f'net/ipv4/conf/{link.name}/forwarding', '1')
+        # For rp_filter, which looks for the way back as of a packet from the
+        # link without a mark.
+        yield resources.Rule(
+            ownership.EGRESS_BACK, ownership.EGRESS_BACK_TABLE, dst=machine,
+            iif=link.name, requires=(guard.ref,))
     else:
         # The kernel tells all hosts there of a new address.
         yield resources.Sysctl(f'net/ipv6/conf/{link.name}/ndisc_notify', '1')

@@ -57,13 +57,16 @@ class EgressLimits:
 
     def is_rule(self, rule: 'rules.Rule', is_segment: _IsSegment) -> bool:
         """Whether a policy rule is one of egress addresses."""
-        if not self.loaded or rule.suppress is not None or (
-                rule.dst is not None):
+        if not self.loaded or rule.suppress is not None:
             return False
         if rule.fwmark:
-            return (rule.src is None and rule.iif is None and
+            return (rule.src is rule.dst is rule.iif is None and
                     rule.fwmark == (ownership.MARK_EGRESS,) * 2 and
                     (rule.priority, rule.table) in _ANSWERS)
+        if rule.dst is not None:
+            return (rule.src is None and _is_host(rule.dst) and
+                    (rule.priority, rule.table) == _ANSWERS[0] and
+                    self.is_link(rule.iif, is_segment))
         if rule.ipv6 or not rule.iif or not is_segment(rule.iif):
             return False
         if rule.priority == ownership.EGRESS_OUT:

@@ -163,6 +163,7 @@ def _of_the_pair(conf: cfg.ConfigOpts) -> Iterator[Shape]:
                 src='network')
     yield from _of_tenants(conf, first)
     yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, src='tenant')
+    yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, dst='network')
     yield Shape(_LEAK, first + 1, _BLACKHOLE, conf.bridge_dev, both=True)
 
 

@@ -90,6 +90,9 @@ class Faults:
 
     def test_the_writer_is_killed(self):
         first, second = self.writer(), self.standby()
+        # An agent that is dead announces no new address.
+        self.cloud.move(self.alpha, second)
+        self.wait_rows(self.rows_of(second))
         self.cloud.agents[first].kill()
         try:
             self.put({**self.web, 'addresses': ['198.51.100.54']}, self.crawl,
@@ -242,7 +245,6 @@ class Faults:
 
     def test_nothing_leaves_untranslated(self):
         """Selections, addresses and gateways change under traffic."""
-        self.withdraw_from_now_on()
         other = {**self.firm, 'addresses': [egressed.NEVER, egressed.FIRM6]}
         changes = itertools.cycle((
             lambda: self.put(self.web, self.crawl),

@@ -127,22 +127,6 @@ class EgressTestCase(base.LabTestCase):
         self.addCleanup(self.put)
         self.put(*objects, self.web, self.crawl, self.firm)
 
-    def withdraw_from_now_on(self):
-        """Addresses of the provider network are withdrawn under traffic.
-
-        What is under way to such an address comes back out of OVN, and leaves
-        by the default route of the node, as with any floating IP.
-        """
-        self._nothing_leaked()
-        self.addCleanup(self._only_to_withdrawn, {*self.cloud.sink.leaks()})
-
-    def _only_to_withdrawn(self, before):
-        network = WEB.rpartition('.')[0]
-        self.assertEqual([], [
-            each for each in {*self.cloud.sink.leaks()} - before
-            if not each.rpartition(' ')[2].startswith(network)])
-        type(self).expected_leaks = self.cloud.sink.leaked()
-
     def rows_of(self, chassis):
         """The NAT rows of the usual objects, while a node has alpha."""
         aside = self.aside.port.address, self.six[self.aside]

@@ -37,7 +37,6 @@ class TestEgressIp(dry_runs.DryRuns, egress_faults.Faults,
         for vm in (self.other, self.inner):
             found = self.reach(self.here.node, 'tcp', vm.port.address)
             self.assertEqual({self.here.port.address}, found.seen_sources)
-        self.withdraw_from_now_on()
         fip = self.cloud.neutron.add_fip(self.alpha, self.here.port)
         try:
             self.wait_rows({row for row in self.rows_of('gw1')
@@ -62,7 +61,6 @@ class TestEgressIp(dry_runs.DryRuns, egress_faults.Faults,
             base.note(f'port group {ports}: {source} after {took:.2f} s')
 
     def test_two_objects_and_an_address_in_use(self):
-        self.withdraw_from_now_on()
         api = {'name': 'api', 'addresses': ['198.51.100.51'],
                'select': {'ports': [self.here.port.uuid]}}
         self.meanwhile(api)

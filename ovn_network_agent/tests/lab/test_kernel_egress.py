@@ -14,10 +14,7 @@ class VrfTest(base.EgressTestCase):
     def test_both_families(self):
         """Whatever the kernel demands of the source of a packet."""
         for strict in ('0', '1', '2'):
-            for dev in ('all', 'br-ex', 'out0', self.vrf):
-                with open(f'/proc/sys/net/ipv4/conf/{dev}/rp_filter',
-                          'w') as opened:
-                    opened.write(strict)
+            self.filter_sources(strict)
             self.run_pass(self.host(), self.host(6))
             for family in (4, 6):
                 for target in (base.NEAR[family], base.FAR[family]):

@@ -13,6 +13,8 @@ STOPPED = vrf_cases.STOPPED
 VRF = vrf_cases.VRF
 ALPHA = vrf_cases.ALPHA
 WAY_BACK = vrf_cases.WAY_BACK
+# From a client, to an address that no row has.
+GIVEN_BACK = '192.0.2.200', '198.51.100.77'
 
 
 class LeakStateTest(vrf_cases.VrfCase):
@@ -97,6 +99,7 @@ class LeakTest(vrf_cases.VrfCase):
                   'w') as opened:
             opened.write('1')
         self.assertEqual('br-ex-peer', self.decision('198.51.100.10'))
+        self.assertEqual('br-ex-peer', self.decision(*GIVEN_BACK))
         self.ip('route del 198.51.100.10/32 dev br-ex')
         agent = whole.Agent(self.conf)
         self.settled(agent.run(ALPHA))
@@ -113,6 +116,8 @@ class LeakTest(vrf_cases.VrfCase):
                                  self.decision('198.51.100.10'))
         # An untranslated sender never takes the main table either.
         self.assertEqual('', self.decision('10.0.0.5'))
+        # Nor does what OVN gives back.
+        self.assertEqual('', self.decision(*GIVEN_BACK))
 
 
 class NoWayOutTest(vrf_cases.VrfCase):

@@ -35,7 +35,8 @@ ALPHA = worlds.router(1, nats=(
 # How what OVN sends leaves; 6 is FR_ACT_BLACKHOLE.
 WAY_BACK = frozenset((
     'rule: 2000:\tfrom 198.51.100.0/24 lookup 200 proto 44',
-    'rule: 2001:\tfrom 198.51.100.0/24 iif br-ex 6 proto 44'))
+    'rule: 2001:\tfrom 198.51.100.0/24 iif br-ex 6 proto 44',
+    'rule: 2001:\tfrom all to 198.51.100.0/24 iif br-ex 6 proto 44'))
 
 
 class VrfCase(whole.WholeTestCase):

@@ -188,6 +188,13 @@ class EgressTestCase(base.KernelTestCase):
                 for number, each in enumerate(hosts)}})
         return self.reconciler.run(passes.Pass(view, full=True))
 
+    def filter_sources(self, strict):
+        """Set rp_filter everywhere."""
+        for dev in ('all', 'br-ex', 'out0', *filter(None, [self.vrf])):
+            with open(f'/proc/sys/net/ipv4/conf/{dev}/rp_filter',
+                      'w') as opened:
+                opened.write(strict)
+
     def pings(self, source, target):
         """Whether two echo requests are answered."""
         return subprocess.run(self.router.inside(

@@ -65,8 +65,10 @@ while True:
 class TrafficTest(base.EgressTestCase):
 
     def test_both_families(self):
-        for family in (4, 6):
-            with self.subTest(family=family):
+        """Whatever the kernel demands of the source of a packet."""
+        for family, strict in ((4, '0'), (4, '1'), (4, '2'), (6, '0')):
+            with self.subTest(family=family, strict=strict):
+                self.filter_sources(strict)
                 self.run_pass(self.host(family))
                 for target in (base.NEAR[family], base.FAR[family]):
                     self.reaches(base.MACHINE[family], target)

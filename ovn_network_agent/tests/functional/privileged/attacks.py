@@ -119,6 +119,7 @@ ITEMS = {
             '2000::/15')
           for rule in (
             [2000, 200, half, None, None, None, None, None],
+            [2001, 0, None, half, 'br-ex', None, None, None],
             [1998, 0, None, half, 'veth-default', None, None, None],
             [1997, 254, None, half, 'veth-default', None, 0, None])),
         # What the drivers do not make, of what stands at these places.
@@ -131,7 +132,8 @@ ITEMS = {
         [2001, 0, None, None, DEVICE, None, None, True],
         [2001, 0, '2001:db8::/64', None, 'br-ex', None, None, None],
         [1997, 254, None, None, 'veth-default', None, 0, True],
-        [2001, 0, None, '10.9.9.0/24', 'br-ex', None, None, None],
+        [2001, 0, None, '10.9.9.0/24', DEVICE, None, None, None],
+        [2001, 0, '10.9.9.0/24', '10.9.9.0/24', 'br-ex', None, None, None],
         [1997, 254, None, '10.9.9.0/24', 'veth-default', None, None, None],
         [1999, 254, '10.9.9.0/24', None, 'veth-default', None, None, None],
         # Nobody forwards ports here.

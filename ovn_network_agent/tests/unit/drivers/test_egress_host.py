@@ -59,6 +59,8 @@ class EgressHostTest(base.BaseTestCase):
             resources.EgressHeld('ip', EGRESS),
             resources.EgressAddress('eth1', EGRESS + '/32'),
             resources.Sysctl('net/ipv4/conf/eth1/forwarding', '1'),
+            resources.Rule(ownership.EGRESS_BACK, WAY_BACK,
+                           dst=MACHINE + '/32', iif='eth1'),
             resources.EgressRoute(TABLE, '0.0.0.0/0', 'eth1', '203.0.113.1'),
             resources.EgressRoute(TABLE, '203.0.113.0/24', 'eth1'),
             resources.Rule(ownership.EGRESS_OUT, TABLE, src=MACHINE + '/32',
@@ -111,6 +113,16 @@ class EgressHostTest(base.BaseTestCase):
         self.assertEqual((wanted[1].ref,), next(
             each for each in self.answers()
             if each.ref == wanted[2].ref).requires)
+
+    def test_rp_filter_finds_the_way_back(self):
+        """Before packets of strangers do, there is what drops them."""
+        for vrf in ('', 'vrf-provider'):
+            back, = (each for each in self.wanted(
+                host(), (dataclasses.replace(LINK, vrf=vrf),))
+                if isinstance(each, resources.Rule) and each.dst)
+            self.assertEqual((MACHINE + '/32', 'eth1'), (back.dst, back.iif))
+            self.assertEqual((resources.Ref(
+                'egress_machine', ('ip', MACHINE, 'eth1')),), back.requires)
 
     def test_ipv6_in_a_vrf(self):
         link = model.Link('eth1', 7, 10, 'vrf-provider', LINK.addresses,

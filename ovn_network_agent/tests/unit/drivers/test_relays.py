@@ -242,8 +242,10 @@ class RelayTest(base.BaseTestCase):
             f.cookie for f in only(resources.Flow, wanted)})
         # No rule for what comes in: it would also decide the kernel's check
         # of the sources of what goes out.
-        self.assertEqual({('198.51.100.0/24', None)}, {
-            (r.src, r.dst) for r in only(resources.Rule, wanted)})
+        self.assertEqual({('198.51.100.0/24', None, None),
+                          ('198.51.100.0/24', None, 'br-ex'),
+                          (None, '198.51.100.0/24', 'br-ex')}, {
+            (r.src, r.dst, r.iif) for r in only(resources.Rule, wanted)})
         self.assertEqual({'flow', 'rule', 'prefix_list_entry'},
                          {r.kind for r in wanted})
 

@@ -173,8 +173,9 @@ class FurtherBridgeTest(fip_routes.FipRouteTestCase):
 class LeakTest(base.BaseTestCase):
 
     def rules(self, made, wanted):
-        """(source, device) of the rules that drop what comes out of OVN."""
-        return {(r.src, r.iif) for r in only(resources.Rule, wanted(made))
+        """(source, target, device) of the rules that drop what leaves OVN."""
+        return {(r.src, r.dst, r.iif)
+                for r in only(resources.Rule, wanted(made))
                 if r.priority == 2001}
 
     def driver(self, **options):
@@ -185,7 +186,9 @@ class LeakTest(base.BaseTestCase):
         for segment, dev in ((VLAN, 'br-ex.101'), (FURTHER, 'br-two')):
             router = world.router(nats=nats, ports=(
                 world.port(segment=segment),))
-            expected = {('198.51.100.0/24', dev), ('10.1.0.0/24', dev)}
+            expected = {('198.51.100.0/24', None, dev),
+                        (None, '198.51.100.0/24', dev),
+                        ('10.1.0.0/24', None, dev)}
             self.assertEqual(expected, self.rules(
                 self.driver(), lambda d, r=router: world.wanted(
                     d, r, world.node())))
@@ -196,11 +199,13 @@ class LeakTest(base.BaseTestCase):
     def test_configured_networks(self):
         driver = self.driver(network_cidr=['192.0.2.0/24'])
         self.assertEqual(
-            {('192.0.2.0/24', 'br-ex'), ('192.0.2.0/24', 'br-two')},
+            {(*ends, dev) for dev in ('br-ex', 'br-two') for ends in (
+                ('192.0.2.0/24', None), (None, '192.0.2.0/24'))},
             self.rules(driver, lambda d: d.resources(
                 world.node(), world.node())))
         self.assertEqual(
-            {('192.0.2.0/24', 'br-ex.101')},
+            {('192.0.2.0/24', None, 'br-ex.101'),
+             (None, '192.0.2.0/24', 'br-ex.101')},
             self.rules(driver, lambda d: world.wanted(
                 d, TAGGED, world.node())))
 

@@ -81,6 +81,11 @@ class VethLeakTest(base.BaseTestCase):
              ('203.0.113.0/28', 2001, resources.BLACKHOLE, 'br-ex')},
             {(r.src, r.priority, r.table, r.iif) for r in wanted
              if r.kind == 'rule' and r.src})
+        # What OVN has just lost, and gives back.
+        self.assertEqual(
+            {('198.51.100.0/24', 'br-ex'), ('203.0.113.0/28', 'br-ex')},
+            {(r.dst, r.iif) for r in wanted if r.kind == 'rule' and
+             (r.priority, r.table) == (2001, resources.BLACKHOLE) and r.dst})
         self.assertEqual(
             {(10, '198.51.100.0/24', 'veth-provider', '169.254.0.1'),
              (10, '203.0.113.0/28', 'veth-provider', '169.254.0.1')},

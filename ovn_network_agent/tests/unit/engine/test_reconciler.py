@@ -23,8 +23,8 @@ PREPARED = {
     resources.Ref('prefix_list_entry', ('ANNOUNCED-NETWORKS',
                                         '198.51.100.0/24', 32, 32)),
     resources.Ref('rule', (2000, '198.51.100.0/24', None, None, None, None)),
-    resources.Ref('rule', (2001, '198.51.100.0/24', None, 'br-ex', None,
-                           None))}
+    *(resources.Ref('rule', (2001, *ends, 'br-ex', None, None)) for ends in (
+        ('198.51.100.0/24', None), (None, '198.51.100.0/24')))}
 
 
 class PhaseTest(gateways.ReconcilerTestCase):

@@ -35,6 +35,7 @@ class EgressLimitsTest(base.BaseTestCase):
     def calls(self, within):
         """What the driver needs: (function, arguments)."""
         for each in (rule(BACK, WAY_BACK, fwmark=MARK),
+                     rule(BACK, WAY_BACK, dst=MACHINE, iif='eth1'),
                      rule(DROP, 0, fwmark=MARK),
                      rule(OUT, TABLE, src=MACHINE, iif='br-ex'),
                      rule(OUT, TABLE, src='fd01::9/128', iif='br-ex.7'),
@@ -63,7 +64,13 @@ class EgressLimitsTest(base.BaseTestCase):
     def test_nothing_else(self):
         within = self.limits(port_forward__port_forward_dev='loopback1')
         calls = [(within.check_rule, (each,)) for each in (
-            rule(BACK, WAY_BACK, dst=MACHINE, iif='eth1'),
+            rule(BACK, WAY_BACK, dst='10.0.1.0/24', iif='eth1'),
+            rule(BACK, WAY_BACK, dst=MACHINE, iif='br-ex'),
+            rule(BACK, WAY_BACK, dst=MACHINE),
+            rule(BACK, 254, dst=MACHINE, iif='eth1'),
+            rule(DROP, 0, dst=MACHINE, iif='eth1'),
+            rule(BACK, WAY_BACK, src=MACHINE, dst=MACHINE, iif='eth1'),
+            rule(BACK, WAY_BACK, dst=MACHINE, iif='eth1', fwmark=MARK),
             rule(BACK, WAY_BACK, fwmark=(0x200, 0x200)),
             rule(BACK, WAY_BACK, fwmark=MARK, iif='eth1'),
             rule(BACK, WAY_BACK, fwmark=MARK, src=MACHINE),

@@ -89,7 +89,12 @@ class Faults:
     # -- agents -----------------------------------------------------------
 
     def test_the_writer_is_killed(self):
+        self.withdraw_from_now_on()
         first, second = self.writer(), self.standby()
+        # A new address is reachable when the agent of the gateway announces
+        # it, so that one has to live.
+        self.cloud.move(self.alpha, second)
+        self.wait_rows(self.rows_of(second))
         self.cloud.agents[first].kill()
         try:
             self.put({**self.web, 'addresses': ['198.51.100.54']}, self.crawl,

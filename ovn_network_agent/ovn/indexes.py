@@ -318,6 +318,16 @@ def machine_of(row: Row) -> str:
     return str(columns.atom(row, 'logical_port'))
 
 
+def keeps_address(row: Row) -> bool:
+    """Whether a NAT row lets machines out with their own addresses.
+
+    So do the rows of egress addresses of the mode "host", also one that has
+    lost its marks.  A floating IP lets packets in, so it is none.
+    """
+    return bool(columns.atom(row, 'type') == 'snat' and columns.atom(
+        row, 'external_ip') == columns.atom(row, 'logical_ip'))
+
+
 def _machine_keys(row: Row) -> Iterator[str]:
     machine = machine_of(row)
     if machine:
@@ -325,15 +335,13 @@ def _machine_keys(row: Row) -> Iterator[str]:
 
 
 def _external_keys(row: Row) -> list[str]:
-    # A row that translates a machine to itself has no address outside.
-    return [] if columns.entry(
-        row, 'external_ids', ownership.EXT_ID_EGRESS_CHASSIS) else [
-            columns.atom(row, 'external_ip')]
+    return [] if keeps_address(row) else [columns.atom(row, 'external_ip')]
 
 
 def _tenant_keys(row: Row) -> Iterator[str]:
     # The machines of egress addresses are in networks that other rows tell.
-    if columns.entry(row, 'external_ids', ownership.EXT_ID_EGRESS):
+    if keeps_address(row) or columns.entry(row, 'external_ids',
+                                           ownership.EXT_ID_EGRESS):
         return
     tenant = networks.parse_interface(columns.atom(row, 'logical_ip'))
     if tenant is not None:

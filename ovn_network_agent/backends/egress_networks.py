@@ -5,7 +5,8 @@
 
 The object of this agent is its own entry.  An entry of a chassis that is gone
 for good makes the own entry count as another one, so its next change removes
-both.
+both.  An agent that has none, and wants none, then counts as one that has, so
+the entry of the last node goes as well.
 """
 
 from ovn_network_agent import notices
@@ -38,9 +39,10 @@ class EgressNetworksBackend(nb_writer.Writer):
         :raises base.BackendError: when the replica of NB is not usable
         """
         chassis, found = self._context.chassis(), self._found()
+        gone = tuple(sorted(self._of_the_gone(found)))
         return [resources.EgressNetworks(
-            chassis, found[chassis], tuple(sorted(self._of_the_gone(found)))
-        )] if chassis in found else []
+            chassis, found.get(chassis, ()), gone
+        )] if chassis in found or gone else []
 
     def command(self, verb, resource):
         """The command that writes or removes the entry of this chassis.

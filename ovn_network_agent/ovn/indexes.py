@@ -19,7 +19,6 @@ from ovn_network_agent import networks
 from ovn_network_agent import ownership
 from ovn_network_agent import printable
 from ovn_network_agent import selection
-from ovn_network_agent.ovn import bfd
 from ovn_network_agent.ovn import directory
 from ovn_network_agent.ovn import policies
 from ovn_network_agent.ovn import rows
@@ -235,7 +234,7 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': Index(_tag_keys)},
         ('nb', 'NB_Global'): {
-            'request': Index(bfd.requesters)},
+            'entry': Index(_entry_keys)},
     }
 
 
@@ -302,6 +301,15 @@ def _prefix_keys(row: Row) -> Iterable[iptext.Network]:
     except ValueError:
         # Such a row advertises nothing.
         return ()
+
+
+def _entry_keys(row: Row) -> Iterator[str]:
+    """The chassis with an entry of their own in NB_Global."""
+    for prefix in (ownership.EXT_ID_BFD_REQUEST,
+                   ownership.EXT_ID_EGRESS_NETWORKS):
+        for key in row.external_ids:
+            if key.startswith(prefix):
+                yield key.removeprefix(prefix)
 
 
 def _tag_keys(row: Row) -> Iterator[ownership.Owner]:

@@ -4,6 +4,7 @@
 """Agents with the driver egress_ip: from a file to rows of a real database."""
 
 from ovn_network_agent import ownership
+from ovn_network_agent.backends import egress_networks
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import egress
@@ -364,3 +365,24 @@ class FileTest(egress.EgressTestCase):
         self.degraded(agent, 'line 1: egress_ips[0].name = "1": is no name')
         self.put({**SHOP, 'name': 'other'})
         self.well(agent)
+
+
+class GoneTest(egress.EgressTestCase):
+    """What a chassis has offered, and that is gone for good."""
+
+    real = {**egress.EgressTestCase.real,
+            'egress_networks': egress_networks.EgressNetworksBackend}
+
+    def test_the_entry_of_the_last_one(self):
+        """An agent that offers nothing itself removes it."""
+        key = ownership.EXT_ID_EGRESS_NETWORKS
+        other = (key + cloud.OTHER, '203.0.113.8/24')
+        self.nb.transact(ovsdb.insert(
+            'NB_Global', external_ids=ovsdb.ovsdb_dict(dict((
+                (key + 'gone', '203.0.113.7/24'), other)))))
+        self.agent(times={'jitter': 0.2},
+                   gateway_drain__stale_chassis_grace_period=1)
+
+        def found():
+            return self.nb.rows('NB_Global')[0]['external_ids'][1]
+        self.eventually(lambda: found() == [[*other]], found)

@@ -41,7 +41,8 @@ class RouterTest(egress.EgressTestCase):
 
     def test_only_to_some_destinations(self):
         self.cloud.add_ports('net1', a=['10.0.1.5'])
-        self.put({**SHOP, 'destinations': ['192.0.2.0/24', '2001:db8:2::/48']})
+        limited = {**SHOP, 'destinations': ['192.0.2.0/24', '2001:db8:2::/48']}
+        self.put(limited)
         agent = self.agent()
         self.leave(('shop', '10.0.1.5', '198.51.100.50'))
         nat, = (row for (table, _uuid), row in self.ours().items()
@@ -55,6 +56,17 @@ class RouterTest(egress.EgressTestCase):
         self.eventually(lambda: [table for table, _uuid in self.ours()] ==
                         ['NAT'], self.ours)
         self.well(agent)
+        # A row that refers to a set goes together with the set.
+        self.cloud.add_ports('net1', b=['10.0.1.6'])
+        for entries, tables in (
+                ([limited], ['NAT', 'NAT', 'Address_Set']),
+                ([{**SHOP, 'select': {'ports': ['a']}}], ['NAT']),
+                ([limited], ['NAT', 'NAT', 'Address_Set']),
+                ([], [])):
+            self.put(*entries)
+            self.eventually(lambda wanted=tables: [
+                table for table, _uuid in self.ours()] == wanted, self.ours)
+            self.well(agent)
 
     def test_a_changed_row_is_repaired(self):
         self.cloud.add_ports('net1', a=['10.0.1.5'], b=['10.0.1.6'])

@@ -126,7 +126,9 @@ PEER_ALLOW_PRIORITY = POLICY_PRIORITIES.claim(600, 'network_peer: allow')
 PEER_DROP_PRIORITY = POLICY_PRIORITIES.claim(500, 'network_peer: drop')
 # The driver egress_ip: default of the priority of policies that lead machines
 # to several gateway ports; they come behind all policies that drop or allow.
+# What stays inside passes first.
 EGRESS_POLICY_PRIORITY = POLICY_PRIORITIES.claim(100, 'egress_ip')
+POLICY_PRIORITIES.claim(EGRESS_POLICY_PRIORITY - 1, 'egress_ip: reroute')
 # Its rules: the way back to machines, the way out, and behind these the drop
 # of what machines send while there is no way out.  They come before the
 # kernel's own rule for VRFs (1000): a packet to a machine may arrive in the

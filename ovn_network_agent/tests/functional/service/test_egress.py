@@ -253,8 +253,9 @@ class EcmpTest(egress.EgressTestCase):
              'addresses': ['198.51.100.50', '203.0.113.50']}
 
     def policies(self):
-        return [(row['match'], row['nexthops']) for (table, _uuid), row in
-                self.ours().items() if table == 'Logical_Router_Policy']
+        return sorted((row['action'], row['priority'], row['match'],
+                       row['nexthops'][1]) for (table, _uuid), row in
+                      self.ours().items() if table == 'Logical_Router_Policy')
 
     def ports(self):
         """(machine, address, gateway port) of our NAT rows, sorted."""
@@ -277,15 +278,15 @@ class EcmpTest(egress.EgressTestCase):
                   ('10.0.1.5', '203.0.113.50', 'lrp-second')]
         self.eventually(lambda: self.ports() == wanted, self.ports)
         self.well(agent)
-        (match, nexthops), = self.policies()
-        self.assertEqual(['set', ['198.51.100.254', '203.0.113.254']],
-                         nexthops)
         source, = (row for (table, _uuid), row in self.ours().items()
                    if table == 'Address_Set')
         self.assertEqual('10.0.1.5', source['addresses'])
-        self.assertEqual(
-            f'ip4.src == ${source["name"]} && !(ip4.dst == '
-            '{10.0.1.0/24, 198.51.100.0/24, 203.0.113.0/24})', match)
+        match = f'ip4.src == ${source["name"]}'
+        self.assertEqual([
+            ('allow', 100, f'{match} && ip4.dst == {{10.0.1.0/24, '
+             '198.51.100.0/24, 203.0.113.0/24}', []),
+            ('reroute', 99, match, ['198.51.100.254', '203.0.113.254'])],
+            self.policies())
         # One more machine is two more rows, and a longer set.
         before = self.ours()
         self.transactions.since()

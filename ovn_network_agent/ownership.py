@@ -114,8 +114,9 @@ EVPN_RULE_PRIORITY = RULE_PRIORITIES.claim(1100, 'evpn')
 PEER_ALLOW_PRIORITY = POLICY_PRIORITIES.claim(600, 'network_peer: allow')
 PEER_DROP_PRIORITY = POLICY_PRIORITIES.claim(500, 'network_peer: drop')
 # Default of egress_ip: policies that lead machines to several gateway ports,
-# behind all policies that drop or allow.
+# behind all policies that drop or allow.  What stays inside passes first.
 EGRESS_POLICY_PRIORITY = POLICY_PRIORITIES.claim(100, 'egress_ip')
+POLICY_PRIORITIES.claim(EGRESS_POLICY_PRIORITY - 1, 'egress_ip: reroute')
 # Its rules: the way back to machines, the way out, and the drop of what they
 # send without a way out.  They come before the kernel's own rule for VRFs
 # (1000): a packet to a machine may arrive in the VRF of a link, whose default

@@ -235,7 +235,7 @@ def make() -> dict[tuple[str, str], dict[str, Index]]:
         ('nb', 'Logical_Router_Static_Route'): {
             'tag': Index(_tag_keys)},
         ('nb', 'NB_Global'): {
-            'request': Index(bfd.requesters)},
+            'entry': Index(_entry_keys)},
     }
 
 
@@ -304,6 +304,15 @@ def _prefix_keys(row: Row) -> Iterable[ip_text.Network]:
         return ()
 
 
+def _entry_keys(row: Row) -> Iterator[str]:
+    """The chassis with an entry of their own in NB_Global."""
+    for prefix in (ownership.EXT_ID_BFD_REQUEST,
+                   ownership.EXT_ID_EGRESS_NETWORKS):
+        for key in row.external_ids:
+            if key.startswith(prefix):
+                yield key.removeprefix(prefix)
+
+
 def _tag_keys(row: Row) -> Iterator[ownership.Owner]:
     if ownership.is_managed(row.external_ids):
         yield ownership.owner(row.external_ids)
@@ -318,6 +327,16 @@ def machine_of(row: Row) -> str:
     return str(columns.atom(row, 'logical_port'))
 
 
+def keeps_address(row: Row) -> bool:
+    """Whether a NAT row lets machines out with their own addresses.
+
+    So do the rows of egress addresses of the mode "host", also one that has
+    lost its marks.  A floating IP lets packets in, so it is none.
+    """
+    return bool(columns.atom(row, 'type') == 'snat' and columns.atom(
+        row, 'external_ip') == columns.atom(row, 'logical_ip'))
+
+
 def _machine_keys(row: Row) -> Iterator[str]:
     machine = machine_of(row)
     if machine:
@@ -325,15 +344,13 @@ def _machine_keys(row: Row) -> Iterator[str]:
 
 
 def _external_keys(row: Row) -> list[str]:
-    # A row that translates a machine to itself has no address outside.
-    return [] if columns.entry(
-        row, 'external_ids', ownership.EXT_ID_EGRESS_CHASSIS) else [
-            columns.atom(row, 'external_ip')]
+    return [] if keeps_address(row) else [columns.atom(row, 'external_ip')]
 
 
 def _tenant_keys(row: Row) -> Iterator[str]:
     # The machines of egress addresses are in networks that other rows tell.
-    if columns.entry(row, 'external_ids', ownership.EXT_ID_EGRESS):
+    if keeps_address(row) or columns.entry(row, 'external_ids',
+                                           ownership.EXT_ID_EGRESS):
         return
     tenant = networks.parse_interface(columns.atom(row, 'logical_ip'))
     if tenant is not None:

@@ -43,16 +43,17 @@ class EgressNat:
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class EgressPolicy:
-    """A row of Logical_Router_Policy with the action 'reroute'."""
+    """A row of Logical_Router_Policy: 'reroute', 'allow' without next hops."""
 
     priority: int
     match: str
     # Sorted.
-    nexthops: tuple[str, ...]
+    nexthops: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return (f'{self.priority:d} {self.match} via '
-                f'{" ".join(self.nexthops)}')
+        return (f'{self.priority:d} {self.match} '
+                f'{" ".join(("via", *self.nexthops)) if self.nexthops else ""}'
+                ).rstrip()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@
 
 The object of this agent is its own entry.  An entry of a chassis that is gone
 for good makes the own entry count as another one, so its next change removes
-both.
+both.  An agent that has none, and wants none, then counts as one that has, so
+the entry of the last node goes as well.
 """
 
 from collections.abc import Mapping
@@ -41,9 +42,10 @@ class EgressNetworksBackend(nb_writer.Writer):
         :raises base.BackendError: when the replica of NB is not usable
         """
         chassis, found = self._context.chassis(), self._found()
+        gone = tuple(sorted(self._of_the_gone(found)))
         return [resources.EgressNetworks(
-            chassis, found[chassis], tuple(sorted(self._of_the_gone(found)))
-        )] if chassis in found else []
+            chassis, found.get(chassis, ()), gone
+        )] if chassis in found or gone else []
 
     def command(self, verb: str, resource: resources.EgressNetworks
                 ) -> ovsdb_writer.Make:

@@ -10,7 +10,8 @@ from ovn_network_agent.conf import types
 
 GROUP = 'egress_ip'
 # ovn-nb(5), table Logical_Router_Policy.
-_PRIORITIES = (1, 32767)
+# OVN itself has a policy of priority 0.
+_PRIORITIES = (2, 32767)
 
 
 def probes(conf: cfg.ConfigOpts) -> bool:
@@ -30,10 +31,11 @@ OPTS = [
         'policy_priority', type=types.Integer(*_PRIORITIES),
         default=ownership.EGRESS_POLICY_PRIORITY,
         help='Priority of the policies that lead machines to several gateway '
-             'ports of their router (mode "ecmp"). Policies that drop or '
-             'allow need a higher one, and no other driver may write policies '
-             'of this priority. All agents with the driver need the same '
-             'one.'),
+             'ports of their router (mode "ecmp"): of those that let packets '
+             'to networks of the router pass; the others have the next lower '
+             'one. Policies that drop or allow need a higher one, and no '
+             'other driver may write policies of these priorities. All agents '
+             'with the driver need the same one.'),
     cfg.Opt(
         'probe_port', type=types.Integer(0, 65535), default=6643,
         help='TCP port on the address of the OVN tunnel at which agents ask '

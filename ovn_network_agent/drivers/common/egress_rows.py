@@ -4,6 +4,7 @@
 """The rows of OVN NB of egress addresses, from what has become of each."""
 
 import collections
+from collections.abc import Iterator
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
@@ -63,26 +64,30 @@ def _rows(subject: model.EgressIp, router: str, places: _Places,
         subject.name, router,
         tuple(sorted(_nat(subject, place, machine) for place in places
                      for machine in machines[place.family])),
-        tuple(sorted(_policy(subject, router, priority, [
-            place for place in places if place.family == family])
-            for family in families)) if ecmp else (),
+        tuple(sorted(policy for family in families for policy in _policies(
+            subject, router, priority, [
+                place for place in places if place.family == family]))
+              ) if ecmp else (),
         tuple(sorted(sets.items())))
 
 
-def _policy(subject: model.EgressIp, router: str, priority: int,
-            places: _Places) -> rows.EgressPolicy:
-    """Lead machines to the gateway ports, if they leave the router."""
+def _policies(subject: model.EgressIp, router: str, priority: int,
+              places: _Places) -> Iterator[rows.EgressPolicy]:
+    """Lead machines to the gateway ports, if they leave the router.
+
+    OVN makes each combination of prefixes of different length a flow for a
+    match that excludes them, so another policy lets them pass.
+    """
     family = places[0].family
-    match = (f'ip{family}.src == $'
-             f'{_set_name(subject.name, router, family, "from")}')
+    source, to = (f'ip{family}.{side} == $'
+                  f'{_set_name(subject.name, router, family, name)}'
+                  for side, name in (('src', 'from'), ('dst', 'to')))
     inside = ', '.join(places[0].inside)
     if inside:
-        match += f' && !(ip{family}.dst == {{{inside}}})'
-    if subject.destinations:
-        match += (f' && ip{family}.dst == $'
-                  f'{_set_name(subject.name, router, family, "to")}')
-    return resources.EgressPolicy(
-        priority, match,
+        yield resources.EgressPolicy(
+            priority, f'{source} && ip{family}.dst == {{{inside}}}')
+    yield resources.EgressPolicy(
+        priority - 1, f'{source} && {to}' if subject.destinations else source,
         tuple(sorted({place.nexthop for place in places})))
 
 

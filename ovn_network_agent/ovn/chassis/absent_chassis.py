@@ -72,14 +72,15 @@ def hosts(builder: snapshot.Builder
           ) -> tuple[set[ownership.Owner], set[ownership.Owner]]:
     """The owners of managed rows, and all chassis.
 
-    :returns: those in the marks of managed routes and in the requests for BFD;
-        those of all chassis, empty while SB does not have this chassis
+    :returns: those in the marks of managed routes and with entries of their
+        own in NB_Global; those of all chassis, empty while SB does not have
+        this chassis
     """
     names = builder.index('sb', 'Chassis', 'name')
     by_host = builder.index('sb', 'Chassis', 'hostname')
     left = {*builder.index('nb', 'Logical_Router_Static_Route', 'tag').keys(),
             *(ownership.Owner(chassis=name) for name in
-              builder.index('nb', 'NB_Global', 'request').keys())}
+              builder.index('nb', 'NB_Global', 'entry').keys())}
     if builder.own_chassis() is None:
         return left, set()
     return left, {ownership.Owner(host, name) for host in by_host.keys()

@@ -106,7 +106,7 @@ def read(row: Row) -> Fleet:
 
 
 def requesters(row: Row) -> list[str]:
-    """The chassis with a request in a row of NB_Global, for an index."""
+    """The chassis with a request in a row of NB_Global."""
     prefix = ownership.EXT_ID_BFD_REQUEST
     return [key.removeprefix(prefix) for key in row.external_ids
             if key.startswith(prefix)]

@@ -33,8 +33,9 @@ def wanted(rows: resources.EgressRows) -> list[Values]:
         *(values(NAT, nat.machine, 'snat', nat.external, nat.port,
                  nat.destinations, nat.address, nat.chassis)
           for nat in rows.nats),
-        *(values(POLICY, policy.match, policy.priority, 'reroute',
-                 policy.nexthops) for policy in rows.policies)]
+        *(values(POLICY, policy.match, policy.priority,
+                 'reroute' if policy.nexthops else 'allow', policy.nexthops)
+          for policy in rows.policies)]
 
 
 def found(nb: Tables) -> dict[marked_rows.Key, list[Found]]:

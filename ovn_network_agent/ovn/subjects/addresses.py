@@ -267,8 +267,7 @@ class OfRouter:
                    if self._router in by_nat.find(uuid) else None)
             if row is None:
                 continue
-            if columns.entry(row, 'external_ids',
-                             ownership.EXT_ID_EGRESS_CHASSIS):
+            if indexes.keeps_address(row):
                 self._machines[uuid] = columns.atom(row, 'external_ip')
                 self._outdated.add(self._machines[uuid])
             else:

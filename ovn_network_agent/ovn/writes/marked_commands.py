@@ -49,7 +49,15 @@ class _MarkedCommand(commands.ResourceCommand[_Resource], Generic[_Resource]):
         if each.router is not None:
             each.router.delvalue(
                 self.LAYOUT.references[each.table], each.row)
-        each.row.delete()
+        held = [column for (table, column), to in self.LAYOUT.refers.items()
+                if table == each.table and to in self.LAYOUT.named and
+                getattr(each.row, column, [])]
+        # The server counts references before it collects rows of a router, so
+        # such a row would hold the one that it refers to.
+        for column in held:
+            setattr(each.row, column, [])
+        if not held:
+            each.row.delete()
 
 
 class SetRows(_MarkedCommand[_Resource]):

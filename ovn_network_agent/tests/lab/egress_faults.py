@@ -90,7 +90,8 @@ class Faults:
 
     def test_the_writer_is_killed(self):
         first, second = self.writer(), self.standby()
-        # An agent that is dead announces no new address.
+        # A new address is reachable when the agent of the gateway announces
+        # it, so that one has to live.
         self.cloud.move(self.alpha, second)
         self.wait_rows(self.rows_of(second))
         self.cloud.agents[first].kill()
@@ -246,13 +247,18 @@ class Faults:
     def test_nothing_leaves_untranslated(self):
         """Selections, addresses and gateways change under traffic."""
         other = {**self.firm, 'addresses': [egressed.NEVER, egressed.FIRM6]}
+        crawl = {**self.crawl, 'addresses': ['198.51.100.61', str(
+            plan.FURTHER_PROVIDERS[61])]}
         changes = itertools.cycle((
             lambda: self.put(self.web, self.crawl),
             lambda: self.put(self.web, self.crawl, other),
+            lambda: self.put(self.web, crawl, self.firm),
+            lambda: self.cloud.move(self.gamma, 'gw2'),
             lambda: self.cloud.move(self.alpha, 'gw2'),
             lambda: self.put(),
             lambda: self.label('gw2', 'false'),
             lambda: self.cloud.move(self.alpha, 'gw1'),
+            lambda: self.cloud.move(self.gamma, 'gw1'),
             lambda: self.put({**self.web, 'select': {
                 'ports': [self.aside.port.uuid]}}, self.crawl),
             lambda: self.label('gw2', 'true'),
@@ -260,14 +266,15 @@ class Faults:
         self.addCleanup(self.label, 'gw2', 'true')
         # OVN goes on with a connection as it began, so the client gets new
         # ones only.
-        targets = [('tcp', plan.CLIENT), *(
-            (kind, target) for kind in egressed.KINDS
-            for target in (beyond.NEAR, beyond.NEAR6))]
+        senders = [(self.aside, 'tcp', plan.CLIENT),
+                   (self.third, 'tcp', plan.CLIENT), *(
+                       (self.aside, kind, target) for kind in egressed.KINDS
+                       for target in (beyond.NEAR, beyond.NEAR6))]
         before, number = self.cloud.sink.untranslated(), 0
         with self.judge() as judge, contextlib.ExitStack() as stack:
             probes = [stack.enter_context(probe.Probe(
-                self.aside.node, kind, target, 0.05, limit=1.0))
-                for kind, target in targets]
+                vm.node, kind, target, 0.05, limit=1.0))
+                for vm, kind, target in senders]
             end = time.monotonic() + CHURN
             while time.monotonic() < end:
                 next(changes)()

@@ -43,7 +43,8 @@ class EgressTestCase(base.LabTestCase):
     Of one network of alpha, ``here`` leaves by the object "web" of the mode
     router, ``aside`` by "firm" of the mode host, and ``other`` with the
     address of the router; ``inner`` is in another network.  Gamma has two
-    gateway ports, and ``third`` leaves by "crawl" of the mode ecmp.
+    gateway ports, each with SNAT, and ``third`` leaves by "crawl" of the mode
+    ecmp.
     """
 
     FURTHER = True
@@ -64,6 +65,10 @@ class EgressTestCase(base.LabTestCase):
             plan.FURTHER_NETWORK)
         cls.second = cloud.neutron.add_gateway(
             cls.gamma, further, {'gw2': 2, 'gw1': 1})
+        for port in (cls.gamma, cls.second):
+            cls.central('ovn-nbctl', f'--gateway-port={port.lrp}',
+                        'lr-nat-add', port.row_name, 'snat', port.address,
+                        str(port.internal.cidr))
         cls.both = dual.Dual(cloud.neutron, cls.alpha, 1)
         cls.both.snat()
         inner = cloud.neutron.add_interface(cls.alpha, plan.tenant(98, 4))
@@ -164,8 +169,9 @@ class EgressTestCase(base.LabTestCase):
         return next(name for name in self.cloud.gateways
                     if name != self.writer())
 
-    def central(self, *args):
-        return self.cloud['central'].out(*args)
+    @classmethod
+    def central(cls, *args):
+        return cls.cloud['central'].out(*args)
 
     # -- traffic ----------------------------------------------------------
 

@@ -16,7 +16,10 @@ from ovn_network_agent.tests.lab import dry_runs
 from ovn_network_agent.tests.lab import egress_faults
 from ovn_network_agent.tests.lab import egressed
 
-GROUP = 'pg_web'
+SECURITY_GROUP = '5a1f3c52-70f4-4a8e-9d0c-2f6be1d7c903'
+GROUP = 'pg_' + SECURITY_GROUP.replace('-', '_')
+# Another address of the host outside.
+NEXT = str(plan.CLIENT_NET[11])
 # New connections of a machine with several gateway ports.
 MANY = 24
 
@@ -47,18 +50,46 @@ class TestEgressIp(dry_runs.DryRuns, egress_faults.Faults,
         self.wait_leaves(self.here, plan.CLIENT, egressed.WEB)
 
     def test_a_machine_joins_and_leaves(self):
-        """A port group, as Neutron makes one for a security group."""
-        self.central('ovn-nbctl', 'pg-add', GROUP, '--', 'set', 'Port_Group',
-                     GROUP, f'external_ids:"{egressed.SELECT}"=web')
+        """A port group of a security group, which a row or the file names."""
+        self.central('ovn-nbctl', 'pg-add', GROUP, self.here.port.uuid)
         self.addCleanup(self.central, 'ovn-nbctl', 'pg-del', GROUP)
-        for ports, source in (([self.other.port.uuid], egressed.WEB),
-                              ([], self.alpha.address)):
-            self.central('ovn-nbctl', *(
-                ('pg-set-ports', GROUP, *ports) if ports else
-                ('clear', 'Port_Group', GROUP, 'ports')))
-            begin = time.monotonic()
-            took = self.wait_leaves(self.other, plan.CLIENT, source) - begin
-            base.note(f'port group {ports}: {source} after {took:.2f} s')
+        self.addCleanup(self.put)
+        by_file = {**self.web, 'select': {'security_group': SECURITY_GROUP}}
+        for web, command in ((self.web, 'set'), (by_file, 'remove')):
+            self.central('ovn-nbctl', command, 'Port_Group', GROUP, *(
+                [f'external_ids:"{egressed.SELECT}"=web'] if command == 'set'
+                else ['external_ids', f'"{egressed.SELECT}"']))
+            self.put(web, self.crawl, self.firm)
+            for ports, source in (
+                    ([self.here, self.other], egressed.WEB),
+                    ([self.here], self.alpha.address)):
+                self.central('ovn-nbctl', 'pg-set-ports', GROUP, *(
+                    vm.port.uuid for vm in ports))
+                begin = time.monotonic()
+                took = self.wait_leaves(self.other, plan.CLIENT,
+                                        source) - begin
+                base.note(f'{command}: {source} after {took:.2f} s')
+            self.leaves(self.here, plan.CLIENT, egressed.WEB)
+
+    def test_a_network_and_some_destinations(self):
+        self.outside.batch(f'addr add {NEXT}/24 dev eth0\n')
+        self.addCleanup(self.outside.batch, f'addr del {NEXT}/24 dev eth0\n')
+        self.addCleanup(self.put)
+        self.put({**self.web, 'destinations': [plan.CLIENT],
+                  'select': {'network': self.alpha.internal.name}},
+                 {**self.crawl, 'destinations': [plan.CLIENT]}, self.firm)
+        self.wait_leaves(self.other, plan.CLIENT, egressed.WEB)
+        for target, source in ((plan.CLIENT, egressed.WEB),
+                               (NEXT, self.alpha.address)):
+            for vm in (self.here, self.other):
+                self.leaves(vm, target, source)
+        self.assertNotIn(self.inner.port.address,
+                         {machine for _name, machine, *_ in self.rows()})
+        for target, sources in (
+                (plan.CLIENT, {*egressed.CRAWL}),
+                (NEXT, {self.gamma.address, self.second.address})):
+            self.assertEqual(set(), self.seen(
+                self.third, 'tcp', target, self.client) - sources)
 
     def test_two_objects_and_an_address_in_use(self):
         api = {'name': 'api', 'addresses': ['198.51.100.51'],

@@ -70,20 +70,25 @@ class RowsTest(view_base.ViewTestCase):
         self.assertEqual({'198.51.100.1', '198.51.100.50', '198.51.100.60'},
                          announced())
         self.assertEqual(before, eyes.router('r1'))
-        # It is as any other row without the mark.
-        self.nb.transact(ovsdb.update(
-            'NAT', {'external_ip': '10.0.0.6'},
-            external_ids=ovsdb.ovsdb_dict({})))
-        self.eventually(lambda: '10.0.0.6' in announced(), announced)
-        # Its row goes first.
-        self.nb.transact(ovsdb.update(
-            'NAT', {'external_ip': '10.0.0.6'},
-            external_ids=ovsdb.ovsdb_dict({
-                **marks, ownership.EXT_ID_EGRESS_CHASSIS: HERE})))
-        self.eventually(lambda: '10.0.0.6' not in announced(), announced)
+        # A floating IP lets packets in.
+        for kind, is_announced in (('dnat_and_snat', True), ('snat', False)):
+            self.nb.transact(ovsdb.update(
+                'NAT', {'external_ip': '10.0.0.6'}, type=kind))
+            self.eventually(lambda wanted=is_announced: wanted is (
+                '10.0.0.6' in announced()), announced)
+        # Somebody takes the marks away; the next row tells when it is seen.
+        self.nb.transact(
+            ovsdb.update('NAT', {'external_ip': '10.0.0.6'},
+                         external_ids=ovsdb.ovsdb_dict({})),
+            ovsdb.update('NAT', {'external_ip': '198.51.100.50'},
+                         external_ip='198.51.100.51'))
+        self.eventually(lambda: '198.51.100.51' in announced(), announced)
+        self.assertEqual({'198.51.100.1', '198.51.100.51', '198.51.100.60'},
+                         announced())
+        self.assertEqual(before, eyes.router('r1'))
         self.cloud.remove_nat('r1', '10.0.0.6')
-        self.cloud.remove_nat('r1', '198.51.100.50')
-        self.eventually(lambda: '198.51.100.50' not in announced(), announced)
+        self.cloud.remove_nat('r1', '198.51.100.51')
+        self.eventually(lambda: '198.51.100.51' not in announced(), announced)
         self.assertNotIn('10.0.0.6', announced())
 
     def test_a_malformed_nat_row_costs_only_itself(self):

@@ -4,6 +4,7 @@
 """Agents with the driver egress_ip: from a file to rows of a real database."""
 
 from ovn_network_agent import ownership
+from ovn_network_agent.backends import egress_networks
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import egress
@@ -40,7 +41,8 @@ class RouterTest(egress.EgressTestCase):
 
     def test_only_to_some_destinations(self):
         self.cloud.add_ports('net1', a=['10.0.1.5'])
-        self.put({**SHOP, 'destinations': ['192.0.2.0/24', '2001:db8:2::/48']})
+        limited = {**SHOP, 'destinations': ['192.0.2.0/24', '2001:db8:2::/48']}
+        self.put(limited)
         agent = self.agent()
         self.leave(('shop', '10.0.1.5', '198.51.100.50'))
         nat, = (row for (table, _uuid), row in self.ours().items()
@@ -54,6 +56,17 @@ class RouterTest(egress.EgressTestCase):
         self.eventually(lambda: [table for table, _uuid in self.ours()] ==
                         ['NAT'], self.ours)
         self.well(agent)
+        # A row that refers to a set goes together with the set.
+        self.cloud.add_ports('net1', b=['10.0.1.6'])
+        for entries, tables in (
+                ([limited], ['NAT', 'NAT', 'Address_Set']),
+                ([{**SHOP, 'select': {'ports': ['a']}}], ['NAT']),
+                ([limited], ['NAT', 'NAT', 'Address_Set']),
+                ([], [])):
+            self.put(*entries)
+            self.eventually(lambda wanted=tables: [
+                table for table, _uuid in self.ours()] == wanted, self.ours)
+            self.well(agent)
 
     def test_a_changed_row_is_repaired(self):
         self.cloud.add_ports('net1', a=['10.0.1.5'], b=['10.0.1.6'])
@@ -240,8 +253,9 @@ class EcmpTest(egress.EgressTestCase):
              'addresses': ['198.51.100.50', '203.0.113.50']}
 
     def policies(self):
-        return [(row['match'], row['nexthops']) for (table, _uuid), row in
-                self.ours().items() if table == 'Logical_Router_Policy']
+        return sorted((row['action'], row['priority'], row['match'],
+                       row['nexthops'][1]) for (table, _uuid), row in
+                      self.ours().items() if table == 'Logical_Router_Policy')
 
     def ports(self):
         """(machine, address, gateway port) of our NAT rows, sorted."""
@@ -264,15 +278,15 @@ class EcmpTest(egress.EgressTestCase):
                   ('10.0.1.5', '203.0.113.50', 'lrp-second')]
         self.eventually(lambda: self.ports() == wanted, self.ports)
         self.well(agent)
-        (match, nexthops), = self.policies()
-        self.assertEqual(['set', ['198.51.100.254', '203.0.113.254']],
-                         nexthops)
         source, = (row for (table, _uuid), row in self.ours().items()
                    if table == 'Address_Set')
         self.assertEqual('10.0.1.5', source['addresses'])
-        self.assertEqual(
-            f'ip4.src == ${source["name"]} && !(ip4.dst == '
-            '{10.0.1.0/24, 198.51.100.0/24, 203.0.113.0/24})', match)
+        match = f'ip4.src == ${source["name"]}'
+        self.assertEqual([
+            ('allow', 100, f'{match} && ip4.dst == {{10.0.1.0/24, '
+             '198.51.100.0/24, 203.0.113.0/24}', []),
+            ('reroute', 99, match, ['198.51.100.254', '203.0.113.254'])],
+            self.policies())
         # One more machine is two more rows, and a longer set.
         before = self.ours()
         self.transactions.since()
@@ -364,3 +378,24 @@ class FileTest(egress.EgressTestCase):
         self.degraded(agent, 'line 1: egress_ips[0].name = "1": is no name')
         self.put({**SHOP, 'name': 'other'})
         self.well(agent)
+
+
+class GoneTest(egress.EgressTestCase):
+    """What a chassis has offered, and that is gone for good."""
+
+    real = {**egress.EgressTestCase.real,
+            'egress_networks': egress_networks.EgressNetworksBackend}
+
+    def test_the_entry_of_the_last_one(self):
+        """An agent that offers nothing itself removes it."""
+        key = ownership.EXT_ID_EGRESS_NETWORKS
+        other = (key + cloud.OTHER, '203.0.113.8/24')
+        self.nb.transact(ovsdb.insert(
+            'NB_Global', external_ids=ovsdb.ovsdb_dict(dict((
+                (key + 'gone', '203.0.113.7/24'), other)))))
+        self.agent(times={'jitter': 0.2},
+                   gateway_drain__stale_chassis_grace_period=1)
+
+        def found():
+            return self.nb.rows('NB_Global')[0]['external_ids'][1]
+        self.eventually(lambda: found() == [[*other]], found)

@@ -82,11 +82,13 @@ class EgressIpTest(base.BaseTestCase):
                           (M2, E, 'lrp-1'), (M2, E2, 'lrp-2')], [
             (nat.machine, nat.external, nat.port) for nat in found.nats])
         self.assertEqual(((set_name('from'), (M, M2)),), found.address_sets)
-        match = (f'ip4.src == ${set_name("from")} && !(ip4.dst == '
-                 '{10.0.1.0/24, 198.51.100.0/24})')
-        policy, = found.policies
-        self.assertEqual(resources.EgressPolicy(
-            70, match, ('198.51.100.254', '203.0.113.254')), policy)
+        match = f'ip4.src == ${set_name("from")}'
+        self.assertEqual((
+            resources.EgressPolicy(69, match, ('198.51.100.254',
+                                               '203.0.113.254')),
+            resources.EgressPolicy(70, f'{match} && ip4.dst == '
+                                   '{10.0.1.0/24, 198.51.100.0/24}')),
+            found.policies)
         found, = self.wanted(subject(*places[:2], mode='ecmp',
                                      destinations=('192.0.2.0/24',)))
         self.assertEqual(f'{match} && ip4.dst == ${set_name("to")}',

@@ -101,6 +101,19 @@ class AddressesTest(base.BaseTestCase):
         self.assertEqual([many[0], many[5]],
                          sorted(each['row'].uuid for each in read))
 
+    def test_a_machine_that_keeps_its_address(self):
+        """Its address is none outside, also without the marks of a row."""
+        kept = Rows()
+        kept.router('a', ['u'])
+        for address, kind, external, tenants in (
+                ('10.0.0.5', 'snat', [], set()),
+                ('198.51.100.10', 'snat', ['198.51.100.10'], {'10.0.0.5/32'}),
+                ('10.0.0.5', 'dnat_and_snat', ['10.0.0.5'], set())):
+            kept.nat('u', address, type=kind)
+            _facts, by_address, found = kept.found('a')
+            self.assertEqual(external, list(by_address))
+            self.assertEqual(tenants, found)
+
     def test_a_router_that_is_gone_is_forgotten(self):
         kept = Rows()
         kept.nat('u', '198.51.100.10')

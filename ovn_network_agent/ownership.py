@@ -118,9 +118,8 @@ PEER_DROP_PRIORITY = POLICY_PRIORITIES.claim(500, 'network_peer: drop')
 EGRESS_POLICY_PRIORITY = POLICY_PRIORITIES.claim(100, 'egress_ip')
 POLICY_PRIORITIES.claim(EGRESS_POLICY_PRIORITY - 1, 'egress_ip: reroute')
 # Its rules: the way back to machines, the way out, and the drop of what they
-# send without a way out.  They come before the kernel's own rule for VRFs
-# (1000): a packet to a machine may arrive in the VRF of a link, whose default
-# route would match.
+# send without a way out.  They come before the kernel's rule for VRFs (1000):
+# the VRF of a link may have a default route, which would match packets back.
 EGRESS_PRIORITIES = RULE_PRIORITIES.claim(range(900, 903), 'egress_ip')
 EGRESS_BACK, EGRESS_OUT, EGRESS_DROP = EGRESS_PRIORITIES
 # Its tables: the way back, and the routes of each link, by the index of the

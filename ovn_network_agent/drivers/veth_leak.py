@@ -322,7 +322,7 @@ class VethLeakDriver(base.Driver):
             src=str(network), iif=dev, requires=(default,))
 
 
-def _ends(network: iptext.Network) -> Iterator[_Ends]:
+def _ends(network: ip_text.Network) -> Iterator[_Ends]:
     """The ends of packets of a provider network out of OVN.
 
     For IPv6, packets from elsewhere are dropped whatever their target.

@@ -20,7 +20,6 @@ from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn.chassis import bfd
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovn.subjects import policies
 from ovn_network_agent.ovn.subjects import vnis

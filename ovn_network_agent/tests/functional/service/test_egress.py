@@ -4,7 +4,7 @@
 """Agents with the driver egress_ip: from a file to rows of a real database."""
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends import egress_networks
+from ovn_network_agent.backends.northbound import egress_networks
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import egress

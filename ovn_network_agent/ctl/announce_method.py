@@ -114,8 +114,8 @@ def _change(given: argparse.Namespace, sources: 'node_sources.Sources') -> int:
     refused = answer.result()
     if refused:
         return exit_status.fail('\n'.join(['the agent refuses its configuration, '
-                                     'nothing has been changed:', *refused]),
-                          exit_status.FAILED)
+                                           'nothing has been changed:', *refused]),
+                                exit_status.FAILED)
     took = change.follow(given.timeout)
     return result(given.method, change, took, wanted(_states(path)))
 

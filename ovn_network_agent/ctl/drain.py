@@ -87,7 +87,7 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
         left = began + timeout - time.monotonic()
         if left <= 0:
             return exit_status.fail(f'written, but not carried out, waited {line}',
-                              exit_status.WAITED)
+                                    exit_status.WAITED)
         time.sleep(min(_INTERVAL, left))
 
 

@@ -80,7 +80,7 @@ def run(given: argparse.Namespace) -> int:
         return exit_status.fail(f'configuration: {error}', exit_status.USAGE)
     if not known:
         return exit_status.fail(f'no machine on a network with VNI {given.vni:d} '
-                          f'has {address}', exit_status.NOBODY)
+                                f'has {address}', exit_status.NOBODY)
     found = [(explanation.explain(each),
               _traces(conf, each) if given.trace else ()) for each in known]
     if given.json:

@@ -55,7 +55,7 @@ def run(given: argparse.Namespace) -> int:
             opened.write('\n')
     except FileExistsError:
         return exit_status.fail(f'{path} exists already; name a new file',
-                          exit_status.FAILED)
+                                exit_status.FAILED)
     except OSError as e:
         return exit_status.fail(f'{path}: {e.strerror or e}', exit_status.FAILED)
     if path != '-':

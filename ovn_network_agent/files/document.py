@@ -92,7 +92,7 @@ def _malformed(text: str, error: yaml.YAMLError) -> file_problems.Flaw:
     if context:
         what = f'{what} ({context})'
     return file_problems.Flaw(line, (), file_problems.NOTHING, f'this is no YAML: {what}; '
-                      'look at this line and the one before')
+                              'look at this line and the one before')
 
 
 class _Reader:

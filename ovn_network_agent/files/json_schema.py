@@ -59,7 +59,7 @@ def _said(document: 'documents.Document', error: Any,
                 f'is missing; it has to be {wanted}')
     else:
         yield file_problems.Flaw(document.line(path), path, error.instance,
-                         _wrong(error))
+                                 _wrong(error))
 
 
 def _instead(path: file_problems.Path, key: str, known: Collection[str]) -> str:

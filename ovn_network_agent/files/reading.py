@@ -25,11 +25,11 @@ def read(path: str, option: str) -> bytes:
             content = opened.read(_LARGEST + 1)
     except OSError as error:
         raise file_problems.BadFile([f'{path}: {error.strerror or error}; let the '
-                             'user of the agent read it, or name another '
-                             f'file in {option}'])
+                                     'user of the agent read it, or name another '
+                                     f'file in {option}'])
     if len(content) > _LARGEST:
         raise file_problems.BadFile([f'{path}: has more than {_LARGEST} bytes; is '
-                             f'this the file that {option} should name?'])
+                                     f'this the file that {option} should name?'])
     return content
 
 
@@ -46,4 +46,4 @@ def parse(content: bytes, name: str) -> 'document.Document':
     except UnicodeDecodeError as error:
         line = content.count(b'\n', 0, error.start) + 1
         raise file_problems.BadFile([f'{name}, line {line}: this is no UTF-8; save '
-                             'it as such']) from error
+                                     'it as such']) from error

@@ -42,7 +42,7 @@ def _look(before: _Memory | None, bare: model.GatewayGroup,
     objects.
     """
     seen = ownership_mode.look(before.seen if before else ownership_mode.Seen(), bare, node,
-                       now)
+                               now)
     if before and bare is before.bare:
         if seen == before.seen:
             return before

@@ -38,7 +38,7 @@ def parse(content: bytes, name: str) -> parsed_settings.Source:
                                  'NAME=VALUE, or begin the line with "#"')
             continue
         _take(made, parsed_settings.Setting(_unquoted(value.strip()), where,
-                                  variable.strip()))
+                                            variable.strip()))
     return made
 
 

@@ -79,7 +79,7 @@ class Comparison:
 def operations(compared: Iterable[Comparison]) -> list[replica_query.Operation]:
     """What to ask the server."""
     return [replica_query.select(each.table, *clauses,
-                            columns=('_uuid', *each.columns))
+                                 columns=('_uuid', *each.columns))
             for each in compared for clauses in each.selects]
 
 

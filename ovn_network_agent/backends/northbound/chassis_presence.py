@@ -19,10 +19,10 @@ LOG = logging.getLogger(__name__)
 _CHASSIS = replica_query.select('Chassis', columns=('_uuid', 'name', 'hostname'))
 _REPORTS = (
     replica_query.select('Chassis_Private',
-                    columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
+                         columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
     replica_query.select('SB_Global', columns=('nb_cfg',)),
     replica_query.select('Port_Binding', ['type', '==', 'chassisredirect'],
-                    columns=('chassis',)))
+                         columns=('chassis',)))
 
 
 # Rows of an answer.

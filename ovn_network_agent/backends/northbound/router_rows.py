@@ -179,6 +179,6 @@ class NorthboundBackend(nb_writer.Writer):
         trouble = self._context.databases['sb'].trouble
         if not trouble and ref in self._held:
             trouble = normal_wait.Reason('OVN_Southbound has not answered since '
-                                    'then')
+                                         'then')
         return trouble and normal_wait.like(
             trouble, f'whether its port is still here is not known: {trouble}')

@@ -40,7 +40,7 @@ def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
-                          ovsdb.SCHEMAS['nb'], timeout) as session:
+                                  ovsdb.SCHEMAS['nb'], timeout) as session:
             _select(session, address,
                     inputs.choice(conf).checks_backends)
             return session.tables
@@ -60,7 +60,7 @@ def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
-                          ovsdb.SCHEMAS['nb'], timeout) as session:
+                                  ovsdb.SCHEMAS['nb'], timeout) as session:
             routers = _behind(session, ip_text.network(prefix),
                               conf.tenant_network.extra_routes)
             session.by_uuid('NAT', {
@@ -111,7 +111,7 @@ def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
-                          ovsdb.SCHEMAS['nb'], timeout) as session:
+                                  ovsdb.SCHEMAS['nb'], timeout) as session:
             keys: list[columns.Uuid] = [
                 columns.entry(row, 'external_ids', 'logical-switch')
                 for row in sb['Datapath_Binding'].values()]
@@ -165,7 +165,7 @@ def read_inside(conf: cfg.ConfigOpts, router: str, address: str, timeout: float
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
-                          ovsdb.SCHEMAS['nb'], timeout) as session:
+                                  ovsdb.SCHEMAS['nb'], timeout) as session:
             return _inside(session, router, ip_text.address(address))
     except (single_query.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error

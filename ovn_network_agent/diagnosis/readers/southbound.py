@@ -39,7 +39,7 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
     """
     try:
         with single_query.Session(conf.ovn.ovn_sb_remote,
-                          ovsdb.SCHEMAS['sb'], timeout) as session:
+                                  ovsdb.SCHEMAS['sb'], timeout) as session:
             _select(session, here, lrps, chassis, hostnames, machines)
             if plugins.asked(conf, plugins.VNIS):
                 _select_attached(session)
@@ -68,7 +68,7 @@ def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
     """
     try:
         with single_query.Session(conf.ovn.ovn_sb_remote,
-                          ovsdb.SCHEMAS['sb'], timeout) as session:
+                                  ovsdb.SCHEMAS['sb'], timeout) as session:
             names = _with_address(session, address)
             if names:
                 _select_networks(session, here, names)

@@ -288,7 +288,7 @@ def read_bridge_ports(sources: sources.Sources) -> tuple[str, ...]:
     return tuple(node_conflicts.of_port(bridge, name)
                  for bridge, names in ports.items() for name in sorted(
                      node_conflicts.leading_out(bridge, names,
-                                              sources.links())))
+                                                sources.links())))
 
 
 def judge_bridge_ports(messages: Iterable[str]) -> list[check.Said]:

@@ -438,7 +438,7 @@ def _silence(data):
     for own in {row.name for row in sb['Chassis'].values()}:
         facts = unresponsive_chassis.read(sb, own, frozenset())
         unresponsive_chassis.owners(facts, {*unresponsive_chassis.behind(facts),
-                               *unresponsive_chassis.outdated(facts, 3)})
+                                            *unresponsive_chassis.outdated(facts, 3)})
 
 
 def _drains(data):

@@ -276,7 +276,7 @@ class ProgressTest(ReportTestCase):
 
     def test_how_many_are_handed_over(self):
         progress = missing_steps.Progress({'command': 'drain',
-                                     'wanted': [model.ALL]})
+                                           'wanted': [model.ALL]})
 
         def look(*groups):
             steps = progress.look(self.report(*groups, drains=[model.ALL]))

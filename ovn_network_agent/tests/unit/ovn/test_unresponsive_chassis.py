@@ -19,7 +19,7 @@ REPORTS = {'here': (7, NOW), 'dead': (6, OLD), 'live': (7, NOW - 5)}
 
 def facts(target=7, hosts=HOSTS, reports=(), gateways=()):
     return unresponsive_chassis.Facts('here', target, hosts, REPORTS | dict(reports),
-                         frozenset(gateways))
+                                      frozenset(gateways))
 
 
 class OutdatedTest(base.BaseTestCase):

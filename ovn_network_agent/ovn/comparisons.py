@@ -76,7 +76,8 @@ class Comparison:
         return ''
 
 
-def operations(compared: Iterable[Comparison]) -> list[replica_query.Operation]:
+def operations(compared: Iterable[Comparison]
+               ) -> list[replica_query.Operation]:
     """What to ask the server."""
     return [replica_query.select(each.table, *clauses,
                                  columns=('_uuid', *each.columns))

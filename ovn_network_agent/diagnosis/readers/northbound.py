@@ -77,8 +77,8 @@ def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _behind(session: single_query.Session, wanted: ip_text.Network, routes: bool
-            ) -> list[columns.Row]:
+def _behind(session: single_query.Session, wanted: ip_text.Network,
+            routes: bool) -> list[columns.Row]:
     """The routers with a network, or an extra route, that overlaps."""
     found = []
     for table, column, reference in (
@@ -243,8 +243,8 @@ def _checks(session: single_query.Session, address: str) -> None:
         for key in columns.referenced(row, 'health_check')})
 
 
-def _select_routers(session: single_query.Session, routers: Iterable[columns.Row]
-                    ) -> None:
+def _select_routers(session: single_query.Session,
+                    routers: Iterable[columns.Row]) -> None:
     """Select what a view has of routers, but for their addresses."""
     ports = session.by_uuid('Logical_Router_Port', {
         key for router in routers
@@ -269,7 +269,8 @@ def _select_routers(session: single_query.Session, routers: Iterable[columns.Row
             columns.referenced(port, 'ha_chassis_group')))
 
 
-def _switches(session: single_query.Session, ports: Iterable[columns.Row]) -> None:
+def _switches(session: single_query.Session,
+              ports: Iterable[columns.Row]) -> None:
     """Select the networks on the other side of router ports."""
     found = session.select(*(
         ('Logical_Switch_Port', ['options', 'includes', [
@@ -294,7 +295,8 @@ def _routers(session: single_query.Session, address: str) -> list[columns.Row]:
           for answer in ports for row in answer)))
 
 
-def _balanced(session: single_query.Session, address: str) -> list[columns.Row]:
+def _balanced(session: single_query.Session,
+              address: str) -> list[columns.Row]:
     """The routers with a load balancer of the address.
 
     OVSDB has no question for the address in a key "address:port", so the

@@ -144,9 +144,9 @@ def _select_advertised(session: single_query.Session) -> None:
                      for key in sorted(datapaths)))
 
 
-def _select(session: single_query.Session, here: wirings.Wiring, lrps: Collection[str],
-            chassis: Iterable[str], hostnames: Collection[str],
-            machines: Iterable[str]) -> None:
+def _select(session: single_query.Session, here: wirings.Wiring,
+            lrps: Collection[str], chassis: Iterable[str],
+            hostnames: Collection[str], machines: Iterable[str]) -> None:
     tunnels = session.select(
         ('Encap', ['chassis_name', '==', here.chassis]),
         *(('Encap', ['ip', '==', address]) for address in here.addresses))

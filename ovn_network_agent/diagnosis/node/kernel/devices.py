@@ -165,7 +165,8 @@ def read_forwarding(sources: sources.Sources) -> Forwarding:
     served = bridges.served(conf)
     ours = tuple(sorted(
         name for name, link in found.items() if name in served or
-        link.alias == ownership.LINK_ALIAS and vlan_names.is_device(name, served)))
+        link.alias == ownership.LINK_ALIAS and
+        vlan_names.is_device(name, served)))
     devices = [*names, *ours, *(
         name for name in ownership.VETH_ENDS if name in found)]
     return Forwarding(tuple(names), ours, bool(sources.holder()), {

@@ -213,7 +213,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
                 return self._reconciler.plan(
                     self._forwards.with_rules(snapshot),
                     lambda: guard_limits.limits(self._conf, self._view,
-                                            model.Phase.RUNNING))
+                                                model.Phase.RUNNING))
             except view.NotReady:
                 if time.monotonic() > deadline or self._stop.is_set():
                     raise

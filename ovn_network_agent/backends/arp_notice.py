@@ -40,7 +40,8 @@ def tell(dev: str, address: str) -> None:
     :param address: IPv4, which the link has
     """
     try:
-        targets = _unknown(socket.if_nametoindex(dev), ip_text.address(address))
+        targets = _unknown(socket.if_nametoindex(dev),
+                           ip_text.address(address))
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM |
                            socket.SOCK_CLOEXEC) as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE,

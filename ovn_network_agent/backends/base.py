@@ -144,8 +144,8 @@ class Backend(abc.ABC):
     #: names of backends whose cached state is void after a change by this
     #: backend (the kernel removes routes and addresses with a link)
     invalidates: tuple[str, ...] = ()
-    #: words of :mod:`ovn_network_agent.common.notices` that put the cached state in
-    #: doubt, so that the next pass reads it again
+    #: words of :mod:`ovn_network_agent.common.notices` that put the cached
+    #: state in doubt, so that the next pass reads it again
     doubted_by: tuple[str, ...] = ()
     #: words for the return of the system, after which failed changes are
     #: tried again without a back-off

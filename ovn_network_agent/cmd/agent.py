@@ -229,7 +229,8 @@ def _observers(conf: cfg.ConfigOpts, paced: rate_limit.Pace
 
 def _place(conf: cfg.ConfigOpts) -> single_instance.Place:
     try:
-        return single_instance.Place(single_instance.describe(conf.control_socket))
+        return single_instance.Place(
+            single_instance.describe(conf.control_socket))
     except single_instance.AnotherOne as e:
         raise EnvironmentProblem([str(e)]) from e
     except OSError as e:

@@ -29,7 +29,8 @@ NAMES = (
         'not; attributes of a row have neither; equal values of many rows '
         'that are there once'),
     PrivateName(
-        'ovs.db.idl:Row', '_uuid_to_row', ('ovsdb.columns', 'ovsdb.single_query'),
+        'ovs.db.idl:Row', '_uuid_to_row',
+        ('ovsdb.columns', 'ovsdb.single_query'),
         'the rows that a column refers to; the attribute makes copies of the '
         'column first, which shows in a view of a thousand routers'),
     PrivateName(
@@ -87,7 +88,8 @@ NAMES = (
         'the former values, when the files have changed after their check; '
         'nothing public takes a reload back'),
     PrivateName(
-        'oslo_privsep.daemon', '_ClientChannel', ('privileged.daemon.context',),
+        'oslo_privsep.daemon', '_ClientChannel',
+        ('privileged.daemon.context',),
         'a channel to a daemon that we have forked or started ourselves'),
     PrivateName(
         'oslo_privsep.comm:ClientChannel', '_reader_main',
@@ -114,6 +116,6 @@ NAMES = (
         'the help says where files are looked for, and not "None"'),
     PrivateName(
         'oslo_config.cfg:BoolOpt', '_add_inverse_to_argparse',
-        ('conf.options.base',), 'an option of one command has no form that undoes '
-        'it'),
+        ('conf.options.base',), 'an option of one command has no form that '
+        'undoes it'),
 )

@@ -20,8 +20,8 @@ class Wake:
 
     # Each once, in the order of the events.
     reasons: tuple[str, ...] = ()
-    # Words of ovn_network_agent.common.notices, or names of backends, to be read
-    # again.
+    # Words of ovn_network_agent.common.notices, or names of backends, to be
+    # read again.
     stale: frozenset[str] = frozenset()
     # Whether a gateway port moved.
     urgent: bool = False
@@ -64,8 +64,8 @@ class Trigger:
 
         :param reason: short text for the log
         :param urgent: do not coalesce
-        :param stale: words of :mod:`ovn_network_agent.common.notices`, or names of
-            backends whose state is in doubt
+        :param stale: words of :mod:`ovn_network_agent.common.notices`, or
+            names of backends whose state is in doubt
         :param revived: likewise, of backends whose system has come back
         """
         with self._condition:

@@ -142,7 +142,7 @@ class Maintenance:
                ) -> tuple[frozenset[str], frozenset[str]]:
         try:
             return drain_writer.change(self._databases['ovs'], how,
-                                 self._conf.ovn.transaction_timeout)
+                                       self._conf.ovn.transaction_timeout)
         except writing.NotWritten as e:
             raise commands.Refused(
                 f'external_ids:{ownership.EXT_ID_DRAIN} of the local '

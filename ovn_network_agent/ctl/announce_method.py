@@ -48,7 +48,8 @@ def add(commands: parsing.Commands) -> None:
                         help='the new method')
     change.add_argument('--check', action='store_true',
                         help='only check, and reload nothing')
-    seconds_option.add_timeout(change, _TIMEOUT, 'for the reload, and for the proof')
+    seconds_option.add_timeout(change, _TIMEOUT,
+                               'for the reload, and for the proof')
     change.set_defaults(function=run)
 
 
@@ -75,7 +76,8 @@ def run(given: argparse.Namespace) -> int:
     except validate.ConfigError as error:
         return exit_status.fail(f'configuration: {error}', exit_status.USAGE)
     except check.NotChecked as error:
-        return exit_status.fail(f'nothing has been changed: {error}', exit_status.FAILED)
+        return exit_status.fail(f'nothing has been changed: {error}',
+                                exit_status.FAILED)
     except context.FAILURES as error:
         return exit_status.fail(f'FRR: {error}', exit_status.FAILED)
     finally:
@@ -113,9 +115,10 @@ def _change(given: argparse.Namespace, sources: 'node_sources.Sources') -> int:
     change.watch(answer.done)
     refused = answer.result()
     if refused:
-        return exit_status.fail('\n'.join(['the agent refuses its configuration, '
-                                     'nothing has been changed:', *refused]),
-                          exit_status.FAILED)
+        return exit_status.fail(
+            '\n'.join(['the agent refuses its configuration, '
+                       'nothing has been changed:', *refused]),
+            exit_status.FAILED)
     took = change.follow(given.timeout)
     return result(given.method, change, took, wanted(_states(path)))
 

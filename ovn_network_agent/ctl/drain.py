@@ -61,7 +61,8 @@ def run(given: argparse.Namespace) -> int:
     done = json.loads(client.call(path, given.command, argv, ANSWER))
     sys.stdout.write(text.of_change(done))
     sys.stdout.flush()
-    return _wait(path, done, began, given.timeout) if given.wait else exit_status.OK
+    return (_wait(path, done, began, given.timeout) if given.wait
+            else exit_status.OK)
 
 
 def _wait(path: str, done: dict[str, Any], began: float, timeout: float
@@ -86,8 +87,9 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
             said = missing
         left = began + timeout - time.monotonic()
         if left <= 0:
-            return exit_status.fail(f'written, but not carried out, waited {line}',
-                              exit_status.WAITED)
+            return exit_status.fail(
+                f'written, but not carried out, waited {line}',
+                exit_status.WAITED)
         time.sleep(min(_INTERVAL, left))
 
 

@@ -79,8 +79,9 @@ def run(given: argparse.Namespace) -> int:
     except loader.LoadError as error:
         return exit_status.fail(f'configuration: {error}', exit_status.USAGE)
     if not known:
-        return exit_status.fail(f'no machine on a network with VNI {given.vni:d} '
-                          f'has {address}', exit_status.NOBODY)
+        return exit_status.fail(
+            f'no machine on a network with VNI {given.vni:d} has {address}',
+            exit_status.NOBODY)
     found = [(explanation.explain(each),
               _traces(conf, each) if given.trace else ()) for each in known]
     if given.json:
@@ -98,7 +99,8 @@ def run(given: argparse.Namespace) -> int:
                  explanation.Outcome.ELSEWHERE: exit_status.ELSEWHERE,
                  explanation.Outcome.NOBODY: exit_status.NOBODY}[each.outcome]
                 for each, _traces_of in found}
-    return exit_status.FAILED if exit_status.FAILED in statuses else min(statuses)
+    return (exit_status.FAILED if exit_status.FAILED in statuses
+            else min(statuses))
 
 
 def _of_traces(traces: 'Iterable[trace.Traced]') -> dict[str, Any]:

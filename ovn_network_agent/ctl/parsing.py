@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
                 f'{", ".join(known)}{suggestions.hint(match["given"], known)}')
         elif match:
             message += suggestions.hint(match['given'],
-                                  _WORD.findall(match['known']))
+                                        _WORD.findall(match['known']))
         super().error(message)
 
     def commands(self) -> dict[str, 'Parser']:

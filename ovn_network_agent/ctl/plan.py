@@ -66,7 +66,8 @@ def run(given: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text(found, sys.stdout))
     for name, reason in sorted(found['unreadable'].items()):
-        exit_status.fail(f'{name} could not be read: {reason}', exit_status.FAILED)
+        exit_status.fail(f'{name} could not be read: {reason}',
+                         exit_status.FAILED)
     if found['steps']:
         return DIFFERENT
     return exit_status.FAILED if found['unreadable'] else SAME

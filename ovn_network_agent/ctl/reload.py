@@ -31,7 +31,8 @@ def add(commands: parsing.Commands) -> None:
                         'values')
     reload.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
-    seconds_option.add_timeout(reload, _TIMEOUT, 'for the answer, and for --wait')
+    seconds_option.add_timeout(reload, _TIMEOUT,
+                               'for the answer, and for --wait')
     reload.set_defaults(function=run)
 
 
@@ -54,5 +55,6 @@ def run(given: argparse.Namespace) -> int:
     if given.wait and not found['in_force']:
         return exit_status.fail(
             f'reloaded, but no complete pass followed within '
-            f'{given.timeout:g} s; "status" has the reasons', exit_status.WAITED)
+            f'{given.timeout:g} s; "status" has the reasons',
+            exit_status.WAITED)
     return exit_status.OK

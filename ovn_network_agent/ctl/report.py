@@ -42,7 +42,8 @@ def add(commands: parsing.Commands) -> None:
                         help='a new file, which only its owner can read; "-" '
                         'is standard output; without it, a file in this '
                         'directory with the name of the host and the time')
-    seconds_option.add_timeout(report, _TIMEOUT, 'for each answer of the agent')
+    seconds_option.add_timeout(report, _TIMEOUT,
+                               'for each answer of the agent')
     report.set_defaults(function=run)
 
 
@@ -55,9 +56,10 @@ def run(given: argparse.Namespace) -> int:
             opened.write('\n')
     except FileExistsError:
         return exit_status.fail(f'{path} exists already; name a new file',
-                          exit_status.FAILED)
+                                exit_status.FAILED)
     except OSError as e:
-        return exit_status.fail(f'{path}: {e.strerror or e}', exit_status.FAILED)
+        return exit_status.fail(f'{path}: {e.strerror or e}',
+                                exit_status.FAILED)
     if path != '-':
         print(path)
     return exit_status.OK

@@ -48,7 +48,8 @@ def run(given: argparse.Namespace) -> int:
         sys.stdout.write(text(found))
     if found['missing']:
         return exit_status.fail('not carried out in time: '
-                          f'{", ".join(found["missing"])}', exit_status.WAITED)
+                                f'{", ".join(found["missing"])}',
+                                exit_status.WAITED)
     return exit_status.FAILED if found['failures'] else exit_status.OK
 
 

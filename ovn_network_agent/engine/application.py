@@ -101,7 +101,8 @@ class Application:
             known = not self._ledger.refused(ref, reason)
             level = (logging.DEBUG if known or isinstance(
                          reason, base.LeftToAnother)
-                     else logging.INFO if isinstance(reason, normal_wait.Reason)
+                     else logging.INFO if isinstance(
+                         reason, normal_wait.Reason)
                      else logging.WARNING)
             stays = ' stays' if isinstance(reason, base.Kept) else ''
             told.setdefault((level, ref.kind, f'{stays}: {reason}'), []

@@ -95,7 +95,8 @@ class Outcome:
                    for backend, why in self.unreadable.items()]
         reasons += [f'driver {driver} on {" ".join(filter(None, about))}: '
                     f'{why}' for (driver, *about), why in self.broken.items()]
-        reasons += [normal_wait.like(why, f'{ref.kind} {brief(ref.key)}: {why}')
+        reasons += [normal_wait.like(why,
+                                     f'{ref.kind} {brief(ref.key)}: {why}')
                     for ref, why in self.failures.items()]
         reasons += [self.held.text] if self.held.subjects else []
         return reasons + list(self.problems)

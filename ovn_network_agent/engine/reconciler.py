@@ -223,8 +223,8 @@ class Reconciler:
 
         A failure from before the return of a system no longer counts.
 
-        :param stale: words of :mod:`ovn_network_agent.common.notices`, or names of
-            backends, to be read again
+        :param stale: words of :mod:`ovn_network_agent.common.notices`, or
+            names of backends, to be read again
         :param revived: likewise, to be read again without a back-off
         """
         doubtful = set(stale)

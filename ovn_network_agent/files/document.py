@@ -74,8 +74,8 @@ def parse(text: str) -> Document:
         return Document(None, {}, [_malformed(text, error)])
     except RecursionError:
         return Document(None, {}, [file_problems.Flaw(
-            1, (), file_problems.NOTHING, 'it is nested too deeply; write it as the '
-            'documentation shows')])
+            1, (), file_problems.NOTHING, 'it is nested too deeply; write it '
+            'as the documentation shows')])
 
 
 def _malformed(text: str, error: yaml.YAMLError) -> file_problems.Flaw:
@@ -91,8 +91,9 @@ def _malformed(text: str, error: yaml.YAMLError) -> file_problems.Flaw:
     context = getattr(error, 'context', None)
     if context:
         what = f'{what} ({context})'
-    return file_problems.Flaw(line, (), file_problems.NOTHING, f'this is no YAML: {what}; '
-                      'look at this line and the one before')
+    return file_problems.Flaw(line, (), file_problems.NOTHING,
+                              f'this is no YAML: {what}; look at this line '
+                              'and the one before')
 
 
 class _Reader:
@@ -119,8 +120,9 @@ class _Reader:
         self._count += 1
         if self._count > _VALUES or any(node is n for n in self._above):
             if self._count <= _VALUES + 1:
-                self._flaw(node, path, file_problems.NOTHING, 'an alias (*) repeats '
-                           'this without end; write out what is meant')
+                self._flaw(node, path, file_problems.NOTHING,
+                           'an alias (*) repeats this without end; write out '
+                           'what is meant')
             return None
         self._above.append(node)
         try:
@@ -140,7 +142,8 @@ class _Reader:
             return self._scalar(kind, node, path)
         return self._unknown_tag(node, path)
 
-    def _scalar(self, kind: str, node: yaml.Node, path: file_problems.Path) -> Any:
+    def _scalar(self, kind: str, node: yaml.Node,
+                path: file_problems.Path) -> Any:
         try:
             if kind in ('str', 'merge'):
                 return node.value
@@ -174,7 +177,8 @@ class _Reader:
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                self._flaw(key, path, file_problems.NOTHING, 'a key must be a word')
+                self._flaw(key, path, file_problems.NOTHING,
+                           'a key must be a word')
             elif key.tag == _MERGE:
                 merged += self._merged(value, path)
             elif key.value in found:
@@ -194,15 +198,17 @@ class _Reader:
                 path: file_problems.Path) -> list[dict[str, yaml.Node]]:
         """The mappings of ``<<``, the strongest first."""
         if any(node is n for n in self._above):
-            self._flaw(node, path, file_problems.NOTHING, '"<<" merges this into '
-                       'itself; write out what is meant')
+            self._flaw(node, path, file_problems.NOTHING,
+                       '"<<" merges this into itself; write out what is '
+                       'meant')
             return []
         if isinstance(node, yaml.SequenceNode):
             return [pairs for item in node.value
                     for pairs in self._merged(item, path)]
         if not isinstance(node, yaml.MappingNode):
-            self._flaw(node, path, file_problems.NOTHING, '"<<" takes a mapping, '
-                       'like *name of one that has &name')
+            self._flaw(node, path, file_problems.NOTHING,
+                       '"<<" takes a mapping, like *name of one that has '
+                       '&name')
             return []
         self._above.append(node)
         try:

@@ -72,7 +72,8 @@ def parse(content: bytes, name: str, schema: Mapping[str, Any],
     document = reading.parse(content, name)
     found = [*document.flaws, *json_schema.check(document, schema)]
     if any(len(flaw.path) < 2 for flaw in found):
-        raise file_problems.BadFile(flaw.say(name) for flaw in _in_order(found))
+        raise file_problems.BadFile(flaw.say(name)
+                                    for flaw in _in_order(found))
     wrong = {flaw.path[1] for flaw in found}
     rows: dict[str, _Row] = {}
     (key,) = schema['properties']

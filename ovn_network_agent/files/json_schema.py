@@ -47,7 +47,8 @@ def _said(document: 'documents.Document', error: Any,
         known = error.schema['properties']
         for key in error.instance.keys() - known.keys():
             yield file_problems.Flaw(
-                document.line(path + (key,)), path + (key,), file_problems.NOTHING,
+                document.line(path + (key,)), path + (key,),
+                file_problems.NOTHING,
                 f'this key is not known; {_instead(path, key, known)}')
     elif error.validator == 'required':
         missing = [key for key in error.schema['required']
@@ -59,10 +60,11 @@ def _said(document: 'documents.Document', error: Any,
                 f'is missing; it has to be {wanted}')
     else:
         yield file_problems.Flaw(document.line(path), path, error.instance,
-                         _wrong(error))
+                                 _wrong(error))
 
 
-def _instead(path: file_problems.Path, key: str, known: Collection[str]) -> str:
+def _instead(path: file_problems.Path, key: str,
+             known: Collection[str]) -> str:
     if not path:
         return (f'this file has the one key "{", ".join(known)}", all other '
                 'options are in the configuration of the agent')

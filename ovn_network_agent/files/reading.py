@@ -24,12 +24,13 @@ def read(path: str, option: str) -> bytes:
         with open(path, 'rb') as opened:
             content = opened.read(_LARGEST + 1)
     except OSError as error:
-        raise file_problems.BadFile([f'{path}: {error.strerror or error}; let the '
-                             'user of the agent read it, or name another '
-                             f'file in {option}'])
+        raise file_problems.BadFile([
+            f'{path}: {error.strerror or error}; let the user of the agent '
+            f'read it, or name another file in {option}'])
     if len(content) > _LARGEST:
-        raise file_problems.BadFile([f'{path}: has more than {_LARGEST} bytes; is '
-                             f'this the file that {option} should name?'])
+        raise file_problems.BadFile([
+            f'{path}: has more than {_LARGEST} bytes; is this the file that '
+            f'{option} should name?'])
     return content
 
 
@@ -45,5 +46,6 @@ def parse(content: bytes, name: str) -> 'document.Document':
         return document.parse(content.decode('utf-8-sig'))
     except UnicodeDecodeError as error:
         line = content.count(b'\n', 0, error.start) + 1
-        raise file_problems.BadFile([f'{name}, line {line}: this is no UTF-8; save '
-                             'it as such']) from error
+        raise file_problems.BadFile([
+            f'{name}, line {line}: this is no UTF-8; save it as such'
+        ]) from error

@@ -56,7 +56,8 @@ class Checker:
 
     # -- common parts ------------------------------------------------------
 
-    def _flaw(self, path: file_problems.Path, value: object, text: str) -> None:
+    def _flaw(self, path: file_problems.Path, value: object,
+              text: str) -> None:
         self.flaws.append(file_problems.Flaw(
             self._document.line(path), path, value, text))
 
@@ -129,8 +130,8 @@ class Checker:
         if first != path:
             self._flaw(path, text,
                        f'this VIP is in line {self._document.line(first):d} '
-                       f'already ({file_problems.where_is(first)}); put all its '
-                       'rules there')
+                       f'already ({file_problems.where_is(first)}); put all '
+                       'its rules there')
 
     def _one_each(self, path: file_problems.Path, rule: Mapping[str, Any],
                   ports: dict[tuple[str, int], file_problems.Path]) -> None:
@@ -149,8 +150,9 @@ class Checker:
 
     # -- a rule -----------------------------------------------------------
 
-    def _rule(self, path: file_problems.Path, rule: Mapping[str, Any], vip: str | None,
-              own: bool, inherited: port_forwards.HealthCheck | None
+    def _rule(self, path: file_problems.Path, rule: Mapping[str, Any],
+              vip: str | None, own: bool,
+              inherited: port_forwards.HealthCheck | None
               ) -> port_forwards.Rule | None:
         proto = self._get(rule, path, 'proto')
         port = self._get(rule, path, 'port')
@@ -177,7 +179,8 @@ class Checker:
 
     def _destinations(self, path: file_problems.Path, rule: Mapping[str, Any],
                       vip: str | None
-                      ) -> list[tuple[file_problems.Path, port_forwards.Destination]]:
+                      ) -> list[tuple[file_problems.Path,
+                                      port_forwards.Destination]]:
         """The destinations of a rule with their paths."""
         one, many = 'dest_addr' in rule, 'dest_addrs' in rule
         if one == many:
@@ -200,8 +203,8 @@ class Checker:
                 self._flaw(where, address,
                            'this destination is in line '
                            f'{self._document.line(first):d} already '
-                           f'({file_problems.where_is(first)}); for a larger share '
-                           'use weight')
+                           f'({file_problems.where_is(first)}); for a larger '
+                           'share use weight')
             found.append((where, port_forwards.Destination(
                 address, int(self._get(value, where, 'weight', 1))
                 if isinstance(value, dict) else 1)))
@@ -239,9 +242,9 @@ class Checker:
                        f'the destination {address}, {proto} port {port:d}, '
                        f'is masqueraded {here}, and in line '
                        f'{self._document.line(first[1])} '
-                       f'({file_problems.where_is(first[1])}) it is {there}; the two '
-                       'cannot be told apart behind the translation, so make '
-                       'them the same')
+                       f'({file_problems.where_is(first[1])}) it is {there}; '
+                       'the two cannot be told apart behind the translation, '
+                       'so make them the same')
 
     # -- a health check ---------------------------------------------------
 
@@ -275,7 +278,8 @@ class Checker:
         return port_forwards.HealthCheck(kind, float(interval), float(timeout),
                                       **plain)
 
-    def _statuses(self, path: file_problems.Path, value: object) -> tuple[int, int]:
+    def _statuses(self, path: file_problems.Path,
+                  value: object) -> tuple[int, int]:
         begin, _dash, end = str(value).partition('-')
         first, last = int(begin), int(end or begin)
         if first > last:

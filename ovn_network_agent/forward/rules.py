@@ -34,7 +34,8 @@ def parse(content: bytes, name: str) -> tuple[port_forwards.Vip, ...]:
     found = reading.parse(content, name)
     wrong = found.flaws
     if found.value is not None or not wrong:
-        checker = checks.Checker(found, json_schema.check(found, schema.SCHEMA))
+        checker = checks.Checker(found,
+                                 json_schema.check(found, schema.SCHEMA))
         vips = checker.vips()
         wrong = wrong + checker.flaws
     if wrong:

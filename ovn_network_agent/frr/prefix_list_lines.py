@@ -99,7 +99,8 @@ def permitting(entries: Iterable[output.Entry],
                 address in ip_text.network(network) for address in permitted)}
 
 
-def _permits(ordered: Iterable[output.Entry], address: ip_text.Address) -> bool:
+def _permits(ordered: Iterable[output.Entry],
+             address: ip_text.Address) -> bool:
     first = next((entry for entry in ordered if matches(entry, address)),
                  None)
     return first is not None and first.action == 'permit'

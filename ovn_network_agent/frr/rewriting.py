@@ -41,7 +41,8 @@ def renewal(name: str, due: Mapping[str, int],
     between: list[str] = []
     after: list[str] = []
     for network, former in sorted(due.items()):
-        held = {prefix_list_lines.shaped(copy).get(network) for copy in copies.values()}
+        held = {prefix_list_lines.shaped(copy).get(network)
+                for copy in copies.values()}
         number = prefix_list_lines.free_number(network, [entries])
         if held != {former} or number is None:
             # A copy that differs is for the next comparison.
@@ -73,11 +74,12 @@ def _halves(network: str, entries: Iterable[output.Entry]) -> list[str]:
 
 
 def _entry(network: str, number: int) -> output.Entry:
-    return output.Entry(number, 'permit', network, *prefix_list_lines.hosts(network))
+    return output.Entry(number, 'permit', network,
+                        *prefix_list_lines.hosts(network))
 
 
 def _line(name: str, network: str, number: int | None = None) -> str:
     """The line that adds the entry, or removes it if there is no number."""
-    line = lines.prefix_list_entry(name, network, *prefix_list_lines.hosts(network),
-                                   number)
+    line = lines.prefix_list_entry(name, network,
+                                   *prefix_list_lines.hosts(network), number)
     return line if number is not None else 'no ' + line

@@ -41,8 +41,8 @@ def _look(before: _Memory | None, bare: model.GatewayGroup,
     Most groups do not change from one view to the next, and stay the same
     objects.
     """
-    seen = ownership_mode.look(before.seen if before else ownership_mode.Seen(), bare, node,
-                       now)
+    seen = ownership_mode.look(
+        before.seen if before else ownership_mode.Seen(), bare, node, now)
     if before and bare is before.bare:
         if seen == before.seen:
             return before

@@ -45,7 +45,8 @@ class State:
     """The questions of the listener to the agent, on any thread."""
 
     status: statuses.Status
-    view: typing.Any  # :class:`ovn.view.View`, or that of :mod:`runtime.process.without_ovn`
+    # :class:`ovn.view.View`, or that of :mod:`runtime.process.without_ovn`
+    view: typing.Any
     databases: Mapping[str, connection.Database]
     standings: Callable[[], tuple[vip_state.Standing, ...]]
     stopping: Callable[[], bool]  # whether the agent has been asked to stop

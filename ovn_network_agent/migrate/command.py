@@ -120,7 +120,8 @@ def _read(arguments: argparse.Namespace) -> parsed_settings.Source:
 
 
 def _file(path: str | None, default: str,
-          parse: Callable[[bytes, str], parsed_settings.Source]) -> parsed_settings.Source:
+          parse: Callable[[bytes, str], parsed_settings.Source]
+          ) -> parsed_settings.Source:
     """A file that is named, or the usual one if that is there."""
     if path is None and not os.path.exists(default):
         return parsed_settings.Source()

@@ -38,7 +38,7 @@ def parse(content: bytes, name: str) -> parsed_settings.Source:
                                  'NAME=VALUE, or begin the line with "#"')
             continue
         _take(made, parsed_settings.Setting(_unquoted(value.strip()), where,
-                                  variable.strip()))
+                                            variable.strip()))
     return made
 
 
@@ -66,7 +66,8 @@ def _unquoted(value: str) -> str:
     return value
 
 
-def _take(made: parsed_settings.Source, setting: parsed_settings.Setting) -> None:
+def _take(made: parsed_settings.Source,
+          setting: parsed_settings.Setting) -> None:
     name = setting.spelling.removeprefix(original.PREFIX).lower()
     known = [option.variable for option in original.OPTIONS]
     if not setting.spelling.startswith(original.PREFIX) or not (

@@ -58,7 +58,7 @@ def _take(made: parsed_settings.Source, flag: str, value: str | None,
         else:
             value = rest.pop(0)
     made.settings[name] = parsed_settings.Setting(value, _WHERE, spelling,
-                                        empty_counts=True)
+                                                  empty_counts=True)
 
 
 def _spellings() -> list[str]:

@@ -27,7 +27,8 @@ _NUMBERS = ('port', 'dest_port')
 ANNOUNCE = ('port_forward', 'vip_announce')
 
 
-def convert(found: parsed_settings.Source, name: str) -> tuple[str, parsed_settings.Source]:
+def convert(found: parsed_settings.Source,
+            name: str) -> tuple[str, parsed_settings.Source]:
     """The rules file for the port forwards of the original.
 
     :returns: text, '' without port forwards; problems and warnings
@@ -52,8 +53,8 @@ def convert(found: parsed_settings.Source, name: str) -> tuple[str, parsed_setti
     return text, made
 
 
-def _vip(made: parsed_settings.Source, setting: parsed_settings.Setting, index: int,
-         vip: Any) -> Any:
+def _vip(made: parsed_settings.Source, setting: parsed_settings.Setting,
+         index: int, vip: Any) -> Any:
     path = f'{setting.spelling}[{index}]'
     if not isinstance(vip, dict):
         return vip
@@ -64,8 +65,8 @@ def _vip(made: parsed_settings.Source, setting: parsed_settings.Setting, index: 
     return kept
 
 
-def _rule(made: parsed_settings.Source, setting: parsed_settings.Setting, path: str,
-          rule: Any) -> Any:
+def _rule(made: parsed_settings.Source, setting: parsed_settings.Setting,
+          path: str, rule: Any) -> Any:
     if not isinstance(rule, dict):
         return rule
     kept = _known(made, setting, path, rule, _RULE)
@@ -78,8 +79,8 @@ def _rule(made: parsed_settings.Source, setting: parsed_settings.Setting, path: 
     return kept
 
 
-def _known(made: parsed_settings.Source, setting: parsed_settings.Setting, path: str,
-           mapping: dict[str, Any],
+def _known(made: parsed_settings.Source, setting: parsed_settings.Setting,
+           path: str, mapping: dict[str, Any],
            known: Sequence[str]) -> dict[str, Any]:
     """The keys of a mapping that the original knows; others get a warning."""
     for key in mapping:

@@ -40,7 +40,7 @@ def convert(found: parsed_settings.Source) -> parsed_settings.Source:
                 f'as {option.here}: {error}'))
             continue
         made.settings[key] = parsed_settings.Setting(value, setting.where,
-                                           setting.spelling)
+                                                     setting.spelling)
     made.warnings.extend(_remarks(found))
     return made
 

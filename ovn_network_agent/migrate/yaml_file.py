@@ -42,7 +42,8 @@ def parse(content: bytes, name: str) -> parsed_settings.Source:
     return made
 
 
-def _take(made: parsed_settings.Source, key: str, setting: parsed_settings.Setting) -> None:
+def _take(made: parsed_settings.Source, key: str,
+          setting: parsed_settings.Setting) -> None:
     values = (setting.value if isinstance(setting.value, list)
               else [setting.value])
     if key == original.RULES or all(isinstance(v, _SCALARS) for v in values):

@@ -73,7 +73,8 @@ class Selection:
     inclusion.
     """
 
-    include_cidrs: tuple[ip_text.Network, ...] = ()  # of IPv4, as exclude_cidrs
+    # Of IPv4, as exclude_cidrs.
+    include_cidrs: tuple[ip_text.Network, ...] = ()
     exclude_cidrs: tuple[ip_text.Network, ...] = ()
     include_routers: frozenset[str] = frozenset()
     exclude_routers: frozenset[str] = frozenset()

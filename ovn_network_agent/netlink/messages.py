@@ -15,7 +15,8 @@ import typing
 
 from pyroute2.netlink import exceptions
 
-#: number of decoded messages that a reader caches, see :mod:`netlink.objects.links`
+#: number of decoded messages that a reader caches, see
+#: :mod:`netlink.objects.links`
 REMEMBERED = 4096
 
 # A decoded message, or an attribute with others; pyroute2 has no types.

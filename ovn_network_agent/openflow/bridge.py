@@ -116,9 +116,9 @@ def learn_shared(connection: connections.Switch) -> None:
     """Find the agent's priorities at which other programs have flows.
 
     The caller has started the flow monitor before, which reports each later
-    flow of another program (:mod:`privileged.switch.flow_monitor`).  So a change
-    needs no question about the flows that are in its way, for which Open
-    vSwitch would go through all flows of the table.
+    flow of another program (:mod:`privileged.switch.flow_monitor`).  So a
+    change needs no question about the flows that are in its way, for which
+    Open vSwitch would go through all flows of the table.
 
     :raises OSError: when the flows cannot be read in full
     """

@@ -76,10 +76,11 @@ class Comparison:
         return ''
 
 
-def operations(compared: Iterable[Comparison]) -> list[replica_query.Operation]:
+def operations(compared: Iterable[Comparison]
+               ) -> list[replica_query.Operation]:
     """What to ask the server."""
     return [replica_query.select(each.table, *clauses,
-                            columns=('_uuid', *each.columns))
+                                 columns=('_uuid', *each.columns))
             for each in compared for clauses in each.selects]
 
 

@@ -31,8 +31,8 @@ class WakeEvent(ovsdb_event.RowEvent):
 
     :param owner: name of the driver; without this part of the key, equal
         events of two drivers would be one event
-    :param is_own: a method of :class:`ovn.writes.own_rows.OwnRows`, if only rows of
-        this chassis count
+    :param is_own: a method of :class:`ovn.writes.own_rows.OwnRows`, if only
+        rows of this chassis count
     """
 
     def __init__(self, owner: str, watch: base.Watch,

@@ -231,7 +231,7 @@ class Database(replica.Lent):
 
     def _fetch_schema(self) -> Any:
         return time_limits.fetch_schema(self._remotes, SCHEMAS[self.name],
-                                    self._timeout)
+                                        self._timeout)
 
     def _present(self, schema: Any) -> dict[str, list[str]]:
         """The columns to replicate of each table."""

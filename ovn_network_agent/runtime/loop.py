@@ -284,9 +284,10 @@ class Loop:
             snapshot, prune=self._view.confirmed, urgent=wake.urgent,
             at_once=at_once,
             full=part.asks_all, reads=names if part.reads_all else part.reads,
-            ahead=early_announcement.first_of(snapshot) if part.begins else None,
+            ahead=(early_announcement.first_of(snapshot) if part.begins
+                   else None),
             limits=lambda: guard_limits.limits(self._conf, self._view,
-                                           self._serving)))
+                                               self._serving)))
         if outcome.held.unconfirmed:
             self._view.have_confirmed(outcome.held.unconfirmed)
         self._pass_retries.note(set(), {'pass'})

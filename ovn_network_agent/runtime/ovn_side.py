@@ -3,8 +3,9 @@
 
 """The connection to OVN: the databases, their watches and the view.
 
-In port-forward-only mode, :class:`ovn_network_agent.runtime.process.without_ovn.Alone`
-takes the place of :class:`OvnSide`.
+In port-forward-only mode,
+:class:`ovn_network_agent.runtime.process.without_ovn.Alone` takes the place of
+:class:`OvnSide`.
 """
 
 from collections.abc import Iterator

@@ -6,8 +6,8 @@
 """The watch of the agent's flows for changes by others.
 
 The privileged side has the flow monitor of Open vSwitch, and passes on notices
-of flows that concern the agent (:mod:`privileged.switch.flow_monitor`).  A notice
-names the change, for the log alone; its receiver reads the flows anew.
+of flows that concern the agent (:mod:`privileged.switch.flow_monitor`).  A
+notice names the change, for the log alone; its receiver reads the flows anew.
 """
 
 from collections.abc import Callable

@@ -87,8 +87,9 @@ class LinkWatch(notifications.Watch):
     :param neighbour_devices: names of the devices whose neighbours matter,
         beside the veth ends in the VRFs of VNIs
     :param own_ports: gives the agent's netlink port ids, whose changes are not
-        reported, see :func:`ovn_network_agent.privileged.network.netlink.port`; called
-        for each batch of notifications, so it should remember the answer
+        reported, see
+        :func:`ovn_network_agent.privileged.network.netlink.port`; called for
+        each batch of notifications, so it should remember the answer
     :param owned: whether the agent has a route in a table to a destination; a
         route of another protocol is reported only if it replaced such a route;
         None reports all replacements

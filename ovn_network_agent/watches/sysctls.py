@@ -24,7 +24,8 @@ from ovn_network_agent.watches import rate_limit
 class Sysctls(base.Observer):
     """Checks once a second the sysctls that the agent has set."""
 
-    def __init__(self, pace: rate_limit.Pace, beats: heartbeat.Heartbeat) -> None:
+    def __init__(self, pace: rate_limit.Pace,
+                 beats: heartbeat.Heartbeat) -> None:
         self._pace = pace
         self._beats = beats
         self._expected: dict[str, str] = {}

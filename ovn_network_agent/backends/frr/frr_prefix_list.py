@@ -8,8 +8,8 @@ An entry has the shape ``permit <network> ge 32 le 32``, or ``permit
 same name, and 128 in place of 32.  The sequence number marks the agent's
 entries: each network has a few numbers of its own
 (:func:`ownership.prefix_list_numbers`).  An entry of the Go program
-(:mod:`privileged.routing.go_prefix_list`) counts as the agent's, too, if its network is or
-was wanted here; it keeps its number.
+(:mod:`privileged.routing.go_prefix_list`) counts as the agent's, too, if its
+network is or was wanted here; it keeps its number.
 
 Every other entry is the operator's and is never removed.  FRR refuses a second
 entry with the same content, so a wanted entry of the operator counts as
@@ -206,7 +206,8 @@ class PrefixListBackend(base.Backend):
             'what the Go program has left', go_prefix_list.networks, copies,
             (leak.veth_leak_rule_priority, leak.veth_leak_table_id))
         ours: set[_Line] = prefix_list_lines.numbered(copies)
-        return ours | {(network, *prefix_list_lines.hosts(network)) for network in left}
+        return ours | {(network, *prefix_list_lines.hosts(network))
+                       for network in left}
 
     def _copies(self, name: str, only: list[str] | None = None) -> _Copies:
         """The entries of each daemon.

@@ -16,8 +16,9 @@ the agent's route is not added and is reported.  The same holds for a
 blackhole of the operator, beside which FRR accepts no route.
 
 The backend reads all configured routes, even if zebra has not installed them,
-because they have to be withdrawn, too.  :mod:`watches.frr.frr_verification` checks
-the effect of the routes, and :mod:`frr_refresh` makes the soft refreshes.
+because they have to be withdrawn, too.  :mod:`watches.frr.frr_verification`
+checks the effect of the routes, and :mod:`frr_refresh` makes the soft
+refreshes.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backends of the kernel: devices, addresses, neighbours, routes, rules, sysctls.
+"""Backends of the kernel.
 
-They write through ``privileged`` and read with ``netlink``.
+They are for devices, addresses, neighbours, routes, rules and sysctls.  They
+write through ``privileged`` and read with ``netlink``.
 """

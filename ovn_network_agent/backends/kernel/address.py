@@ -55,7 +55,7 @@ class AddressBackend(kernel_base.KernelBackend):
         # privileged side never deletes it.
         return [self._kind(dev, address.address, known)(dev, address.address)
                 for address in kernel_base.reading('addresses',
-                                              addresses.read_all)
+                                                   addresses.read_all)
                 if (dev := names.get(address.index)) and (
                     address.protocol == ownership.ADDRESS_PROTOCOL or
                     (dev, address.address) in keys)]
@@ -86,7 +86,7 @@ class AddressBackend(kernel_base.KernelBackend):
         others = [r for r in delta.delete
                   if r not in vips and r.key not in self._egress]
         failures = kernel_base.refused(netlink.set_addresses, wanted,
-                                  [list(r.key) for r in wanted])
+                                       [list(r.key) for r in wanted])
         for each in wanted:
             own, _slash, _length = each.address.partition('/')
             if (_is_egress(each) and each.ref not in failures and
@@ -96,10 +96,10 @@ class AddressBackend(kernel_base.KernelBackend):
             **failures,
             # A VIP that stays attracts its clients, so this is a failure.
             **kernel_base.refused(netlink.delete_addresses, vips,
-                             [list(r.key) for r in vips]),
+                                  [list(r.key) for r in vips]),
             **kernel_base.refused(netlink.delete_addresses, others,
-                             [list(r.key) for r in others],
-                             kept=(errno.EBUSY,))}
+                                  [list(r.key) for r in others],
+                                  kept=(errno.EBUSY,))}
 
 
 def _is_egress(resource: resources.Resource) -> bool:

@@ -76,16 +76,16 @@ class LinkBackend(kernel_base.KernelBackend):
                             for some in (delta.wanted, delta.delete))
         return {
             **kernel_base.refused(privileged.set_links_up, up,
-                             [r.dev for r in up]),
+                                  [r.dev for r in up]),
             **kernel_base.refused(privileged.set_veth_pairs, pairs,
-                             [[r.name, r.peer, r.vrf] for r in pairs]),
+                                  [[r.name, r.peer, r.vrf] for r in pairs]),
             **kernel_base.refused(privileged.delete_veth_pairs, gone,
-                             [[r.name, r.peer] for r in gone]),
+                                  [[r.name, r.peer] for r in gone]),
             # A VLAN device can only be up when its bridge is.
             **kernel_base.refused(privileged.set_vlans, tagged,
-                             [[r.name, r.bridge, r.vlan] for r in tagged]),
+                                  [[r.name, r.bridge, r.vlan] for r in tagged]),
             **kernel_base.refused(privileged.delete_vlans, untagged,
-                             [r.name for r in untagged])}
+                                  [r.name for r in untagged])}
 
 
 def _vlans(found: dict[str, links.Link], known: base.Known

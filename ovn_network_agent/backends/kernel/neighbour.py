@@ -48,7 +48,7 @@ class NeighbourBackend(kernel_base.KernelBackend):
         return [
             _resource(found, names[entry.index], entry)
             for entry in kernel_base.reading('neighbours',
-                                        neighbours.read_permanent)
+                                             neighbours.read_permanent)
             if entry.index in names and (
                 entry.protocol == ownership.NEIGHBOUR_PROTOCOL or
                 (names[entry.index], entry.dst) in keys)]

@@ -49,6 +49,6 @@ class NeighbourProxyBackend(kernel_base.KernelBackend):
         wanted, unwanted = delta.wanted, delta.delete
         return {
             **kernel_base.refused(neighbour_proxies.set_proxies, wanted,
-                             [list(r.key) for r in wanted]),
+                                  [list(r.key) for r in wanted]),
             **kernel_base.refused(neighbour_proxies.delete_proxies, unwanted,
-                             [list(r.key) for r in unwanted])}
+                                  [list(r.key) for r in unwanted])}

@@ -117,7 +117,7 @@ class RouteBackend(kernel_base.KernelBackend):
         return {
             **failures,
             **kernel_base.refused(kernel_routes.keep_metrics, moved,
-                             [[*r.key, r.metric or 0] for r in moved]),
+                                  [[*r.key, r.metric or 0] for r in moved]),
             **_deleted(base.of_kind(
                 resources.KernelRoute, delta.delete))}
 
@@ -170,7 +170,7 @@ def _deleted(unwanted: list[resources.KernelRoute]) -> base.Failures:
     unwanted = [r for r in unwanted for _route in range(
         counts[r.key] if r.key in several else 1)]
     return kernel_base.refused(kernel_routes.delete_routes, unwanted,
-                          [list(r.key) for r in unwanted])
+                               [list(r.key) for r in unwanted])
 
 
 class _Usual(NamedTuple):

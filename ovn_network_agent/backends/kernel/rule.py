@@ -75,7 +75,7 @@ class RuleBackend(kernel_base.KernelBackend):
         if not candidates:
             return set()
         routed = kernel_base.reading('routes', routes.read_ours,
-                                ownership.ROUTE_PROTOCOL)
+                                     ownership.ROUTE_PROTOCOL)
         proofs = {True, *((r.table, r.dst) for r in routed),
                   *((r.dev, r.dst) for r in routed)}
         marked = {rule.selector for rule in found
@@ -141,10 +141,10 @@ class RuleBackend(kernel_base.KernelBackend):
         originals = self._originals or set[resources.Rule]()
         failures = {
             **kernel_base.refused(netlink.set_rules, wanted,
-                             [_item(r) for r in wanted]),
+                                  [_item(r) for r in wanted]),
             **kernel_base.refused(netlink.delete_rules, gone,
-                             [[r in originals, _item(r)] for r in gone],
-                             kept=(errno.EBUSY,))}
+                                  [[r in originals, _item(r)] for r in gone],
+                                  kept=(errno.EBUSY,))}
         originals.difference_update(
             r for r in gone if isinstance(
                 failures.get(r.ref, base.Kept()), base.Kept))

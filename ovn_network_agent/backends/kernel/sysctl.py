@@ -39,7 +39,7 @@ class SysctlBackend(kernel_base.KernelBackend):
         """Set values; see :meth:`base.Backend.apply`."""
         wanted = base.of_kind(resources.Sysctl, delta.wanted)
         return kernel_base.refused(netlink.set_sysctls, wanted,
-                              [[r.path, r.value] for r in wanted])
+                                   [[r.path, r.value] for r in wanted])
 
 
 def _value(path: str) -> str | None:

@@ -81,13 +81,13 @@ class VniDevicesBackend(base.Backend):
         failed: base.Failures = {}
         if renewed:
             failed = kernel_base.refused(privileged.lower_bridges, renewed,
-                                    [r.vni for r in renewed])
+                                         [r.vni for r in renewed])
             self._next_hops.renewed(
                 [r.vni for r in renewed if r.ref not in failed])
             self._lost = set()
         failed |= _set(wanted, False, (errno.EAGAIN,))
         failed |= kernel_base.refused(privileged.delete_devices, unwanted,
-                                 [r.vni for r in unwanted])
+                                      [r.vni for r in unwanted])
         down = [r for r in wanted
                 if isinstance(failed.get(r.ref), base.Kept)]
         if not down:

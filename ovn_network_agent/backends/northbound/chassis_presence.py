@@ -16,21 +16,22 @@ from ovn_network_agent.ovsdb import replica_query
 
 LOG = logging.getLogger(__name__)
 
-_CHASSIS = replica_query.select('Chassis', columns=('_uuid', 'name', 'hostname'))
+_CHASSIS = replica_query.select('Chassis',
+                                columns=('_uuid', 'name', 'hostname'))
 _REPORTS = (
     replica_query.select('Chassis_Private',
-                    columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
+                         columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
     replica_query.select('SB_Global', columns=('nb_cfg',)),
     replica_query.select('Port_Binding', ['type', '==', 'chassisredirect'],
-                    columns=('chassis',)))
+                         columns=('chassis',)))
 
 
 # Rows of an answer.
 _Rows = Sequence[Any]
 
 
-def ask(context: base.Context, conf: Any, patience: float = server_question.PATIENCE
-        ) -> set[ownership.Owner]:
+def ask(context: base.Context, conf: Any,
+        patience: float = server_question.PATIENCE) -> set[ownership.Owner]:
     """The server's chassis that are not silent.
 
     :param patience: seconds
@@ -44,8 +45,9 @@ def ask(context: base.Context, conf: Any, patience: float = server_question.PATI
                for row in chassis}
     if silent:
         facts = _facts(context.chassis(), chassis, *answers)
-        present -= silent & unresponsive_chassis.owners(facts, unresponsive_chassis.outdated(
-            facts, conf.gateway_drain.silent_chassis_limit))
+        present -= silent & unresponsive_chassis.owners(
+            facts, unresponsive_chassis.outdated(
+                facts, conf.gateway_drain.silent_chassis_limit))
     return present
 
 

@@ -111,11 +111,14 @@ class GatewayPriorityBackend(nb_writer.Writer):
         ports = sorted({port for r in wanted for port in r.owned})
         if not ports:
             return {}
-        chassis, *bindings = server_question.ask(self._context.databases['sb'], [
-            replica_query.select('Chassis',
-                            ['name', '==', self._context.chassis()]),
-            *(replica_query.select('Port_Binding', ['logical_port', '==', port],
-                              columns=('chassis',)) for port in ports)])
+        chassis, *bindings = server_question.ask(
+            self._context.databases['sb'], [
+                replica_query.select('Chassis',
+                                     ['name', '==', self._context.chassis()]),
+                *(replica_query.select('Port_Binding',
+                                       ['logical_port', '==', port],
+                                       columns=('chassis',))
+                  for port in ports)])
         own = [row['_uuid'] for row in chassis]
         here = {port for port, answer in zip(ports, bindings, strict=True)
                 if any(row['chassis'] in own for row in answer)}

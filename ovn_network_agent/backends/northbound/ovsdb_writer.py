@@ -115,8 +115,8 @@ class Writer(base.Backend):
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
         txn = time_limits.Transaction(
-            time_limits.Api(ovsdb.idl), ovsdb, check_error=True, log_errors=False,
-            timeout=self.conf.ovn.transaction_timeout)
+            time_limits.Api(ovsdb.idl), ovsdb, check_error=True,
+            log_errors=False, timeout=self.conf.ovn.transaction_timeout)
         added = [(ref, txn.add(make(txn.api))) for ref, make in changes]
         try:
             txn.commit()

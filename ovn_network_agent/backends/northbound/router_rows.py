@@ -178,7 +178,7 @@ class NorthboundBackend(nb_writer.Writer):
         """The reason why rows of another chassis have to stay, or ''."""
         trouble = self._context.databases['sb'].trouble
         if not trouble and ref in self._held:
-            trouble = normal_wait.Reason('OVN_Southbound has not answered since '
-                                    'then')
+            trouble = normal_wait.Reason('OVN_Southbound has not answered '
+                                         'since then')
         return trouble and normal_wait.like(
             trouble, f'whether its port is still here is not known: {trouble}')

@@ -15,8 +15,8 @@ PATIENCE = 5.0
 
 
 def ask(database: connection.Database,
-        operations: Sequence[replica_query.Operation], patience: float = PATIENCE
-        ) -> replica_query.Answers:
+        operations: Sequence[replica_query.Operation],
+        patience: float = PATIENCE) -> replica_query.Answers:
     """Ask the server, and wait for its answer.
 
     :param patience: seconds

@@ -35,7 +35,8 @@ class StaleRouteBackend(nb_writer.Writer):
     revived_by = (notices.connected('nb'),)
     goes_by_rows = True
 
-    def __init__(self, conf: Any, patience: float = server_question.PATIENCE) -> None:
+    def __init__(self, conf: Any,
+                 patience: float = server_question.PATIENCE) -> None:
         super().__init__(conf)
         self._patience = patience
 
@@ -70,7 +71,8 @@ class StaleRouteBackend(nb_writer.Writer):
         :returns: :class:`base.Kept` for the route of a chassis that is there
         :raises base.BackendError: when SB or NB does not answer
         """
-        present = chassis_presence.ask(self._context, self.conf, self._patience)
+        present = chassis_presence.ask(self._context, self.conf,
+                                       self._patience)
         back = {r.ref for r in base.of_kind(
             resources.StaleRoute, delta.delete)
                 if absence_marks.known(r.owner, present)}

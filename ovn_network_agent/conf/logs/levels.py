@@ -21,10 +21,11 @@ from ovn_network_agent.conf.options import base
 
 
 class Printable(logging.Filter):
-    """Makes the message of each record printable, see :mod:`control_characters`.
+    """Makes the message of each record printable.
 
-    The time of a record stands at the beginning of a line, so a further line
-    of a message cannot be taken for another record.
+    See :mod:`control_characters`.  The time of a record stands at the
+    beginning of a line, so a further line of a message cannot be taken for
+    another record.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

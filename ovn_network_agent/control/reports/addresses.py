@@ -242,9 +242,10 @@ class Addresses:
             'state': state.value, 'why': why,
             'since': timestamps.text(since.wall if since else None)}
         if detailed:
-            row['resources'] = [resource_rows.build(row) for row in resource_rows.around(
-                self._table, self._refs.get(known.subject, ()),
-                self._of_router(known.router))]
+            row['resources'] = [
+                resource_rows.build(row) for row in resource_rows.around(
+                    self._table, self._refs.get(known.subject, ()),
+                    self._of_router(known.router))]
         return row
 
     def _of_router(self, router: model.Router | None) -> list[resources.Ref]:
@@ -254,7 +255,8 @@ class Addresses:
         return [ref for ref in about if self._table.state(ref) is not None]
 
     def _state(self, known: _Known
-               ) -> tuple[address_state.State, str, engine_moments.Moment | None]:
+               ) -> tuple[address_state.State, str,
+                          engine_moments.Moment | None]:
         """(:class:`address_state.State`, reason, Moment or None)."""
         if known.claimed:
             return address_state.State.OMITTED, (
@@ -265,14 +267,16 @@ class Addresses:
         judged = address_state.judge(self._table, [
             self._table.row(ref) for ref
             in sorted(self._refs.get(known.subject, ()), key=str)])
-        if known.vip is not None and (judged is None or
-                                      judged[0] is address_state.State.ANNOUNCED):
+        if known.vip is not None and (
+                judged is None or
+                judged[0] is address_state.State.ANNOUNCED):
             return (_OF_VIP[known.vip.state], known.vip.reason,
                     judged[2] if judged else None)
         if judged is None:
             return *self._silent(known), None
         state, why, since = judged
-        if fault and state in (address_state.State.ANNOUNCED, address_state.State.HELD):
+        if fault and state in (address_state.State.ANNOUNCED,
+                               address_state.State.HELD):
             why = fault
         return state, why or self._remark(known, state), since
 

@@ -84,7 +84,9 @@ class Endpoint(base.Serving):
                     self._report, more), self._changed)
 
     def seen(self, snapshot: model.Snapshot) -> None:
-        """Note since when drains and handovers last; see :class:`gateway_times.Since`.
+        """Note since when drains and handovers last.
+
+        See :class:`gateway_times.Since`.
         """
         self._since.note(snapshot)
 

@@ -94,8 +94,9 @@ def prefix_list(facts: facts.Facts, daemon: str) -> finding.Finding:
         return judged(check, f'{daemon} has no entries of {name}', remedy)
     prefix = ip_text.network(facts.subject.prefix)
     decisive = next((entry for entry in sorted(entries)
-                     if prefix_list_lines.matches(entry, prefix.network_address,
-                                      prefix.prefixlen)), None)
+                     if prefix_list_lines.matches(
+                         entry, prefix.network_address, prefix.prefixlen)),
+                    None)
     if decisive is None:
         return judged(check, f'no entry of {name} permits '
                              f'{facts.subject.prefix}', remedy)

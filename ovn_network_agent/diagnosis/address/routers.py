@@ -94,7 +94,8 @@ def floating(address: str, nb: columns.Tables) -> list[columns.Row]:
             columns.optional(row, 'logical_port')]
 
 
-def _place_in(address: str, router: model.Router, sources: address_sources.Sources
+def _place_in(address: str, router: model.Router,
+              sources: address_sources.Sources
               ) -> tuple[subjects.Kind, model.Nat | None,
                          model.GatewayPort | None]:
     """(kind, NAT row or None, gateway port or None) of an address."""

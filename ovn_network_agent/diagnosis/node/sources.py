@@ -214,7 +214,10 @@ class Sources:
 
     @shared
     def holder(self) -> str:
-        """The holder of the only agent's lock, see :func:`single_instance.holder`."""
+        """The holder of the only agent's lock.
+
+        See :func:`single_instance.holder`.
+        """
         return single_instance.holder()
 
     @shared
@@ -249,7 +252,10 @@ class Sources:
 
     @shared
     def rules(self) -> list[tuple[rules.Rule, bool]]:
-        """list of (:class:`netlink.objects.rules.Rule`, whether it is all of it)."""
+        """list of (rule, whether it is all of it).
+
+        A rule is a :class:`netlink.objects.rules.Rule`.
+        """
         with connection.Connection() as kernel:
             return rules.listed(kernel)
 
@@ -259,7 +265,10 @@ class Sources:
             return routes.read(kernel, table=table)
 
     def has_default(self, vrf: _Link, version: int = 4) -> bool:
-        """Whether a VRF, a :class:`netlink.objects.links.Link`, has a way out."""
+        """Whether a VRF has a way out.
+
+        :param vrf: :class:`netlink.objects.links.Link`
+        """
         with connection.Connection() as kernel:
             return routes.has_default(kernel, vrf.index, vrf.vrf_table,
                                       _FAMILIES[version])

@@ -86,7 +86,7 @@ def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
     port = evpn_names.bridge_end(name)
     try:
         with single_query.Session([conf.ovs.ovsdb_connection],
-                          ovsdb.SCHEMAS['ovs'], timeout) as session:
+                                  ovsdb.SCHEMAS['ovs'], timeout) as session:
             rows, _bridges = session.select(('Port', ['name', '==', port]),
                                             ('Bridge',))
             session.by_uuid('Interface', (

@@ -4,9 +4,9 @@
 """The state of one announcement in FRR's daemons.
 
 The daemons are asked through their sockets, which takes 2 ms for a command;
-vtysh is asked where these cannot be used (:mod:`privileged.routing.vty`).  Every
-command names one address, one list or one neighbour.  The name of a VRF is ''
-for the default VRF.
+vtysh is asked where these cannot be used (:mod:`privileged.routing.vty`).
+Every command names one address, one list or one neighbour.  The name of a VRF
+is '' for the default VRF.
 """
 
 import contextlib

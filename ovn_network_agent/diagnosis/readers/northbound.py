@@ -40,7 +40,7 @@ def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
-                          ovsdb.SCHEMAS['nb'], timeout) as session:
+                                  ovsdb.SCHEMAS['nb'], timeout) as session:
             _select(session, address,
                     inputs.choice(conf).checks_backends)
             return session.tables
@@ -60,7 +60,7 @@ def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
-                          ovsdb.SCHEMAS['nb'], timeout) as session:
+                                  ovsdb.SCHEMAS['nb'], timeout) as session:
             routers = _behind(session, ip_text.network(prefix),
                               conf.tenant_network.extra_routes)
             session.by_uuid('NAT', {
@@ -77,8 +77,8 @@ def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
         raise readers.Unread(readers.reason(error)) from error
 
 
-def _behind(session: single_query.Session, wanted: ip_text.Network, routes: bool
-            ) -> list[columns.Row]:
+def _behind(session: single_query.Session, wanted: ip_text.Network,
+            routes: bool) -> list[columns.Row]:
     """The routers with a network, or an extra route, that overlaps."""
     found = []
     for table, column, reference in (
@@ -111,7 +111,7 @@ def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
-                          ovsdb.SCHEMAS['nb'], timeout) as session:
+                                  ovsdb.SCHEMAS['nb'], timeout) as session:
             keys: list[columns.Uuid] = [
                 columns.entry(row, 'external_ids', 'logical-switch')
                 for row in sb['Datapath_Binding'].values()]
@@ -165,7 +165,7 @@ def read_inside(conf: cfg.ConfigOpts, router: str, address: str, timeout: float
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
-                          ovsdb.SCHEMAS['nb'], timeout) as session:
+                                  ovsdb.SCHEMAS['nb'], timeout) as session:
             return _inside(session, router, ip_text.address(address))
     except (single_query.Failed, OSError) as error:
         raise readers.Unread(readers.reason(error)) from error
@@ -243,8 +243,8 @@ def _checks(session: single_query.Session, address: str) -> None:
         for key in columns.referenced(row, 'health_check')})
 
 
-def _select_routers(session: single_query.Session, routers: Iterable[columns.Row]
-                    ) -> None:
+def _select_routers(session: single_query.Session,
+                    routers: Iterable[columns.Row]) -> None:
     """Select what a view has of routers, but for their addresses."""
     ports = session.by_uuid('Logical_Router_Port', {
         key for router in routers
@@ -269,7 +269,8 @@ def _select_routers(session: single_query.Session, routers: Iterable[columns.Row
             columns.referenced(port, 'ha_chassis_group')))
 
 
-def _switches(session: single_query.Session, ports: Iterable[columns.Row]) -> None:
+def _switches(session: single_query.Session,
+              ports: Iterable[columns.Row]) -> None:
     """Select the networks on the other side of router ports."""
     found = session.select(*(
         ('Logical_Switch_Port', ['options', 'includes', [
@@ -294,7 +295,8 @@ def _routers(session: single_query.Session, address: str) -> list[columns.Row]:
           for answer in ports for row in answer)))
 
 
-def _balanced(session: single_query.Session, address: str) -> list[columns.Row]:
+def _balanced(session: single_query.Session,
+              address: str) -> list[columns.Row]:
     """The routers with a load balancer of the address.
 
     OVSDB has no question for the address in a key "address:port", so the

@@ -72,7 +72,7 @@ def _rows(database: str, remote: Sequence[str], timeout: float,
               if name == database}
     try:
         with single_query.Session(remote, ovsdb.SCHEMAS[database],
-                          timeout) as session:
+                                  timeout) as session:
             for table, columns in tables.items():
                 if session.has(table):
                     session.select(

@@ -39,7 +39,7 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
     """
     try:
         with single_query.Session(conf.ovn.ovn_sb_remote,
-                          ovsdb.SCHEMAS['sb'], timeout) as session:
+                                  ovsdb.SCHEMAS['sb'], timeout) as session:
             _select(session, here, lrps, chassis, hostnames, machines)
             if plugins.asked(conf, plugins.VNIS):
                 _select_attached(session)
@@ -68,7 +68,7 @@ def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
     """
     try:
         with single_query.Session(conf.ovn.ovn_sb_remote,
-                          ovsdb.SCHEMAS['sb'], timeout) as session:
+                                  ovsdb.SCHEMAS['sb'], timeout) as session:
             names = _with_address(session, address)
             if names:
                 _select_networks(session, here, names)
@@ -144,9 +144,9 @@ def _select_advertised(session: single_query.Session) -> None:
                      for key in sorted(datapaths)))
 
 
-def _select(session: single_query.Session, here: wirings.Wiring, lrps: Collection[str],
-            chassis: Iterable[str], hostnames: Collection[str],
-            machines: Iterable[str]) -> None:
+def _select(session: single_query.Session, here: wirings.Wiring,
+            lrps: Collection[str], chassis: Iterable[str],
+            hostnames: Collection[str], machines: Iterable[str]) -> None:
     tunnels = session.select(
         ('Encap', ['chassis_name', '==', here.chassis]),
         *(('Encap', ['ip', '==', address]) for address in here.addresses))

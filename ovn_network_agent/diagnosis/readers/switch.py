@@ -29,7 +29,7 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
     """
     try:
         with single_query.Session([conf.ovs.ovsdb_connection],
-                          ovsdb.SCHEMAS['ovs'], timeout) as session:
+                                  ovsdb.SCHEMAS['ovs'], timeout) as session:
             _select(session, conf.bridge_dev)
             found = wiring.read(session.tables, ())
         return dataclasses.replace(found, devices=devices(

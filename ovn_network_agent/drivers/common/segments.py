@@ -71,8 +71,8 @@ def _no_device(segment: model.Segment) -> str:
                 'have')
     if len(segment.device) > vlan_names.LONGEST:
         return (f'the name of its device {segment.device} has more than '
-                f'{vlan_names.LONGEST:d} characters; give the bridge a shorter '
-                'name')
+                f'{vlan_names.LONGEST:d} characters; give the bridge a '
+                'shorter name')
     if segment.occupied:
         return (f'{segment.device} is there and is not VLAN '
                 f'{segment.vlan:d} on {segment.bridge}; rename or remove '

@@ -128,7 +128,8 @@ class Groups:
         address, encap = tunnels[0] if tunnels else ('', '')
         return model.Candidate(
             name, columns.atom(member, 'priority'), known is not None,
-            address, encap, *lowered_priority.read(member), applied=applied.get(name),
+            address, encap, *lowered_priority.read(member),
+            applied=applied.get(name),
             further=tuple(each for each, _encap in tunnels[1:]))
 
     def _tunnels(self, chassis: str) -> list[_Tunnel]:

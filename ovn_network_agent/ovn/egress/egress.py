@@ -159,9 +159,9 @@ class EgressIps(source.Source):
             return _made(find, entry)
         return model.EgressIp(
             control_characters.line(name), _MODE.ROUTER, (),
-            why=f'rows of OVN have {_SELECT}={control_characters.line(name)}, and the '
-            'file has no such name; add it there, or remove the key from '
-            'these rows')
+            why=f'rows of OVN have {_SELECT}={control_characters.line(name)}, '
+            'and the file has no such name; add it there, or remove the key '
+            'from these rows')
 
 
 def _made(find: source.Find, entry: egress_file.Entry) -> model.EgressIp:

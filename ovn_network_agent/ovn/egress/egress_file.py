@@ -173,7 +173,8 @@ class _Objects(entries.Taking[Entry]):
             tuple(entry.get('gateways', ())),
             tuple(map(ip_text.network, entry.get('destinations', ()))))
 
-    def _of_name(self, path: file_problems.Path, name: str) -> Iterator[_Objection]:
+    def _of_name(self, path: file_problems.Path,
+                 name: str) -> Iterator[_Objection]:
         if not _NAME.fullmatch(name):
             yield (path, name, 'is no name of an egress address; take 1 to 63 '
                    'letters, digits and dashes, with a letter first and no '

@@ -106,7 +106,8 @@ def _of_end(find: source.Find, end: peer_file.End) -> model.Peering | None:
     uuid = routers.at(find, end)
     if not uuid:
         return model.Peering(
-            uuid, control_characters.line(end.router), end.name, model.PeerState.ERROR,
+            uuid, control_characters.line(end.router), end.name,
+            model.PeerState.ERROR,
             'the file of peerings names this router, and OVN has none of the '
             'name, or several; use the UUID, or remove the entry')
     if find.ask(_of_file, uuid)[end.name] != end:
@@ -118,7 +119,8 @@ def _of_end(find: source.Find, end: peer_file.End) -> model.Peering | None:
 def _error(find: source.Find, uuid: str, name: str,
            why: str) -> model.Peering:
     return model.Peering(uuid, find.ask(routers.read, uuid).called,
-                         control_characters.line(name), model.PeerState.ERROR, why)
+                         control_characters.line(name),
+                         model.PeerState.ERROR, why)
 
 
 def _of_intent(find: source.Find, uuid: str,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""From rows of OVN to the addresses, machines and networks of the model.  Pure.
+"""From rows of OVN to the addresses, machines and networks of the model.
 
-They import ``ovn.queries`` and ``model``.
+Pure.  They import ``ovn.queries`` and ``model``.
 """

@@ -249,7 +249,8 @@ class OfRouter:
         self._ports: tuple[model.GatewayPort, ...] = ()
         self._sent: dict[str, frozenset[str]] = {}
         self._balanced: dict[str, model.BalancedAddress] = {}
-        self.present: bucketed_mapping.Buckets[model.ServedAddress] = bucketed_mapping.EMPTY
+        self.present: bucketed_mapping.Buckets[
+            model.ServedAddress] = bucketed_mapping.EMPTY
         self.touch_all()
         self.read()
 

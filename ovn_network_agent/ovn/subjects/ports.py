@@ -63,7 +63,8 @@ class Ports:
         self._between: dict[Uuid, float] = {}
         self._forgotten = True
         self.networks: dict[str, model.ProviderNetwork] = {}
-        self.machines: dict[str, bucketed_mapping.Buckets[model.PortAddress]] = {}
+        self.machines: dict[
+            str, bucketed_mapping.Buckets[model.PortAddress]] = {}
 
     @property
     def problems(self) -> tuple[str, ...]:

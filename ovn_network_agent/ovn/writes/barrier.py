@@ -64,6 +64,7 @@ class Barrier:
         return frozenset(self._answers)
 
     def _answered(self, answers: list[float],
-                  _found: replica_query.Answers | None, _tables: Tables) -> None:
+                  _found: replica_query.Answers | None,
+                  _tables: Tables) -> None:
         answers.append(time.monotonic())
         self._wake()

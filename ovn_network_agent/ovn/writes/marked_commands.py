@@ -138,7 +138,8 @@ class SetRows(_MarkedCommand[_Resource]):
                 for name in atoms if table else ():
                     if (table, name) not in own and (
                             name not in self._named(txn, table)):
-                        return normal_wait.Reason(f'the {table} {name} is gone')
+                        return normal_wait.Reason(
+                            f'the {table} {name} is gone')
         return ''
 
     def _insert(self, txn: Any, values: Values, router: Row) -> Row:

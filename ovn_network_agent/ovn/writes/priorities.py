@@ -43,7 +43,8 @@ def gateway_priorities(nb: Tables, chassis: str,
         for name, member in zip(names, members, strict=True):
             yield resources.GatewayPriority(
                 table, str(owner.uuid), name,
-                columns.atom(member, 'priority'), *lowered_priority.read(member))
+                columns.atom(member, 'priority'),
+                *lowered_priority.read(member))
 
 
 def _groups(nb: Tables, groups: Collection[tuple[str, str]]
@@ -111,7 +112,8 @@ class SetPriority(commands.ResourceCommand[resources.GatewayPriority]):
         wanted = (self.resource.drained, self.resource.earlier)
         if lowered_priority.read(member) != wanted:
             member.verify('external_ids')
-            member.external_ids = lowered_priority.marked(member.external_ids, *wanted)
+            member.external_ids = lowered_priority.marked(
+                member.external_ids, *wanted)
         # The library only logs a value that the schema does not allow.
         if member.priority != self.resource.priority:
             self.refused = f'OVN takes no priority {self.resource.priority:d}'

@@ -47,8 +47,8 @@ def start(conf: cfg.ConfigOpts,
 
     A process with the needed capabilities forks the daemons, and then gives
     up its capabilities for good.  Without them,
-    ``root_helper`` (:mod:`privileged.daemon.helper`) or the ``helper_command`` of a
-    group starts each daemon.
+    ``root_helper`` (:mod:`privileged.daemon.helper`) or the ``helper_command``
+    of a group starts each daemon.
 
     :param conf: the global one, from which privsep reads [privsep_kernel]
     :param dry_run: whether to refuse every change, and to leave out daemons

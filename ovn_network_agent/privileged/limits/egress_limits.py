@@ -120,4 +120,5 @@ def _is_host(prefix: str | None) -> bool:
         return False
     network = ip_text.network(prefix, strict=False)
     return network.prefixlen == network.max_prefixlen and (
-        prefix_limits.unicast(network) and not network.network_address.is_unspecified)
+        prefix_limits.unicast(network) and
+        not network.network_address.is_unspecified)

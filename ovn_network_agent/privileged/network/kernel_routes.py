@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Kernel routes, on the privileged side; see :mod:`privileged.network.netlink`."""
+"""Kernel routes, on the privileged side.
+
+See :mod:`privileged.network.netlink`.
+"""
 
 from collections.abc import Collection
 from collections.abc import Iterable

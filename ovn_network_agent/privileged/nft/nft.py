@@ -129,7 +129,8 @@ def delete_connections(family: str, zone: int, targets: checks.Items) -> int:
             not 0 < checks.integer(zone, 'zone') < 65536):
         raise checks.invalid(f'no family and zone: {family!r}, {zone!r}')
     limits.current().check_zone(zone)
-    # privileged/daemon/start.py imports this before the fork if ports are forwarded.
+    # privileged/daemon/start.py imports this before the fork if ports are
+    # forwarded.
     from ovn_network_agent.netlink.objects import conntrack
     try:
         wanted = {_target(*target) for target in checks.sequence(targets)}

@@ -5,8 +5,8 @@
 
 FRR notifies nobody of a changed list, and vtysh starts a process.  So this
 daemon asks zebra and bgpd each second over their sockets, and tells the agent
-only of a change (:mod:`watches.frr.frr_lists`).  A question of the agent for each
-look would wake three more threads.
+only of a change (:mod:`watches.frr.frr_lists`).  A question of the agent for
+each look would wake three more threads.
 
 A list of all lines takes the daemons time, in which bgpd does nothing else.
 So at most :data:`LINES` lines are listed in a second on average, and the

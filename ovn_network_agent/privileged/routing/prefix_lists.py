@@ -108,12 +108,14 @@ def change(name: str, adds: checks.Items, deletes: checks.Items
         if not sequence:
             entry = network, ge, le
             if not (len(deletes) <= FEW and
-                    entry in prefix_list_lines.numbered(_copies(name, [network])) or
+                    entry in prefix_list_lines.numbered(
+                        _copies(name, [network])) or
                     entry in removable()):
                 raise ValueError(f'there is no entry {network} of ours')
             removals[entry] = 'no ' + text
         elif not prefix_list_lines.is_ours(network, *sequence) and not any(
-                prefix_list_lines.permits(entries).get((network, ge, le)) == sequence[0]
+                prefix_list_lines.permits(entries).get(
+                    (network, ge, le)) == sequence[0]
                 for entries in copies().values()):
             raise ValueError(f'sequence number {sequence[0]} is neither '
                              f'ours nor that of the entry {network}')

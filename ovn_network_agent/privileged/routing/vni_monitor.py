@@ -3,9 +3,9 @@
 
 """Privileged entry point: notices of VNIs of FRR that have changed.
 
-The looks are those of :mod:`privileged.routing.list_monitor`.  zebra says which VNIs
-it has, and bgpd shows its whole configuration: with 200 VNIs this takes bgpd
-of FRR 8.4 1 ms.
+The looks are those of :mod:`privileged.routing.list_monitor`.  zebra says
+which VNIs it has, and bgpd shows its whole configuration: with 200 VNIs this
+takes bgpd of FRR 8.4 1 ms.
 """
 
 from ovn_network_agent import privileged

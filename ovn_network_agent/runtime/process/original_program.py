@@ -3,10 +3,10 @@
 
 """Whether the original program is on this node: running, starting, installed.
 
-The original does not know the lock of :mod:`runtime.process.single_instance`, so it is found by
-its process.  This process may not have the right to look into the processes
-of root: then the command line and the list of sockets have to do, because
-every user may read them.
+The original does not know the lock of :mod:`runtime.process.single_instance`,
+so it is found by its process.  This process may not have the right to look
+into the processes of root: then the command line and the list of sockets have
+to do, because every user may read them.
 
 Any user may start a file of this name.  So a process counts only if it may
 change the network of this node: otherwise a local user could keep the agent

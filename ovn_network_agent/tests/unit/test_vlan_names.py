@@ -14,8 +14,9 @@ class VlansTest(base.BaseTestCase):
         bridges = ('br-ex', 'br.two')
         for bridge in bridges:
             for tag in (0, 1, 101, 4094):
-                self.assertTrue(vlan_names.is_device(vlan_names.device(bridge, tag),
-                                                bridges), (bridge, tag))
+                self.assertTrue(
+                    vlan_names.is_device(vlan_names.device(bridge, tag),
+                                         bridges), (bridge, tag))
 
     def test_other_names(self):
         for name in ('', 'br-in', 'br-ex.', 'br-ex.0', 'br-ex.4095',

@@ -330,9 +330,10 @@ def addresses(router):
                 selection.BY_OVN if router.routed_by_ovn
                 else why.get(address, '')))
             for address in names for number, each in enumerate(
-                address_sources.subjects(bare, address, address_sources.Sources(
-                    nats.get(address, []), balanced.get(address),
-                    lrps if address in router.sent else ()),
+                address_sources.subjects(
+                    bare, address, address_sources.Sources(
+                        nats.get(address, []), balanced.get(address),
+                        lrps if address in router.sent else ()),
                     own.get(address, ())))}
 
 

@@ -4,8 +4,8 @@
 """The watch of FRR's prefix lists for changes by others.
 
 The privileged side asks zebra and bgpd, and passes on a notice of each change
-(:mod:`privileged.routing.list_monitor`).  The notice names the daemons, for the log
-alone; its receiver reads the lists anew.
+(:mod:`privileged.routing.list_monitor`).  The notice names the daemons, for
+the log alone; its receiver reads the lists anew.
 """
 
 from collections.abc import Callable

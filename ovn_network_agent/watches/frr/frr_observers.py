@@ -55,7 +55,7 @@ def restarts_of_frr(conf: cfg.ConfigOpts, beats: heartbeat.Heartbeat,
     return restarts.RestartWatch(
         beats, 'FRR', '[frr] frr_run_dir',
         lambda: socket_identity.of_directory(conf.frr.frr_run_dir,
-                                          frr_sockets.SUFFIX),
+                                             frr_sockets.SUFFIX),
         frr_sockets.read_sockets, notices.FRR_RESTARTED, restarted,
         metric='frr_restarts_total',
         # The fabric has lost what staticd had.

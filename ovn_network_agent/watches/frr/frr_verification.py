@@ -357,7 +357,8 @@ class Verification(base.Observer):
         address = ends.veth_provider_ip or (
             ip_text.address(ends.veth_nexthop) + 1)
         try:
-            done = address_notification.renew(ownership.VETH_PROVIDER, f'{address}/30')
+            done = address_notification.renew(ownership.VETH_PROVIDER,
+                                              f'{address}/30')
         except context.FAILURES:
             # The address may be missing now, and the agent's own change
             # would not wake the loop.

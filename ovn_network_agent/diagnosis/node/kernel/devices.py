@@ -165,7 +165,8 @@ def read_forwarding(sources: sources.Sources) -> Forwarding:
     served = bridges.served(conf)
     ours = tuple(sorted(
         name for name, link in found.items() if name in served or
-        link.alias == ownership.LINK_ALIAS and vlan_names.is_device(name, served)))
+        link.alias == ownership.LINK_ALIAS and
+        vlan_names.is_device(name, served)))
     devices = [*names, *ours, *(
         name for name in ownership.VETH_ENDS if name in found)]
     return Forwarding(tuple(names), ours, bool(sources.holder()), {
@@ -288,7 +289,7 @@ def read_bridge_ports(sources: sources.Sources) -> tuple[str, ...]:
     return tuple(node_conflicts.of_port(bridge, name)
                  for bridge, names in ports.items() for name in sorted(
                      node_conflicts.leading_out(bridge, names,
-                                              sources.links())))
+                                                sources.links())))
 
 
 def judge_bridge_ports(messages: Iterable[str]) -> list[check.Said]:

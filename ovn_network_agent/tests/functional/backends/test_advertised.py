@@ -200,7 +200,8 @@ class TestOwner(AdvertisedTestCase):
         self.assertEqual(
             {theirs: f'{ownership.owner(THEIRS)} has taken the default route '
                      'over', gone: 'the router is gone'}, refused)
-        self.assertEqual({normal_wait.Reason}, set(map(type, refused.values())))
+        self.assertEqual({normal_wait.Reason},
+                         set(map(type, refused.values())))
         self.assertEqual([], [ids for ids in self.marks() if
                               ownership.EXT_ID_ADVERTISED in ids])
 

@@ -343,8 +343,9 @@ class ViewTest(view_base.ViewTestCase):
             external_ids=ovsdb.ovsdb_dict({})))
         self.becomes(eyes, lambda r: r.ports[0].segment.patch_port == 0,
                      'no patch port')
-        self.assertIn('has no patch port for provnet-1', snapshot_problems.Troubles(
-        ).problems(eyes.look(), (cloud.BRIDGE,), False)[0])
+        self.assertIn('has no patch port for provnet-1',
+                      snapshot_problems.Troubles().problems(
+                          eyes.look(), (cloud.BRIDGE,), False)[0])
 
     def test_several_segments_of_one_network(self):
         """The one that this node is connected to, wherever it sorts."""

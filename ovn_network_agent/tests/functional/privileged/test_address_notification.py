@@ -35,7 +35,8 @@ class ReaddressTest(base.KernelTestCase):
                            socket.NETLINK_ROUTE) as listener:
             # RTMGRP_IPV4_IFADDR
             listener.bind((0, 0x10))
-            self.assertTrue(address_notification.renew('br-ex', '169.254.0.2/30'))
+            self.assertTrue(
+                address_notification.renew('br-ex', '169.254.0.2/30'))
             kinds = []
             while len(kinds) < 4:
                 data = listener.recv(65536)

@@ -106,7 +106,8 @@ def _servers(data):
         answers = [json.dumps(answer).encode() for answer in json.loads(data)]
     except (ValueError, TypeError, RecursionError):
         answers = [data]
-    with peers.speaking(answers, 'nb.sock', b'}') as path, single_query.Session(
+    with peers.speaking(answers, 'nb.sock',
+                        b'}') as path, single_query.Session(
             ['unix:' + path], 'OVN_Northbound', 0.2) as session:
         session.has('NAT', 'external_ip')
         session.by_uuid('NAT', ['0'])
@@ -171,8 +172,8 @@ TARGETS = (
     Target('control.database', _local_database, (OSError,),
            ('privileged.overlap_servers',), json=True, share=0.3,
            values=('rows', 'map', 'uuid', 'external_ids', 'result')),
-    Target('ovsdb.single_query', _servers, (single_query.Failed,), ('ovsdb.single_query',),
-           json=True, share=0.2,
+    Target('ovsdb.single_query', _servers, (single_query.Failed,),
+           ('ovsdb.single_query',), json=True, share=0.2,
            values=('result', 'tables', 'columns', 'type', 'rows', '_uuid')),
     Target('metrics.http', _page, (OSError, server.h11.ProtocolError),
            ('metrics.server',), share=0.2, words=(

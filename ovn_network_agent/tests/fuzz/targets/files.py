@@ -145,8 +145,8 @@ def _options(data):
 
 TARGETS = (
     Target('forward.rules', _rules, (file_problems.BadFile,),
-           ('forward.rules', 'files.reading', 'files.document', 'files.json_schema',
-            'forward.checks', 'forward.schema'), words=(
+           ('forward.rules', 'files.reading', 'files.document',
+            'files.json_schema', 'forward.checks', 'forward.schema'), words=(
                b'port_forwards:\n', b'- vip: ', b'  rules:\n', b'- ', b': ',
                b'&a ', b'*a', b'<<: ', b'!!', b'[', b'{', b'\n  ', b'|\n',
                b'proto: tcp', b'port: ', b'dest_addrs:', b'198.51.100.9',
@@ -172,8 +172,9 @@ TARGETS = (
             'migrate.flags'),
            words=(b'OVN_NETWORK_', b'=', b'--', b'\n', b'\\\n', b': ')),
     Target('kernel.texts', _kernel, (),
-           ('metrics.present', 'runtime.process.original_program', 'diagnosis.node.agent.running',
-            'diagnosis.node.kernel.managers', 'netlink.objects.neighbour_table'),
+           ('metrics.present', 'runtime.process.original_program',
+            'diagnosis.node.agent.running', 'diagnosis.node.kernel.managers',
+            'netlink.objects.neighbour_table'),
            words=(b'veth-default:', b'veth-provider:', b' 1', b'\n',
                   b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',
                   b'\x7fELF', b'--dry-run', b'[Network]\n',

@@ -127,9 +127,12 @@ def _target(name, function, *modules, errors=(ValueError,)):
 
 TARGETS = (
     _target('route', _route, 'netlink.route_codec', 'netlink.objects.routes',
-            'netlink.texts', 'netlink.messages', 'netlink.objects.egress_links'),
-    _target('rule', lambda data: rules.read(Dumped(data)), 'netlink.objects.rules'),
-    _target('link', lambda data: links.read(Dumped(data)), 'netlink.objects.links'),
+            'netlink.texts', 'netlink.messages',
+            'netlink.objects.egress_links'),
+    _target('rule', lambda data: rules.read(Dumped(data)),
+            'netlink.objects.rules'),
+    _target('link', lambda data: links.read(Dumped(data)),
+            'netlink.objects.links'),
     _target('vni_link', vni_links.decode, 'netlink.objects.vni_links'),
     _target('address', lambda data: addresses.read(Dumped(data)),
             'netlink.objects.addresses'),

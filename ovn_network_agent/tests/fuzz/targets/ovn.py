@@ -423,7 +423,8 @@ def _rows(data):
         egress_networks.read(row)
     for table in ('Gateway_Chassis', 'HA_Chassis'):
         for row in nb[table].values():
-            lowered_priority.marked(row.external_ids, *lowered_priority.read(row))
+            lowered_priority.marked(row.external_ids,
+                                    *lowered_priority.read(row))
     for row in sb['Port_Binding'].values():
         rows.nat_addresses(row)
         rows.order(row)
@@ -437,8 +438,9 @@ def _silence(data):
     _nb, sb, _ovs = _databases(data)
     for own in {row.name for row in sb['Chassis'].values()}:
         facts = unresponsive_chassis.read(sb, own, frozenset())
-        unresponsive_chassis.owners(facts, {*unresponsive_chassis.behind(facts),
-                               *unresponsive_chassis.outdated(facts, 3)})
+        unresponsive_chassis.owners(
+            facts, {*unresponsive_chassis.behind(facts),
+                    *unresponsive_chassis.outdated(facts, 3)})
 
 
 def _drains(data):
@@ -508,28 +510,30 @@ TARGETS = (
         b'{"id":', b'null', b'"method":"', b'"params":[', b'"result":',
         b'"error":', b'}', b']')),
     Target('ovn.view', _view, (NoInput, own_chassis.Unknown),
-           ('ovn.snapshot', 'ovn.rows', 'ovn.cross_check', 'ovn.subjects.backends',
-            'networks', 'ovn.subjects.vnis',
-            'ovs.wiring', 'ovn.chassis.groups', 'ovn.subjects.segments'), json=True,
+           ('ovn.snapshot', 'ovn.rows', 'ovn.cross_check',
+            'ovn.subjects.backends', 'networks', 'ovn.subjects.vnis',
+            'ovs.wiring', 'ovn.chassis.groups', 'ovn.subjects.segments'),
+           json=True,
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',
                    'localnet', 'cr-lrp', '198.51.100.1/24', '0.0.0.0/0',
                    'is_chassis_resident("cr-lrp")')),
     Target('ovn.peering.peerings', _peerings, (NoInput,),
-           ('ovn.peering.peerings', 'ovn.peering.peer_intents', 'ovn.peering.peering_rows'),
-           json=True,
+           ('ovn.peering.peerings', 'ovn.peering.peer_intents',
+            'ovn.peering.peering_rows'), json=True,
            values=('ovn-network-agent:peer:a', '10.0.0.0/8',
                    'ovn-network-agent:peer-export:a')),
     Target('ovn.egress.egress', _egress, (NoInput,),
-           ('ovn.egress.egress', 'ovn.egress.egress_routers', 'ovn.egress.egress_selection',
-            'ovn.egress.egress_rows'), json=True,
+           ('ovn.egress.egress', 'ovn.egress.egress_routers',
+            'ovn.egress.egress_selection', 'ovn.egress.egress_rows'),
+           json=True,
            values=('router', 'router-port', 'lrp-1', '10.0.0.5',
                    'fa:16:3e:00:00:01 10.0.0.5', 'dynamic',
                    'ovn-network-agent-egress', 'chassisredirect',
                    'ovn-network-agent-egress-networks-gw1')),
     Target('ovn.rows', _rows, (NoInput,),
-           ('ovn.rows', 'ovn.subjects.addresses', 'ovn.chassis.bfd', 'ovn.writes.lowered_priority',
-            'ovn.chassis.directory', 'ovn.egress.egress_networks'),
-           json=True,
+           ('ovn.rows', 'ovn.subjects.addresses', 'ovn.chassis.bfd',
+            'ovn.writes.lowered_priority', 'ovn.chassis.directory',
+            'ovn.egress.egress_networks'), json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
     Target('ovn.chassis.unresponsive_chassis', _silence,
            (NoInput,), ('ovn.chassis.unresponsive_chassis',),

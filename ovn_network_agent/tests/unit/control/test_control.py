@@ -276,7 +276,7 @@ class ProgressTest(ReportTestCase):
 
     def test_how_many_are_handed_over(self):
         progress = missing_steps.Progress({'command': 'drain',
-                                     'wanted': [model.ALL]})
+                                           'wanted': [model.ALL]})
 
         def look(*groups):
             steps = progress.look(self.report(*groups, drains=[model.ALL]))
@@ -297,7 +297,8 @@ class ProgressTest(ReportTestCase):
         self.assertEqual('2 of 2 handed over', look(*gone, other))
 
     def test_before_the_agent_has_taken_note(self):
-        progress = missing_steps.Progress({'command': 'undrain', 'wanted': [R1]})
+        progress = missing_steps.Progress({'command': 'undrain',
+                                           'wanted': [R1]})
         steps = progress.look(self.report(
             group('p1', R1, own=0, drained=MAINTENANCE), drains=[R1]))
         self.assertEqual(

@@ -39,8 +39,8 @@ class HelpTest(base.BaseTestCase):
 
     def test_the_exit_statuses(self):
         said = self.parser.format_help()
-        for status in (exit_status.OK, exit_status.FAILED, exit_status.USAGE, exit_status.WAITED,
-                       exit_status.NOT_RUNNING):
+        for status in (exit_status.OK, exit_status.FAILED, exit_status.USAGE,
+                       exit_status.WAITED, exit_status.NOT_RUNNING):
             self.assertRegex(said, rf'\b{status} [a-z]')
         late = re.search(r'; 3 (.*?); 4 ', said, re.S)[1]
         self.assertEqual(self._late(), set(re.findall('"([a-z-]+)"', late)))

@@ -133,7 +133,8 @@ def _entry(about):
             about.tenant.subnet):
         return output.Entry(1000000000, 'permit', about.prefix, None, None)
     network = NETWORKS[networks.family(about.address)]
-    return output.Entry(1000000000, 'permit', network, *prefix_list_lines.hosts(network))
+    return output.Entry(1000000000, 'permit', network,
+                        *prefix_list_lines.hosts(network))
 
 
 def journey(packet, about, *steps):

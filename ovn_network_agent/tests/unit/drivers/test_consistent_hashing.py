@@ -69,7 +69,8 @@ class BucketsTest(base.BaseTestCase):
         self.assertLess(moved(before, after), min(bound * share, 0.6)
                         if len(backends) > 2 else 0.51)
         # And the other way round, it gets the very same ones.
-        self.assertEqual(before, consistent_hashing.owners((backends - {gone}) | {gone}))
+        self.assertEqual(before, consistent_hashing.owners(
+            (backends - {gone}) | {gone}))
 
     @given(weights(2, 8, most=4), st.data())
     @settings(max_examples=budget.examples(30), deadline=None)
@@ -106,7 +107,7 @@ class BucketsTest(base.BaseTestCase):
         self.assertEqual(
             'accaabbaccbacaccccbbbccaabcccbacacbbcaccbccccabbcaccccaacccbbabc',
             ''.join(names[owner]
-                                for owner in consistent_hashing.owners(backends)))
+                    for owner in consistent_hashing.owners(backends)))
 
     def test_sizes(self):
         for count, size in ((1, 64), (6, 64), (7, 256), (25, 256),

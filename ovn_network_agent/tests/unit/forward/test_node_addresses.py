@@ -43,8 +43,9 @@ class PresenceTest(base.BaseTestCase):
         found = [addresses.Address(3, address, False) for address in (
             '192.0.2.1/32', '192.0.2.2/24', '2001:db8::1/128',
             '2001:db8::2/64')]
-        self.assertEqual({'192.0.2.1', '2001:db8::1'},
-                         node_addresses.host_addresses(found, DEVICES, 'vrf-x'))
+        self.assertEqual(
+            {'192.0.2.1', '2001:db8::1'},
+            node_addresses.host_addresses(found, DEVICES, 'vrf-x'))
 
     def test_what_the_agent_has_made(self):
         """A VIP whose manage_vip is switched off is not announced twice."""

@@ -168,8 +168,8 @@ class FileTest(documents.RulesTestCase):
     def test_what_cannot_be_read(self):
         for path, why in (('/nowhere/rules.yaml', 'No such file'),
                           ('/', 'directory')):
-            error = self.assertRaises(file_problems.BadFile, reading.read, path,
-                                      OPTION)
+            error = self.assertRaises(file_problems.BadFile, reading.read,
+                                      path, OPTION)
             self.assertIn(path, str(error))
             self.assertIn(why, str(error))
             self.assertIn('rules_file', str(error))
@@ -180,7 +180,8 @@ class FileTest(documents.RulesTestCase):
         path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
         with open(path, 'w') as opened:
             opened.write('#' * 11)
-        error = self.assertRaises(file_problems.BadFile, reading.read, path, OPTION)
+        error = self.assertRaises(file_problems.BadFile, reading.read, path,
+                                  OPTION)
         self.assertIn('more than 10 bytes', str(error))
 
 

@@ -18,7 +18,8 @@ def entry(network, number=None):
     """The agent's entry of a network, with its preferred number."""
     if number is None:
         number = ownership.prefix_list_numbers(network)[0]
-    return output.Entry(number, 'permit', network, *prefix_list_lines.hosts(network))
+    return output.Entry(number, 'permit', network,
+                        *prefix_list_lines.hosts(network))
 
 
 class RenewalTest(base.BaseTestCase):

@@ -29,17 +29,19 @@ CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
 # Modules by the reason why what they read is no foreign input.
 OURS = {
     'references to objects of the agent itself': (
-        'backends.kernel.address', 'backends.frr.evpn_instance', 'backends.switch.flow',
+        'backends.kernel.address', 'backends.frr.evpn_instance',
+        'backends.switch.flow',
         'backends.frr.frr_prefix_list', 'backends.frr.frr_static',
         'backends.overlap', 'backends.frr.router_advertisement',
         'control.reports.addresses', 'diagnosis.address.switch',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.node_addresses', 'forward.vip_state',
         'model.tenants',
-        'nft.transaction', 'ovn.chassis.absence_marks', 'privileged.switch.ofctl',
+        'nft.transaction', 'ovn.chassis.absence_marks',
+        'privileged.switch.ofctl',
         'watches.node_conflicts', 'privileged.network.checks',
-        'privileged.limits.permitted', 'privileged.limits.egress_limits', 'vlans',
-        'evpn_names'),
+        'privileged.limits.permitted', 'privileged.limits.egress_limits',
+        'vlans', 'evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',
@@ -52,8 +54,10 @@ OURS = {
         'ctl.health', 'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report',
         'ctl.resync', 'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
-        'control.reports.bug_report', 'control.reports.text', 'metrics.endpoint',
-        'privileged.daemon.capability', 'privileged.daemon.memory_trim', 'privileged.daemon.receiving_sockets',
+        'control.reports.bug_report', 'control.reports.text',
+        'metrics.endpoint', 'privileged.daemon.capability',
+        'privileged.daemon.memory_trim',
+        'privileged.daemon.receiving_sockets',
         'runtime.process.file_permissions', 'runtime.process.single_instance'),
     'files below /proc/sys, of numbers': (
         'diagnosis.address.kernel', 'diagnosis.node.frr.outbound',
@@ -100,7 +104,8 @@ def parsers(tree):
 # Functions of covered modules that only other tests reach, by the reason.
 ELSEWHERE = {
     'the privileged targets, which need root, reach these': (
-        ('netlink.texts', 'mac_bytes'), ('netlink.objects.addresses', 'encode'),
+        ('netlink.texts', 'mac_bytes'),
+        ('netlink.objects.addresses', 'encode'),
         ('netlink.texts', 'parse_interface'),
         ('netlink.objects.rules', '_attributes'), ('nft.elements', 'device'),
         ('nft.listing', 'check_digest'),
@@ -108,7 +113,8 @@ ELSEWHERE = {
         ('openflow.ofctl_text', 'stray_match'),
         ('openflow.spec', 'check_bridge')),
     'the processes of this machine are the input': (
-        ('runtime.process.original_program', '_words'), ('runtime.process.original_program', '_locks'),
+        ('runtime.process.original_program', '_words'),
+        ('runtime.process.original_program', '_locks'),
         ('diagnosis.node.agent.running', '_words'),
         ('diagnosis.node.agent.running', '_parent')),
     'netlink.addresses has read the address': (

@@ -207,9 +207,10 @@ class TenureTest(base.BaseTestCase):
     def test_one_of_two_that_are_before_it_goes(self):
         """Nobody has got before it by that, and no time begins anew."""
         node = Node()
-        for later, third, wanted in ((0, 9, Tenure.OUTRANKED),
-                                     (ownership_mode.MOVE - 1, 1, Tenure.OUTRANKED),
-                                     (1, 1, Tenure.OVERDUE)):
+        for later, third, wanted in (
+                (0, 9, Tenure.OUTRANKED),
+                (ownership_mode.MOVE - 1, 1, Tenure.OUTRANKED),
+                (1, 1, Tenure.OVERDUE)):
             node.now += later
             node.look(group(1, HERE, (candidate(HERE, 5), candidate(
                 OTHER, 8), candidate(THIRD, third))))

@@ -59,7 +59,8 @@ class SettingsTest(base.BaseTestCase):
             for source in (flags.parse([f'{flag}={value}']),
                            yaml_file.parse(f'{option.name}: "{value}"'
                                            .encode(), 'a.yaml')):
-                result = command.convert(parsed_settings.merged([source]), RULES)
+                result = command.convert(parsed_settings.merged([source]),
+                                         RULES)
                 self.assertEqual([], result.problems)
                 if option.why:
                     self.assertEqual({}, result.options)

@@ -138,4 +138,5 @@ class ImportTest(unittest.TestCase):
         """Each of them is a process of its own, which has to start."""
         self.assertEqual('False', self.imported(
             'cmd.ctl', 'privileged.daemon.start', 'privileged.network.checks',
-            'privileged.switch.openflow', 'privileged.routing.vtysh', 'privileged.routing.bgp')[0])
+            'privileged.switch.openflow', 'privileged.routing.vtysh',
+            'privileged.routing.bgp')[0])

@@ -30,7 +30,8 @@ class DigestTest(base.BaseTestCase):
 
     def assert_same(self, one, other, same=True):
         one, other = map(flow_digest.plain, (one, other))
-        self.assertEqual(same, flow_digest.of_flows(one) == flow_digest.of_flows(other))
+        self.assertEqual(same, flow_digest.of_flows(one) ==
+                         flow_digest.of_flows(other))
         self.assertEqual(same, flow_digest.portions(one).keys() ==
                          flow_digest.portions(other).keys())
 
@@ -85,6 +86,7 @@ class DigestTest(base.BaseTestCase):
             self.assertLessEqual(len(after.keys() - before.keys()), 2)
 
     def test_equal_flows_count_twice(self):
-        one, two = (flow_digest.portions(flow_digest.plain([body(*[flow(1)] * count)]))
+        one, two = (flow_digest.portions(flow_digest.plain(
+                        [body(*[flow(1)] * count)]))
                     for count in (1, 2))
         self.assertNotEqual(one.keys(), two.keys())

@@ -63,7 +63,8 @@ class AbsenceTest(base.BaseTestCase):
             made = absence_marks.Absence(lambda: self.now)
             made.look([ownership.Owner('gw3')], HERE, 1, GRACE)
             first = made.due_in()
-            self.assertTrue(GRACE <= first <= GRACE + absence_marks.JITTER, first)
+            self.assertTrue(GRACE <= first <= GRACE + absence_marks.JITTER,
+                            first)
             made.look([], HERE, 1, GRACE)
             made.look([ownership.Owner('gw4')], HERE, 1, GRACE)
             self.assertEqual(first, made.due_in())

@@ -18,8 +18,9 @@ REPORTS = {'here': (7, NOW), 'dead': (6, OLD), 'live': (7, NOW - 5)}
 
 
 def facts(target=7, hosts=HOSTS, reports=(), gateways=()):
-    return unresponsive_chassis.Facts('here', target, hosts, REPORTS | dict(reports),
-                         frozenset(gateways))
+    return unresponsive_chassis.Facts('here', target, hosts,
+                                      REPORTS | dict(reports),
+                                      frozenset(gateways))
 
 
 class OutdatedTest(base.BaseTestCase):
@@ -138,6 +139,7 @@ class SilenceTest(base.BaseTestCase):
         self.assertIsNone(self.silence.due_in())
 
     def test_a_schema_without_reports(self):
-        self.assertIsNone(unresponsive_chassis.read({'Chassis': {}}, 'here', ()))
+        self.assertIsNone(unresponsive_chassis.read({'Chassis': {}}, 'here',
+                                                    ()))
         self.assertEqual(set(), self.silence.look(None, 1, LIMIT))
         self.assertIsNone(self.silence.due_in())

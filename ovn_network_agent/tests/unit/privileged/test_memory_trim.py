@@ -19,7 +19,8 @@ class KeeperTest(base.BaseTestCase):
         super().setUp()
         self.size = 10 * MEGA
         self.released = threading.Semaphore(0)
-        self.keeper = memory_trim.Keeper(self.release, lambda: self.size, (0, 0))
+        self.keeper = memory_trim.Keeper(self.release, lambda: self.size,
+                                         (0, 0))
 
     def release(self):
         self.size = min(self.size, 11 * MEGA)
@@ -56,7 +57,8 @@ class ReleaseTest(base.BaseTestCase):
         with open('/proc/self/status') as opened:
             resident = next(int(line.split()[1]) for line in opened
                             if line.startswith('VmRSS:'))
-        self.assertAlmostEqual(resident / 1024, memory_trim.Size()() / MEGA, delta=8)
+        self.assertAlmostEqual(resident / 1024, memory_trim.Size()() / MEGA,
+                               delta=8)
 
     def test_the_size_is_told_without_a_free_file_descriptor(self):
         size = memory_trim.Size()

@@ -40,8 +40,8 @@ class FormerTest(base.BaseTestCase):
 
     def test_installed(self):
         script = self.script('script')
-        looked = original_program.look((script, self.folder + '/none', sys.executable),
-                             ())
+        looked = original_program.look(
+            (script, self.folder + '/none', sys.executable), ())
         self.assertEqual((sys.executable,), looked.installed)
 
     def script(self, name):

@@ -37,8 +37,8 @@ class PeersFileTest(base.BaseTestCase):
             conf = self.conf(text)
             message, = configuration.file_problems(conf)
             self.assertIn(self.path, message)
-            self.assertRaises(file_problems.BadFile, rows_files.of_drivers, conf,
-                              [world.driver('network_peer', conf)])
+            self.assertRaises(file_problems.BadFile, rows_files.of_drivers,
+                              conf, [world.driver('network_peer', conf)])
 
     def test_a_change_is_in_force_within_a_second(self):
         """Two looks have to find the same."""

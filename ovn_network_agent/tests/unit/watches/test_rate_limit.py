@@ -152,8 +152,9 @@ class PaceTest(base.BaseTestCase):
                 self.wait(1)
         self.assertEqual(1, len(logs.output))
         # The row of the others is over with a calm, and theirs alone.
-        self.assertEqual(rate_limit.FIGHT, self.pace._words[notices.FLOWS].streak(
-            self.now))
+        self.assertEqual(
+            rate_limit.FIGHT,
+            self.pace._words[notices.FLOWS].streak(self.now))
         self.wait(60)
         self.assertEqual(0, self.pace._words[notices.FLOWS].streak(self.now))
 

@@ -67,7 +67,7 @@ def parse(content: bytes, name: str, schema: Mapping[str, Any],
     :param name: name of the file
     :param schema: has one property, the list
     :param cost: what a flaw costs, the end of a message
-    :raises flaws.BadFile: when the file cannot be used at all
+    :raises file_problems.BadFile: when the file cannot be used at all
     """
     document = reading.parse(content, name)
     found = [*document.flaws, *json_schema.check(document, schema)]

@@ -18,7 +18,7 @@ def read(path: str, option: str) -> bytes:
     """The content of a file.
 
     :param option: the option that names the file, for messages
-    :raises flaws.BadFile: when the file cannot be read
+    :raises file_problems.BadFile: when the file cannot be read
     """
     try:
         with open(path, 'rb') as opened:
@@ -38,7 +38,7 @@ def parse(content: bytes, name: str) -> 'document.Document':
     """The document in the content of a file.
 
     :param name: name of the file, for messages
-    :raises flaws.BadFile: when it is no UTF-8
+    :raises file_problems.BadFile: when it is no UTF-8
     """
     # A start without files does without the parser: 7 ms, 18 modules.
     from ovn_network_agent.files import document

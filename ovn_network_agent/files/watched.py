@@ -106,7 +106,7 @@ class Watched:
     :param put: puts the values in force; called once at the start, and then on
         the watcher's thread
     :param kept: what stays as it was, in messages
-    :raises flaws.BadFile: when the file cannot be used at the start
+    :raises file_problems.BadFile: when the file cannot be used at the start
     """
 
     def __init__(self, path: Callable[[], str], load: Callable[[], Any],

@@ -28,7 +28,7 @@ def parse(content: bytes, name: str) -> tuple[port_forwards.Vip, ...]:
     """The VIPs in the content of a rules file.
 
     :param name: name of the file, for messages
-    :raises flaws.BadFile: with one message for each flaw, in the order of
+    :raises file_problems.BadFile: with one message for each flaw, in the order of
         the file
     """
     found = reading.parse(content, name)
@@ -47,7 +47,7 @@ def parse(content: bytes, name: str) -> tuple[port_forwards.Vip, ...]:
 def load(conf: cfg.ConfigOpts) -> tuple[port_forwards.Vip, ...]:
     """The VIPs of the configured rules file, none without a file.
 
-    :raises flaws.BadFile: when the rules cannot be used
+    :raises file_problems.BadFile: when the rules cannot be used
     """
     path = conf.port_forward.rules_file
     if not path:

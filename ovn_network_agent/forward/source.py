@@ -42,7 +42,7 @@ class Source:
     :param read_addresses: see :func:`node_addresses.read`
     :param read_links: see :func:`neighbours.read`
     :param clock: returns monotonic seconds
-    :raises flaws.BadFile: when the rules cannot be used at the start
+    :raises file_problems.BadFile: when the rules cannot be used at the start
     """
 
     def __init__(self, conf: cfg.ConfigOpts,

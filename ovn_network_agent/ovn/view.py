@@ -74,7 +74,7 @@ class View:
     :param observers: say whether this node could not announce a gateway
     :param look_at_ports: function(name of a provider bridge, names of all
         its ports), called when the local switch has changed
-    :param jitter: see :class:`absence.Absence`
+    :param jitter: see :class:`absence_marks.Absence`
     :param dead_after: see :class:`tunnels.Tunnels`
     :param made_of_rows: the sources of drivers
     :param tables: the tables that sources read beside OVN

@@ -3,7 +3,7 @@
 
 """Columns of a row that may be empty, or not replicated.  Pure.
 
-:mod:`private_names` lists the private names of python-ovs in use.
+:mod:`library_internals` lists the private names of python-ovs in use.
 """
 
 from collections.abc import Iterable

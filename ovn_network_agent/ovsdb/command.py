@@ -57,7 +57,7 @@ def verify(txn: Any, row: columns.Row, column: str) -> None:
     Row.verify() alone has no effect on a row that the transaction does not
     change: ovs 4.0 sends the prerequisites of changed rows only.  So, like
     the C library, this function takes the row into the transaction, by a
-    private name (:mod:`private_names`).
+    private name (:mod:`library_internals`).
     """
     row.verify(column)
     txn._txn_rows[row.uuid] = row

@@ -7,7 +7,7 @@ When python-ovs cannot apply a part of an update, it logs this and goes on.
 The replica then has neither the old nor the new state, and the agent must not
 decide anything from it.
 
-:mod:`private_names` lists the private names of python-ovs in use.
+:mod:`library_internals` lists the private names of python-ovs in use.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 
 """A question to the server of a replica.
 
-:mod:`private_names` lists the private names of python-ovs in use.
+:mod:`library_internals` lists the private names of python-ovs in use.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 
 """What python-ovs complains of while it applies an update.
 
-:mod:`private_names` lists the private names of python-ovs in use.
+:mod:`library_internals` lists the private names of python-ovs in use.
 """
 
 import threading

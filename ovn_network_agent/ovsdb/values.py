@@ -9,7 +9,7 @@ type and the same keys of ``external_ids``.  The values of such columns are
 made directly, and equal scalar values are there once.  The library makes all
 other values, and judges what is no valid value.
 
-:mod:`private_names` lists the private names of python-ovs in use.
+:mod:`library_internals` lists the private names of python-ovs in use.
 """
 
 import collections

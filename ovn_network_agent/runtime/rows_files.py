@@ -56,7 +56,7 @@ _KINDS = (
 class RowsFile:
     """See :class:`ovn.sources.Table`.
 
-    :raises flaws.BadFile: when the file cannot be used at the start
+    :raises file_problems.BadFile: when the file cannot be used at the start
     """
 
     def __init__(self, conf: cfg.ConfigOpts, kind: _Kind) -> None:
@@ -94,7 +94,7 @@ def of_drivers(conf: cfg.ConfigOpts, drivers: Iterable[base.Driver]
                ) -> dict[tuple[str, str], RowsFile]:
     """The files with rows of subjects that some drivers ask about.
 
-    :raises flaws.BadFile: when one cannot be used
+    :raises file_problems.BadFile: when one cannot be used
     """
     asked = {subject for driver in drivers for subject in driver.SUBJECTS}
     return {kind.table: RowsFile(conf, kind) for kind in _KINDS

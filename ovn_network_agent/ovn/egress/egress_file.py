@@ -116,7 +116,7 @@ class Entry:
 def load(conf: Any) -> entries.Content[Entry]:
     """The content of the configured file, nothing without one.
 
-    :raises flaws.BadFile: when the file cannot be used at all
+    :raises file_problems.BadFile: when the file cannot be used at all
     """
     path = conf.egress_ip.file
     return (parse(reading.read(path, OPTION), path) if path

@@ -79,7 +79,7 @@ class End:
 def load(conf: Any) -> entries.Content[End]:
     """The content of the configured file, nothing without one.
 
-    :raises flaws.BadFile: when the file cannot be used at all
+    :raises file_problems.BadFile: when the file cannot be used at all
     """
     path = conf.network_peer.peers_file
     return (parse(reading.read(path, OPTION), path) if path

@@ -16,7 +16,7 @@ The class adds to oslo.privsep's PrivContext:
   not silently replaced through sudo;
 * the client side refuses changes in a dry run.
 
-:mod:`private_names` lists the private names of the library in use.
+:mod:`library_internals` lists the private names of the library in use.
 """
 
 from collections.abc import Callable

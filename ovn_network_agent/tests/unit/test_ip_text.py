@@ -185,9 +185,9 @@ class OnePlaceTest(base.BaseTestCase):
                       for node in {*ast.walk(tree)} - annotations
                       if isinstance(node, ast.Attribute)
                       and node.attr in FACTORIES}
-        # iptext has the classes, too, in the names of its types.
+        # ip_text has the classes, too, in the names of its types.
         self.assertLessEqual({
-            ('iptext', 'ip_address'), ('iptext', 'ip_network'),
-            ('iptext', 'ip_interface')}, found)
+            ('common.ip_text', 'ip_address'), ('common.ip_text', 'ip_network'),
+            ('common.ip_text', 'ip_interface')}, found)
         self.assertEqual(set(), {one for one in found - OF_BYTES
-                                 if one[0] != 'iptext'})
+                                 if one[0] != 'common.ip_text'})

@@ -43,7 +43,7 @@ class OrderTest(base.BaseTestCase):
     def test_imports_for_types_alone_do_not_count(self):
         known = packages.modules()
         found = packages.imports(known['gateways.takeover'], known)
-        self.assertIn('trigger', found)
+        self.assertIn('common.trigger', found)
         self.assertNotIn('engine.outcome', found)
 
     def test_a_stranger_in_the_root_is_refused(self):

@@ -27,7 +27,7 @@ from ovn_network_agent.tests import waiting
 # Opens one as an agent does, says so, and waits to be killed.
 HOLDER = textwrap.dedent('''
     import sys
-    from ovn_network_agent.control import listener
+    from ovn_network_agent.control.socket import listener
     opened = listener.Listener(sys.argv[1])
     print('open', flush=True)
     sys.stdin.read()

@@ -24,8 +24,8 @@ _CONF = '/proc/sys/net/ipv4/conf/'
 # Ends with its standard input.
 _HOLDER = '''
 import sys
-from ovn_network_agent.runtime import sole
-place = sole.Place('test')
+from ovn_network_agent.runtime.process import single_instance
+place = single_instance.Place('test')
 place.answer()
 print('held', flush=True)
 sys.stdin.read()

@@ -305,7 +305,7 @@ CALLS = {
     'router_advertisements.change': [['x', []], [[], 'x']],
     'evpn_instances.change': [['x', []], [[], 'x']],
     'vni_monitor.subscribe': [['../x'], ['0' * 32]],
-    'readdress.renew': [[DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
+    'address_notification.renew': [[DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
                         ['veth-provider', '10.9.9.9/30'],
                         ['veth-provider', ZONE]],
     'list_monitor.subscribe': [['../x', LIST], ['0' * 32, 'OTHER'],

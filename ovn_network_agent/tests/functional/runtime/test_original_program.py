@@ -16,9 +16,9 @@ from ovn_network_agent.tests.functional.cmd import node
 
 # As the agent does: the lock first.  Prints the processes.
 LOOK = '''
-from ovn_network_agent.runtime import former, sole
-place = sole.Place('test')
-print(*former.running())
+from ovn_network_agent.runtime.process import original_program, single_instance
+place = single_instance.Place('test')
+print(*original_program.running())
 '''
 # Of the service: no right to look into processes of root.
 NOBODY = ('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups')

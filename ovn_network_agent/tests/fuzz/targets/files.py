@@ -181,7 +181,7 @@ TARGETS = (
                   b'ManageForeignRoutes=no\n', b'br-ex:connected\n',
                   b'entries ', b'table_fulls\n', b'00000001 ')),
     Target('addresses', _addresses, (),
-           ('iptext', 'networks', 'diagnosis.readers.northbound'),
+           ('common.ip_text', 'common.networks', 'diagnosis.readers.northbound'),
            words=(b'198.51.100.10', b'/32', b'2001:db8::', b'::ffff:',
                   b'%eth0', b'/', b'.', b':')),
     Target('options', _options, (),

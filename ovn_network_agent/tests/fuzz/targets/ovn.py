@@ -511,7 +511,7 @@ TARGETS = (
         b'"error":', b'}', b']')),
     Target('ovn.view', _view, (NoInput, own_chassis.Unknown),
            ('ovn.snapshot', 'ovn.rows', 'ovn.cross_check',
-            'ovn.subjects.backends', 'networks', 'ovn.subjects.vnis',
+            'ovn.subjects.backends', 'common.networks', 'ovn.subjects.vnis',
             'ovs.wiring', 'ovn.chassis.groups', 'ovn.subjects.segments'),
            json=True,
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',

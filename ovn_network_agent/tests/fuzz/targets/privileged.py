@@ -14,6 +14,7 @@ import contextlib
 import inspect
 import json
 import os
+import pkgutil
 import re
 import stat
 import subprocess
@@ -279,16 +280,22 @@ _BELOW = {'nft': ('nft.names',), 'vtysh': ('privileged.daemon.command',),
           'ovsdb': ('privileged.daemon.sending_sockets',)}
 
 
+# The name below the package of each module, by its last part.
+_MODULES = {
+    info.name.rpartition('.')[2]: info.name.partition('.')[2] for info in
+    pkgutil.walk_packages(privileged.__path__, f'{privileged.__name__}.')}
+
+
 def _target(module, share):
     return Target(f'privileged.{module}', _call, (),
-                  (f'privileged.{module}', *_BELOW.get(module, ())),
+                  (_MODULES[module], *_BELOW.get(module, ())),
                   json=True, values=_VALUES, world=_world, root=True,
                   share=share)
 
 
 TARGETS = tuple(_target(module, share) for module, share in (
     ('kernel_routes', 1), ('links', 0.5), ('vni_links', 0.5),
-    ('netlink', 2), ('readdress', 0.3),
+    ('netlink', 2), ('address_notification', 0.3),
     ('openflow', 1), ('flow_monitor', 0.2), ('overlap', 0.02),
     ('controller', 0.02), ('ovsdb', 0.1), ('vtysh', 0.2), ('bgp', 0.1),
     ('neighbour_proxies', 0.3),

@@ -49,7 +49,7 @@ class HelpTest(base.BaseTestCase):
     def _late(self):
         """The commands whose code has the status of what was too late."""
         return {name for name, parser in self.commands.items()
-                if 'exits.WAITED' in inspect.getsource(
+                if 'exit_status.WAITED' in inspect.getsource(
                     inspect.getmodule(parser.get_default('function')))}
 
     def test_everything_is_on_the_page(self):

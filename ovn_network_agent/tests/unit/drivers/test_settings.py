@@ -4,7 +4,7 @@
 """Drivers know frozen settings alone: no live option is within their reach."""
 
 import ast
-import os
+import pathlib
 import types
 
 from oslo_config import cfg
@@ -14,7 +14,7 @@ from ovn_network_agent import drivers
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests.unit import world
 
-FOLDER = os.path.dirname(drivers.__file__)
+FOLDER = pathlib.Path(drivers.__file__).parent
 NAMES = ['fip_route', 'veth_leak', 'gateway_drain', 'port_forward']
 # What has no values of its own.
 _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinMethodType,
@@ -69,10 +69,8 @@ class SourceTest(base.BaseTestCase):
 
     def trees(self):
         """(name of the module, syntax tree) of each module of drivers."""
-        for name in sorted(os.listdir(FOLDER)):
-            if name.endswith('.py'):
-                with open(os.path.join(FOLDER, name)) as source:
-                    yield name, ast.parse(source.read(), name)
+        for path in sorted(FOLDER.rglob('*.py')):
+            yield path.name, ast.parse(path.read_text(), path.name)
 
     def test_all_are_looked_at(self):
         found = [name.removesuffix('.py') for name, _tree in self.trees()]

@@ -41,14 +41,14 @@ OURS = {
         'privileged.switch.ofctl',
         'watches.node_conflicts', 'privileged.network.checks',
         'privileged.limits.permitted', 'privileged.limits.egress_limits',
-        'vlans', 'evpn_names'),
+        'common.vlan_names', 'model.evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',
         'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.parsing',
         'ctl.tables', 'diagnosis.readers.configuration', 'migrate.settings',
         'ovsdb.streams', 'privileged.daemon.helper', 'watches.frr.frr_witness',
-        'diagnosis.node.ovn.ovn', 'selection'),
+        'diagnosis.node.ovn.ovn', 'model.selection'),
     'answers of the agent that control.client has read': (
         'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.egress',
         'ctl.health', 'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report',

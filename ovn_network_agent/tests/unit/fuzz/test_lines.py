@@ -42,7 +42,7 @@ class LinesTest(unittest.TestCase):
         noted = lines.Lines()
         self.assertEqual(0, self.run_with(noted, branches, 1))
         self.assertLess(0, self.run_with(noted, ip_text.address, '::1'))
-        self.assertIn(('iptext.py', 'address'), noted.functions)
+        self.assertIn(('common/ip_text.py', 'address'), noted.functions)
 
     def test_an_exception_ends_it_as_well(self):
         noted = lines.Lines()

@@ -30,7 +30,7 @@ class AbsenceTest(base.BaseTestCase):
 
     def look(self, *tags, present=HERE, session=1, grace=GRACE):
         self.absence.look(map(ownership.Owner, tags), present, session, grace)
-        return {dead.hostname for dead in self.absence_marks.dead}
+        return {dead.hostname for dead in self.absence.dead}
 
     def test_only_after_grace_and_jitter(self):
         """Row STL-01."""

@@ -31,7 +31,7 @@ class NamesTest(base.BaseTestCase):
             IMPORT + 'a': '2001:db8::/32'})['a']
         self.assertEqual('', intent.problem)
         nets = [net for net in map(
-            peer_intents.iptext.network,
+            peer_intents.ip_text.network,
             ('10.0.0.0/24', '10.0.0.128/25', '10.0.1.0/24', '10.0.0.0/16',
              '2001:db8:1::/64'))]
         self.assertEqual(nets[:2], [

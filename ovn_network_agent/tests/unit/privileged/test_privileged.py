@@ -19,8 +19,8 @@ from ovn_network_agent.tests.unit import world
 class ContextsTest(unittest.TestCase):
 
     def test_no_submodule_replaces_a_context(self):
-        for module in pkgutil.iter_modules(privileged.__path__,
-                                           privileged.__name__ + '.'):
+        for module in pkgutil.walk_packages(privileged.__path__,
+                                            privileged.__name__ + '.'):
             importlib.import_module(module.name)
         for wanted in privileged.CONTEXTS:
             self.assertIs(wanted, getattr(privileged, wanted.name))

@@ -50,7 +50,7 @@ class OwnThreadsTest(base.BaseTestCase):
                 module.write(text)
         self.assertEqual('eventlet None\n', self.said('''
             import sys
-            from ovn_network_agent.runtime import own_threads
+            from ovn_network_agent.runtime.process import own_threads
             own_threads.keep_eventlet_out()
             from oslo_privsep import daemon
             print(daemon.found.__name__, sys.modules['eventlet'])

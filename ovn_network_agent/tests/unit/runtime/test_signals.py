@@ -18,7 +18,7 @@ from ovn_network_agent.runtime.process import signals
 # thread is the only one that the kernel can give the signal to.
 _PROGRAM = '''
 import signal, sys, threading
-from ovn_network_agent.runtime import signals
+from ovn_network_agent.runtime.process import signals
 caught = signals.Signals(signal.SIGTERM, signal.SIGHUP)
 threading.Thread(target=signal.sigwait, args=([signal.SIGUSR1],),
                  daemon=True).start()

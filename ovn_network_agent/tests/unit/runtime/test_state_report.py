@@ -19,7 +19,7 @@ import sys
 
 from oslo_config import cfg
 
-from ovn_network_agent.runtime import state_report
+from ovn_network_agent.runtime.process import state_report
 
 state_report.set_defaults(cfg.CONF)
 cfg.CONF(sys.argv[1:])

@@ -83,7 +83,8 @@ class LinkBackend(kernel_base.KernelBackend):
                                   [[r.name, r.peer] for r in gone]),
             # A VLAN device can only be up when its bridge is.
             **kernel_base.refused(privileged.set_vlans, tagged,
-                                  [[r.name, r.bridge, r.vlan] for r in tagged]),
+                                  [[r.name, r.bridge, r.vlan]
+                                   for r in tagged]),
             **kernel_base.refused(privileged.delete_vlans, untagged,
                                   [r.name for r in untagged])}
 

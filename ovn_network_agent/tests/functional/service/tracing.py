@@ -158,9 +158,9 @@ def text(trace):
     files = trace.files()
     steps = [path for path in files if is_step(path)]
     number = {path: str(place) for place, path in enumerate(steps, 1)}
-    lines = ['   file                        enters by'
+    lines = ['   file                                enters by'
              '                          from']
-    lines += [f'{number[path]:>2} {path:<27} {name:<34} {number.get(by, "")}'
+    lines += [f'{number[path]:>2} {path:<35} {name:<34} {number.get(by, "")}'
               for path, (name, by) in files.items() if path in number]
     return '\n'.join((
         *(line.rstrip() for line in lines), '', 'Values and options:', '',

@@ -283,7 +283,8 @@ class SourceTest(SourceTestCase):
         self.assertIn('[port_forward] rules_file = ' + self.path, str(error))
         self.assertIn('veth_leak_enabled to true', str(error))
         self.assertRaises(file_problems.BadFile, self.source,
-                          text('192.0.2.53'), frr__vrf_name='vrf-x', drivers=['fip_route'])
+                          text('192.0.2.53'), frr__vrf_name='vrf-x',
+                          drivers=['fip_route'])
         made = self.source('port_forwards: []', **off)
         self.write(text('192.0.2.53'))
         made.file.take()

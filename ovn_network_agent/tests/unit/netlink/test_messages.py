@@ -97,7 +97,7 @@ class TrapsTest(unittest.TestCase):
 
 # Prints how a driver of somebody else finds pyroute2 afterwards.
 WHOLE = '''
-import ovn_network_agent.netlink.links
+import ovn_network_agent.netlink.objects.links
 import pyroute2
 from pyroute2 import netns
 with pyroute2.IPRoute() as iproute:

@@ -28,8 +28,8 @@ def parse(content: bytes, name: str) -> tuple[port_forwards.Vip, ...]:
     """The VIPs in the content of a rules file.
 
     :param name: name of the file, for messages
-    :raises file_problems.BadFile: with one message for each flaw, in the order of
-        the file
+    :raises file_problems.BadFile: with one message for each flaw, in the
+        order of the file
     """
     found = reading.parse(content, name)
     wrong = found.flaws

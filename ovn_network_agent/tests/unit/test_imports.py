@@ -16,7 +16,8 @@ PACKAGE = 'ovn_network_agent'
 # No I/O: their results follow from their arguments alone.
 PURE = ('resources', 'model', 'ownership', 'engine.tracking', 'drivers',
         'backends.base', 'ovn.snapshot', 'ovn.subjects.addresses',
-        'ovn.indexes', 'ovn.rows', 'model.address_sources', 'gateways.transitions',
+        'ovn.indexes', 'ovn.rows', 'model.address_sources',
+        'gateways.transitions',
         'gateways.group_state', 'gateways.ownership_mode',
         'gateways.membership')
 # Of the conf package the pure ones take lists of option declarations.

@@ -305,9 +305,9 @@ CALLS = {
     'router_advertisements.change': [['x', []], [[], 'x']],
     'evpn_instances.change': [['x', []], [[], 'x']],
     'vni_monitor.subscribe': [['../x'], ['0' * 32]],
-    'address_notification.renew': [[DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
-                        ['veth-provider', '10.9.9.9/30'],
-                        ['veth-provider', ZONE]],
+    'address_notification.renew': [
+        [DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
+        ['veth-provider', '10.9.9.9/30'], ['veth-provider', ZONE]],
     'list_monitor.subscribe': [['../x', LIST], ['0' * 32, 'OTHER'],
                                ['0' * 32, ''], ['0' * 32, 'A\nexit']],
     'flow_monitor.subscribe': [['../x', 'br-ex'], ['0' * 32, 'br-int'],

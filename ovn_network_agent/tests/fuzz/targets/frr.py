@@ -24,6 +24,7 @@ from ovn_network_agent.frr import setup
 from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import filters as nft_filters
 from ovn_network_agent.nft import listing
+from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.privileged.routing import evpn_instances
 from ovn_network_agent.privileged.routing import frr_queries
@@ -118,7 +119,7 @@ def _node():
     cfg.CONF.set_override('vtysh_timeout', 1, 'frr')
     for context in privileged.CONTEXTS:
         context.set_client_mode(False)
-    privileged.limits.fix(configs.conf(
+    limits.fix(configs.conf(
         frr__vrf_name=_VRF, frr__frr_prefix_list=_LIST))
     yield
 

@@ -16,8 +16,6 @@ def address(text):
 
     With a gratuitous ARP request (RFC 5227, section 1.2), or an unsolicited
     neighbour advertisement (RFC 4861, section 7.2.6).
-
-    :param text: IP address of the machine
     """
     if ':' in text:
         _advertise(text)

@@ -25,10 +25,6 @@ def vip(address, port=echo.PORT):
 class Balancer:
     """One row of Load_Balancer, on a router and the switch of its members.
 
-    :param cloud: cloud.Cloud
-    :param router: neutron.Router
-    :param addresses: of the virtual IPs
-    :param machines: cloud.Vm, the members
     :param source: from which OVN checks the members, None for no checks
     :param port: of the virtual IPs and the members
     """

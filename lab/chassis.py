@@ -33,7 +33,7 @@ def start_database(node):
         '/etc/openvswitch/conf.db'])
 
 
-def describe(node, mappings):
+def describe(node, mappings: dict):
     """Write external_ids as a deployment does.
 
     :param mappings: dict of physical network to bridge, empty for a node that
@@ -78,7 +78,7 @@ def _old_enough():
         return float(opened.read().split()[0]) >= VSWITCHD_UPTIME
 
 
-def stop_controller(node, restart=False):
+def stop_controller(node, restart: bool = False):
     """End ovn-controller in good order, and wait for its end.
 
     :param restart: whether its row in the Southbound database, tunnels and
@@ -99,7 +99,7 @@ def tunnels_up(node):
         for state in found)
 
 
-def _select(node, table, where, *columns):
+def _select(node, table, where, *columns) -> list:
     """Rows of the local database; tests that wait ask again and again.
 
     In the machine, an ovs-vsctl takes 0.06 s of the one processor.

@@ -26,12 +26,11 @@ BOOT = 180
 _RUNNING = ('running', 'degraded')
 
 
-def mounts(name, root):
+def mounts(name, root: str):
     """Mount the root of a node and all below it, and make it the root.
 
     systemd has a tree of control groups of its own.
 
-    :param name: host name of the node
     :param root: path of the directory, as the host names it
     """
     syscalls.make_private()

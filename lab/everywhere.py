@@ -20,11 +20,7 @@ _PORT = 'everywhere'
 
 
 def connect(cloud, router):
-    """Connect the link, and let a router know the client.
-
-    :param cloud: the Cloud, without agents
-    :param router: neutron.Router
-    """
+    """Connect the link, and let a router know the client."""
     client = cloud['client']
     client.batch(f'link add hub address {MAC} type bridge forward_delay 0\n'
                  'link set hub up\n'

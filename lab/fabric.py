@@ -40,7 +40,7 @@ class Fabric:
         return {_address(row[1]): _address(row[2]) for row in rows
                 if row[7] == 'FFFFFFFF'}
 
-    def served(self, version=4):
+    def served(self, version=4) -> dict:
         """The gateways to which the spine's kernel sends addresses.
 
         :returns: dict of address to name, both text

@@ -7,6 +7,7 @@ Inside the machine: ``tools/lab run .venv/bin/python -m lab.failovers``.
 """
 
 import argparse
+from collections import abc
 import os
 import statistics
 import sys
@@ -32,7 +33,7 @@ class Watch:
     :ivar samples: dict of (node, kind of need) to list of int
     """
 
-    def __init__(self, agents):
+    def __init__(self, agents: dict):
         self._agents = agents
         self.samples = {}
 
@@ -42,11 +43,8 @@ class Watch:
             for what, value in _needs(agent).items():
                 self.samples.setdefault((name, what), []).append(value)
 
-    def growth(self):
-        """The needs that have grown from the first to the last samples.
-
-        :returns: list of str
-        """
+    def growth(self) -> list[str]:
+        """The needs that have grown from the first to the last samples."""
         found = []
         for (name, what), values in sorted(self.samples.items()):
             part = max(1, len(values) // _SHARE)
@@ -78,16 +76,14 @@ def _needs(agent):
     return {'files': files, 'threads': threads, 'KiB': memory}
 
 
-def run(cloud, router, settled, rounds):
+def run(cloud, router, settled: abc.Callable, rounds: int):
     """Move a router's gateway port from node to node, again and again.
 
     Each move is like a drain: the owner gets the priority 0, and the priority
     1 when the next owner has the lead.
 
     :param cloud: the Cloud, with agents that have the driver gateway_drain
-    :param router: neutron.Router
     :param settled: function that waits until nothing is under way
-    :param rounds: number of moves
     :returns: (:class:`Watch`, the highest priority at the end)
     """
     watch, highest = Watch(cloud.agents), 0

@@ -178,11 +178,8 @@ exit
 '''
 
 
-def bfd_config(name, spine=False):
-    """The additions for BFD between the spine and a gateway.
-
-    :param spine: whether for the spine
-    """
+def bfd_config(name, spine: bool = False):
+    """The additions for BFD between the spine and a gateway."""
     peer, address = plan.UPLINKS[name]
     if spine:
         return (f'router bgp {plan.SPINE_AS}\n neighbor {address} bfd\n'
@@ -207,10 +204,7 @@ def load(node, config):
 
 
 def start(node, config, zebra=()):
-    """Start the daemons, and load the configuration.
-
-    :param zebra: options of zebra
-    """
+    """Start the daemons, and load the configuration."""
     # bgpd begins its sessions when the route-maps are through, by default
     # after 5 s.
     node.write('/etc/frr/frr.conf', f'{_SOON}\n{config}')
@@ -242,8 +236,6 @@ def supervise(node, options=''):
     """Start the daemons as FRR's unit does: under watchfrr.
 
     They have the saved configuration, as after a boot.
-
-    :param options: more options of watchfrr
     """
     bfdd = 'yes' if ' bfd\n' in node.read('/etc/frr/frr.conf') else 'no'
     node.write('/etc/frr/daemons', f'bgpd=yes\nbfdd={bfdd}\n'
@@ -294,14 +286,13 @@ def wait_for(node, name):
                      os.path.exists(node.path(_socket(name))))
 
 
-def ask(node, name, *commands):
+def ask(node, name: str, *commands):
     """Give a daemon commands as vtysh does, but without a process.
 
     Tests ask again and again until FRR has what they wait for.  In the
     machine, a vtysh takes 0.2 s of the one processor, and FRR is the later.
     An answer ends with three zeros and the status.
 
-    :param name: name of the daemon
     :param commands: texts, the first one of the enabled mode
     :returns: text, the answer to the last one
     :raises NodeError: when the daemon refuses a command, or does not answer

@@ -39,8 +39,6 @@ def main(arguments):
 
     The start program of the image empties the environment and has no
     arguments.  The lab gives the socket of sd_notify and arguments of its own.
-
-    :param arguments: of the agent
     """
     top = _mounts(os.environ[VARIABLE])
     os.chroot(top)

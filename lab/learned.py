@@ -7,6 +7,7 @@ The spine's kernel notifies of each route that zebra installs.  Repeated
 questions would take the lab's only processor from the announcing daemons.
 """
 
+from collections import abc
 import contextlib
 import socket
 import struct
@@ -34,12 +35,10 @@ _DATAGRAM = 1 << 16
 class Learned:
     """Follows the spine's host routes to one gateway while the block runs.
 
-    :param cloud: the Cloud
-    :param by: name of the gateway
     :ivar since: dict of address to when it was learned, monotonic seconds
     """
 
-    def __init__(self, cloud, by):
+    def __init__(self, cloud, by: str):
         self._node = cloud['spine']
         self._by = by
         self._device = 0
@@ -66,11 +65,9 @@ class Learned:
     def __exit__(self, *_exc):
         self._stack.close()
 
-    def wait(self, addresses, timeout=30):
+    def wait(self, addresses: abc.Iterable[str], timeout: float = 30) -> float:
         """Wait until the spine sends all addresses to the gateway.
 
-        :param addresses: iterable of text
-        :param timeout: seconds
         :returns: monotonic seconds at which it learned the last address
         """
         wanted = set(addresses)

@@ -47,7 +47,7 @@ class Group:
         """
         self._write(str(pid), self._path, 'cgroup.procs')
 
-    def squeeze(self):
+    def squeeze(self) -> int:
         """Take memory away, until the kernel ends processes.
 
         :returns: number of processes that the kernel has ended

@@ -3,6 +3,8 @@
 
 """A resident connection to the OVN databases, as Neutron has one."""
 
+from collections import abc
+
 from ovsdbapp.backend.ovs_idl import command
 from ovsdbapp.backend.ovs_idl import connection
 from ovsdbapp.backend.ovs_idl import event
@@ -71,7 +73,7 @@ class Database:
         with self.connection.lock:
             return list(self.idl.tables[table].rows.values())
 
-    def listen(self, function):
+    def listen(self, function) -> abc.Callable:
         """Call a function with each changed row, at once.
 
         :returns: function without arguments that ends this

@@ -35,18 +35,11 @@ def _nothing(_cloud, _name):
 
 @dataclasses.dataclass(frozen=True)
 class Outage:
-    """One outage.
-
-    :ivar name: short name
-    :ivar what: what happens, for a table
-    :ivar begin: function(cloud, name of the gateway)
-    :ivar end: the same
-    :ivar seconds: between the two
-    """
+    """One outage."""
 
     name: str
-    what: str
-    begin: typing.Callable
+    what: str  # what happens, for a table
+    begin: typing.Callable  # function(cloud, name of the gateway)
     end: typing.Callable = _nothing
     seconds: float = 5.0
 
@@ -282,10 +275,7 @@ OUTAGES = {one.name: one for one in (
 
 @contextlib.contextmanager
 def watched_by_watchfrr(node, options=''):
-    """FRR as its unit starts it, under watchfrr, while the block runs.
-
-    :param options: more options of watchfrr
-    """
+    """FRR as its unit starts it, under watchfrr, while the block runs."""
     frr.stop(node)
     frr.supervise(node, options)
     try:

@@ -24,11 +24,11 @@ class Prober:
     """Sends probes, receives answers, and keeps the results.
 
     :param options: dict; kind, target, port, source, device, interval and
-        limit (seconds), count (probes to send, 0 for no end), skip (whether
-        a late sender leaves out what it could not send in time)
+        limit (seconds), count (probes to send, 0 for no end), skip (whether a
+        late sender leaves out what it could not send in time)
     """
 
-    def __init__(self, options):
+    def __init__(self, options: dict):
         self.options = options
         self.selector = selectors.DefaultSelector()
         self._input = b''
@@ -75,12 +75,10 @@ class Prober:
         return self._start + ((len(self.sent) + self.skipped) *
                               self.options['interval'])
 
-    def _skip(self, elapsed):
+    def _skip(self, elapsed: float):
         """Leave out all that is due but the last probe.
 
         Many probes at once would fill queues that evenly sent ones do not.
-
-        :param elapsed: seconds since the start
         """
         due = int(elapsed / self.options['interval'])
         self.skipped = max(self.skipped, due - len(self.sent))
@@ -122,7 +120,6 @@ class Prober:
     def answered(self, number, source=None, asked=None):
         """An answer came.
 
-        :param number: of the probe
         :param source: address that the responder saw, or None
         :param asked: address of the responder as it sees it, or None
         """

@@ -21,17 +21,14 @@ HA_CHASSIS_GROUP = 'ha_chassis_group'
 
 @dataclasses.dataclass
 class Network:
-    """A network: its UUID in Neutron, and its address range.
-
-    :ivar segment: (physical network, VLAN tag or 0) of a provider network
-    :ivar pool: iterator of the free addresses of a provider network
-    """
+    """A network: its UUID in Neutron, and its address range."""
 
     uuid: str
     name: str
     cidr: object
+    # (physical network, VLAN tag or 0) of a provider network
     segment: tuple = ()
-    pool: object = None
+    pool: object = None  # iterator of the free addresses of a provider network
 
     @property
     def gateway(self):
@@ -63,12 +60,7 @@ class Router:
 
 
 class Routers:
-    """Writes networks and routers.
-
-    :param nb: northbound.Database of NB
-    :param sb: northbound.Database of SB
-    :param scheduler: GATEWAY_CHASSIS or HA_CHASSIS_GROUP
-    """
+    """Writes networks and routers."""
 
     def __init__(self, nb, sb, scheduler=GATEWAY_CHASSIS):
         self.nb = nb
@@ -85,7 +77,6 @@ class Routers:
         """A gatewayless provider network; the first one is the default.
 
         :param vlan: VLAN tag, 0 for a flat network
-        :returns: :class:`Network`
         """
         network = Network(
             new_uuid(), name, cidr, (physical_network, vlan),
@@ -137,8 +128,8 @@ class Routers:
 
     # -- routers ----------------------------------------------------------
 
-    def add_router(self, name, priorities, snat=True, address=None,
-                   provider=None):
+    def add_router(self, name, priorities: dict, snat: bool = True,
+                   address=None, provider=None):
         """A router on a provider network with a tenant network.
 
         The tenant network has the family of the provider network.
@@ -147,7 +138,6 @@ class Routers:
         :param snat: whether machines without floating IP reach the outside
         :param address: gateway address, the next free one by default
         :param provider: :class:`Network`, the first one by default
-        :returns: :class:`Router`
         """
         provider = provider or self.provider
         number = next(self._tenants)
@@ -170,10 +160,9 @@ class Routers:
         self.nb.transact(write)
         return router
 
-    def add_gateway(self, router, provider, priorities):
+    def add_gateway(self, router, provider, priorities: dict):
         """A further gateway port of a router, in another provider network.
 
-        :param provider: :class:`Network`
         :param priorities: dict of node name to gateway priority
         :returns: the router with this port, :class:`Router`
         """
@@ -240,11 +229,10 @@ class Routers:
             txn, tables, router.row_name, priorities,
             {'neutron:router_id': router.uuid}).uuid
 
-    def _group(self, txn, tables, name, priorities, ids=None):
+    def _group(self, txn, tables, name, priorities: dict, ids=None):
         """Write a HA_Chassis_Group.
 
         :param priorities: dict of node name to priority
-        :param ids: external_ids of its rows, dict
         """
         rows = [insert(txn, tables, 'HA_Chassis',
                        chassis_name=plan.system_id(node), priority=priority,
@@ -285,7 +273,6 @@ class Routers:
     def add_interface(self, router, cidr):
         """A further tenant network of a router.
 
-        :param cidr: its address range
         :returns: the router with this network, :class:`Router`
         """
         made = dataclasses.replace(router, internal=Network(
@@ -366,7 +353,7 @@ class Routers:
 
         self.nb.transact(write)
 
-    def set_priorities(self, router, priorities):
+    def set_priorities(self, router, priorities: dict):
         """Change gateway priorities.
 
         :param priorities: dict of node name to priority
@@ -432,11 +419,7 @@ def new_uuid():
 
 
 def find_one(tables, table, **columns):
-    """The row with these values.
-
-    :param tables: tables of the replica
-    :raises KeyError: without such a row
-    """
+    """The row with these values; raises KeyError without such a row."""
     for row in tables[table].rows.values():
         if all(getattr(row, k) == v for k, v in columns.items()):
             return row

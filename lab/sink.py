@@ -69,7 +69,7 @@ class Sink:
         """Number of packets with provider addresses so far."""
         return self._count('leaked')
 
-    def leaks(self):
+    def leaks(self) -> list:
         """Where leaked packets came from.
 
         :returns: sorted list of text 'MAC of the node: sender > receiver'

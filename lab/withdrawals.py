@@ -12,7 +12,6 @@ from lab import node as nodes
 class Withdrawals:
     """What the spine removes from its table while the block runs.
 
-    :param cloud: the Cloud
     :param version: of the routes, 4 or 6
     """
 

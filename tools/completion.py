@@ -48,11 +48,11 @@ class _Option:
     """One argument, of an argparse.Action or of the agent.
 
     :param texts: list such as ['--json'], empty for a positional argument
-    :param value: what follows: None, 'FILE', or a list of words, which may
-        be empty
+    :param value: what follows: None, 'FILE', or a list of words, which may be
+        empty
     """
 
-    def __init__(self, texts, value):
+    def __init__(self, texts: list, value):
         self.texts = texts
         self.value = value
 
@@ -92,13 +92,11 @@ def _values(options, command=''):
                    f'{" ".join(option.value)}" -- "$word")); return ;;\n')
 
 
-def render(program, options, commands):
+def render(program: str, options: list, commands: dict) -> str:
     """The file for one program.
 
-    :param program: name
     :param options: list of :class:`_Option` before any command
     :param commands: dict of name to list of :class:`_Option`
-    :returns: text
     """
     function = '_' + program.replace('-', '_')
     with_value = '|'.join(
@@ -151,11 +149,8 @@ def files():
                                                  {})}
 
 
-def main():
-    """Write or compare the files.
-
-    :returns: exit status
-    """
+def main() -> int:
+    """Write or compare the files."""
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
     parser.add_argument('--write', action='store_true')
     write = parser.parse_args().write

@@ -34,11 +34,8 @@ class Clock:
         #: Counter of tests, likewise
         self.tests = collections.Counter()
 
-    def take(self, test):
-        """Add the time of one test.
-
-        :param test: dict of testtools.StreamToDict
-        """
+    def take(self, test: dict):
+        """Add the time of one test."""
         began, ended = test['timestamps']
         if test['status'] not in _RESULTS or None in (began, ended):
             return

@@ -32,12 +32,8 @@ def path_of_costs(tier):
     return os.path.join(_ROOT, 'tools', f'{tier}-costs.txt')
 
 
-def read_costs(lines):
-    """Read the costs of classes.
-
-    :param lines: iterable of "SECONDS TESTS CLASS"
-    :returns: dict of class to (seconds, tests)
-    """
+def read_costs(lines) -> dict:
+    """Read the costs of classes: dict of class to (seconds, tests)."""
     found = {}
     for line in lines:
         if line.strip() and not line.startswith('#'):
@@ -46,12 +42,10 @@ def read_costs(lines):
     return found
 
 
-def deal(tests, costs, number):
+def deal(tests: list, costs: dict, number) -> list:
     """Distribute tests over machines.
 
-    :param tests: list of ids
     :param costs: dict of class to (seconds, tests)
-    :param number: of machines
     :returns: list of lists of ids, one for each machine
     """
     classes = collections.defaultdict(list)
@@ -75,10 +69,9 @@ def _weight(name, number, costs):
     return seconds / tests * number
 
 
-def workers(shards):
+def workers(shards: list):
     """The text of a worker file of stestr, in which no class is cut.
 
-    :param shards: list of lists of ids
     :returns: JSON, which is YAML, too
     """
     return json.dumps([

@@ -24,7 +24,6 @@ _STALL = 0.7
 class History:
     """Follows the gateways' loopbacks on the spine, and owners in SB.
 
-    :param cloud: the Cloud
     :ivar absences: dict of gateway to list of [since, until]; until is None
         while the spine lacks the gateway
     """
@@ -61,10 +60,9 @@ class History:
                 for name, found in self.absences.items():
                     note(found, plan.LOOPBACKS[name] in known, now, _LOOK)
 
-    def absent(self, name, since):
+    def absent(self, name, since: float) -> list:
         """Times in which the spine lacked a gateway.
 
-        :param since: seconds
         :returns: list of (since, until); until is now for one that goes on
         """
         now = time.monotonic()
@@ -73,35 +71,24 @@ class History:
                     for began, until in self.absences[name]
                     if until is None or until >= since]
 
-    def stalls(self, since):
-        """Standstills of the machine: list of (end, seconds).
-
-        :param since: seconds
-        """
+    def stalls(self, since: float):
+        """Standstills of the machine: list of (end, seconds)."""
         return [(at, length) for at, length in list(self._stalls)
                 if at >= since]
 
-    def moves(self, since, routers):
-        """Moves of gateway ports.
-
-        :param since: seconds
-        :param routers: dict of name to neutron.Router
-        :returns: tuple of values.Move
-        """
+    def moves(self, since: float, routers: dict) -> tuple[values.Move, ...]:
+        """Moves of gateway ports."""
         names = {router.lrp: name for name, router in routers.items()}
         return tuple(values.Move(at, names[lrp], owner)
                      for at, lrp, owner in list(self._moves.seen)
                      if at >= since and lrp in names)
 
 
-def note(absences, present, now, step):
+def note(absences: list, present: bool, now: float, step: float):
     """Note one look at the spine.
 
-    :param absences: list of [since, until], changed
-    :param present: whether the spine has the gateway
-    :param now: seconds
-    :param step: seconds between two looks: the absence may have begun so
-        much earlier
+    :param step: seconds between two looks: the absence may have begun so much
+        earlier
     """
     open_one = absences and absences[-1][1] is None
     if present and open_one:

@@ -3,6 +3,7 @@
 
 """The judge: probes, watch and verdict of one run."""
 
+from collections import abc
 import contextlib
 import threading
 import time
@@ -27,15 +28,10 @@ _ANSWER = 5.0
 
 
 class Judge:
-    """See :mod:`lab.chaos` for the contract.
+    """See :mod:`lab.chaos` for the contract."""
 
-    :param cloud: cloud.Cloud
-    :param world: world.World, complete
-    :param profile: values.Profile
-    :param say: function(text)
-    """
-
-    def __init__(self, cloud, world, profile, say):
+    def __init__(self, cloud, world, profile: values.Profile,
+                 say: abc.Callable[[str], object]):
         self._cloud = cloud
         self._world = world
         self._profile = profile
@@ -73,10 +69,9 @@ class Judge:
                      for when, lrp, owner in list(self._moves.seen)
                      if when >= since)
 
-    def settled(self, timeout):
+    def settled(self, timeout: float) -> list:
         """Wait until everything is as it has to be.
 
-        :param timeout: seconds
         :returns: list of values.Violation: what the watch saw since the last
             call, and what is still wrong at the deadline
         """
@@ -97,12 +92,9 @@ class Judge:
             self._note(kind, subject, text)
         return self._taken()
 
-    def _waiting(self, wrong, said, since):
+    def _waiting(self, wrong: list, said, since: float):
         """Say what the judge waits for, when this is news.
 
-        :param wrong: list of (kind, subject, text)
-        :param said: what was said last
-        :param since: seconds
         :returns: what was said last
         """
         text = '; '.join(' '.join(one) for one in wrong[:_NAMED])
@@ -152,12 +144,8 @@ class Judge:
         self._probes.kill()
         self._stack.close()
 
-    def summary(self, episodes):
-        """The summary as JSON can write it; after :meth:`stop`.
-
-        :param episodes: list of values.Episode
-        :returns: dict
-        """
+    def summary(self, episodes: list[values.Episode]) -> dict:
+        """The summary as JSON can write it; after :meth:`stop`."""
         with self._lock:
             violations = list(self._all)
         return summaries.make(summaries.Material(

@@ -21,7 +21,6 @@ _BUFFER = 4 << 20
 class Routes:
     """Follows the next hops of each host route of the spine.
 
-    :param cloud: cloud.Cloud
     :ivar seen: list of (monotonic seconds, address, frozenset of the names of
         the gateways that the spine uses)
     """
@@ -78,12 +77,12 @@ class Routes:
             self.seen.append((time.monotonic(), address, names))
 
 
-def announced_at(seen, address, owner, since, until):
+def announced_at(seen, address, owner, since, until) -> float:
     """When the spine first sent an address to a node.
 
     :param seen: of :class:`Routes`
-    :returns: monotonic seconds: ``since`` if it did so already, None if it
-        did not until ``until``
+    :returns: monotonic seconds: ``since`` if it did so already, None if it did
+        not until ``until``
     """
     now = frozenset()
     for when, one, names in seen:
@@ -100,10 +99,9 @@ def announced_at(seen, address, owner, since, until):
     return since if owner in now else None
 
 
-def changes(data):
+def changes(data: bytes) -> list:
     """The host routes of IPv4 in messages of the kernel.
 
-    :param data: bytes
     :returns: list of (address, set of next hops; empty when it is gone)
     """
     found = []

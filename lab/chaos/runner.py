@@ -3,6 +3,7 @@
 
 """The run: one action after the other, each until all is well again."""
 
+from collections import abc
 import contextlib
 import json
 import os
@@ -26,17 +27,10 @@ SUMMARY, TEXT, PLOT = 'summary.json', 'summary.txt', 'plot.svg'
 
 
 class Runner:
-    """A run in its cloud.
+    """A run in its cloud."""
 
-    :param profile: values.Profile
-    :param actions: list of actions.base.Action
-    :param seed: int
-    :param seconds: of actions
-    :param directory: of the results
-    :param say: function(text)
-    """
-
-    def __init__(self, profile, actions, seed, seconds, directory, say):
+    def __init__(self, profile: values.Profile, actions: list, seed: int,
+                 seconds, directory, say: abc.Callable[[str], object]):
         self._profile = profile
         self._actions = actions
         self._seed = seed
@@ -46,11 +40,8 @@ class Runner:
         self._episodes = []
         self._world = self._history = self._judge = self._journal = None
 
-    def run(self):
-        """The whole run.
-
-        :returns: dict, the summary
-        """
+    def run(self) -> dict:
+        """The whole run."""
         with contextlib.ExitStack() as stack:
             self._journal = stack.enter_context(
                 journal.Journal(self._directory, self._say))
@@ -98,11 +89,8 @@ class Runner:
         self._episodes.append(episode)
         self._journal.settled(episode)
 
-    def _play(self, planned):
-        """One episode.
-
-        :returns: values.Episode
-        """
+    def _play(self, planned) -> values.Episode:
+        """One episode."""
         self._journal.begin(planned)
         step = steps.Step(self._world, self._history, planned.target,
                           planned.parameters)
@@ -168,13 +156,8 @@ class Runner:
                         opened.write(node.log(service))
 
 
-def passed(summary, profile):
-    """Whether a run was good.
-
-    :param summary: dict of :meth:`Runner.run`
-    :param profile: values.Profile
-    :returns: bool
-    """
+def passed(summary: dict, profile: values.Profile) -> bool:
+    """Whether a run was good; ``summary``: dict of :meth:`Runner.run`."""
     return (not summary['violations'] and
             summary['loss_share'] <= profile.loss_limit)
 

@@ -3,6 +3,7 @@
 
 """One action as it is carried out: its cloud, parameters and excuses."""
 
+from collections import abc
 import time
 
 from lab.chaos import values
@@ -23,16 +24,9 @@ _UNREST = 10.0
 
 
 class Step:
-    """What an action gets.
+    """What an action gets; ``target``: name of a node, or of a router."""
 
-    :param world: world.World
-    :param history: history.History
-    :param target: name of a node, or of a router
-    :param parameters: dict of what was chosen
-    :ivar began: when the action began
-    """
-
-    def __init__(self, world, history, target, parameters):
+    def __init__(self, world, history, target: str, parameters: dict):
         self.world = world
         self.cloud = world.cloud
         self.target = target
@@ -71,10 +65,7 @@ class Step:
                 if one.router == router]
 
     def excuse(self, subjects, since, until, why):
-        """Note an excuse.
-
-        :param subjects: of targets
-        """
+        """Note an excuse."""
         self._excuses += [values.Excuse(subject, since, until, why)
                           for subject in subjects]
 
@@ -105,11 +96,8 @@ class Step:
         """
         self._moved.append((router, time.monotonic(), why))
 
-    def excuses(self):
-        """All excuses, when the step is settled.
-
-        :returns: tuple of values.Excuse
-        """
+    def excuses(self) -> tuple[values.Excuse, ...]:
+        """All excuses, when the step is settled."""
         for name, why, outage in self._absences:
             for since, until in self._history.absent(name, self.began):
                 if outage and since <= max(outage[1], outage[0] + _MISSED):
@@ -145,15 +133,12 @@ class Step:
                         at + _SWITCHED, why)
 
 
-def claims(moves, router):
-    """When a router got a new owner, list of seconds.
-
-    :param moves: iterable of values.Move
-    """
+def claims(moves: abc.Iterable[values.Move], router):
+    """When a router got a new owner, list of seconds."""
     return [move.at for move in moves if move.router == router and move.owner]
 
 
-def unrest(stalls):
+def unrest(stalls: list) -> list:
     """The times in which OVN may move ports because the machine stood still.
 
     :param stalls: list of (end, seconds), in turn

@@ -51,20 +51,7 @@ def _jiffies():
 
 @dataclasses.dataclass(frozen=True)
 class Material:
-    """All that a summary is made of.
-
-    :ivar profile: values.Profile
-    :ivar began: monotonic seconds, as ended
-    :ivar samples: list of probes.Samples
-    :ivar episodes: list of values.Episode
-    :ivar violations: list of values.Violation
-    :ivar routes: of routes.Routes
-    :ivar moves: tuple of values.Move
-    :ivar leaks: dict of counter of the sink to packets
-    :ivar usage: dict of :class:`Usage`
-    :ivar growth: growth.Growth
-    :ivar errors: list of text: looks of the watch that failed
-    """
+    """All that a summary is made of."""
 
     profile: object
     began: float
@@ -74,10 +61,10 @@ class Material:
     violations: list
     routes: list
     moves: tuple
-    leaks: dict
-    usage: dict
+    leaks: dict  # dict of counter of the sink to packets
+    usage: dict  # dict of :class:`Usage`
     growth: object
-    errors: list
+    errors: list  # list of text: looks of the watch that failed
 
 
 def make(material):
@@ -204,12 +191,8 @@ def text(summary):
     return '\n'.join(lines)
 
 
-def add_host(directory):
-    """Merge the measurements of the host into both summaries.
-
-    :param directory: of the run
-    :returns: the summary, dict
-    """
+def add_host(directory) -> dict:
+    """Merge the measurements of the host into both summaries."""
     path = os.path.join(directory, NAME)
     with open(path, encoding='utf-8') as opened:
         summary = json.load(opened)
@@ -226,10 +209,7 @@ def add_host(directory):
 
 
 def main(directory):
-    """Add the host's part; returns the exit status.
-
-    :param directory: of the run
-    """
+    """Add the host's part; returns the exit status."""
     if not os.path.exists(os.path.join(directory, NAME)):
         print(f'the run has left no {NAME} in {directory}', file=sys.stderr)
         return 1

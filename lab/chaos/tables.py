@@ -12,7 +12,7 @@ import statistics
 import sys
 
 
-def merged(summaries):
+def merged(summaries: list) -> dict:
     """The episodes of several runs by their action.
 
     :param summaries: list of dicts of :mod:`lab.chaos.summary`
@@ -47,10 +47,9 @@ def _row(episodes):
             'parts_ms': parts}
 
 
-def table(summaries):
+def table(summaries: list):
     """Lines of a list-table: action, times, gaps and their parts.
 
-    :param summaries: list of dicts
     :returns: text of reStructuredText
     """
     lines = ['.. list-table::', '   :header-rows: 1', '']
@@ -79,12 +78,8 @@ def _time(milliseconds):
     return f'{milliseconds / 1000:.1f} s'
 
 
-def overview(summaries):
-    """One paragraph about all of the runs.
-
-    :param summaries: list of dicts
-    :returns: text
-    """
+def overview(summaries: list) -> str:
+    """One paragraph about all of the runs."""
     sent = sum(summary['sent'] for summary in summaries)
     lost = sum(summary['lost'] for summary in summaries)
     excused = sum(summary['excused'] for summary in summaries)

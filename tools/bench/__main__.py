@@ -26,7 +26,7 @@ _EVENTS = ('start', 'one', 'burst', 'takeover', 'renew', 'periodic',
 _OF_ROUTERS = ('takeover', 'day')
 
 
-def main(argv=None):
+def main(argv: list | None = None) -> int:
     """Measure, or show what was measured.
 
     :param argv: list of str, default sys.argv[1:]
@@ -41,10 +41,9 @@ def main(argv=None):
     return given.function(given)
 
 
-def without_path(arguments):
+def without_path(arguments: list[str]):
     """The arguments for the results, which name no file of a machine.
 
-    :param arguments: list of str
     :returns: likewise, without ``--json FILE``
     """
     rest = iter(arguments)

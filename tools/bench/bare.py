@@ -76,7 +76,7 @@ class World(worlds.World):
         """There is nothing that could go on."""
         return
 
-    def _planes(self, addresses, present, flows_first=True):
+    def _planes(self, addresses, present, flows_first=True) -> dict:
         """Write flows, and then routes.
 
         ovs-vswitchd reads all routes again after a change of one, and a flow
@@ -91,7 +91,7 @@ class World(worlds.World):
             found.update(step(addresses, present)[1])
         return found
 
-    def _flows(self, addresses, present):
+    def _flows(self, addresses, present) -> float:
         """Write flows.
 
         :returns: monotonic seconds before, and dict of place to milliseconds

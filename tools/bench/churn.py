@@ -16,10 +16,9 @@ _GROUP = 20
 _SEED = 16
 
 
-def plan(events):
+def plan(events: int) -> list:
     """The changes of a day, the same each time.
 
-    :param events: how many
     :returns: list of ('fips', list of addresses, present) and of ('gateway',
         present); an address or gateway comes and goes in turns
     """
@@ -44,11 +43,10 @@ def plan(events):
     return found
 
 
-def play(world, events):
+def play(world, events: int) -> float:
     """Play a day, and wait until the node is as at its beginning.
 
     :param world: a :class:`worlds.World` whose gateways are here
-    :param events: number of changes
     :returns: milliseconds from the last change until all is right
     :raises RuntimeError: when something is missing, or left, in the end
     """

@@ -23,10 +23,7 @@ class Failed(Exception):
 class Member:
     """A subject in its world, a child process.
 
-    :param subject: a :class:`subjects.Subject`
     :param method: announce method, '' for a subject without a choice
-    :param routers: number of routers
-    :param interval: seconds, ``reconcile_interval``
     :param vrf: name of a VRF, '' for the default
     :param work_queue: milliseconds that zebra waits before it handles changed
         routes, None for its default; part of the method in the results
@@ -34,8 +31,9 @@ class Member:
         in the results
     """
 
-    def __init__(self, subject, method, routers, interval=60, vrf='',
-                 work_queue=None, addresses='fips'):
+    def __init__(self, subject, method, routers: int, interval: float = 60,
+                 vrf: str = '', work_queue: int | None = None,
+                 addresses='fips'):
         self.subject = subject
         self._about = {'subject': subject.name, 'method': method + (
             '' if work_queue is None else f', zebra work-queue {work_queue}'),
@@ -51,10 +49,9 @@ class Member:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             cwd=facts.ROOT)
 
-    def play(self, scenario, size, **settings):
+    def play(self, scenario, size: int, **settings) -> list:
         """One turn.
 
-        :param size: number of present addresses
         :returns: list of (:class:`results.Key`, value)
         :raises Failed: when there is no result
         """
@@ -82,14 +79,10 @@ class Member:
 
 @dataclasses.dataclass
 class Crew:
-    """Members who take turns.
+    """Members who take turns."""
 
-    :ivar members: list of :class:`Member`
-    :ivar run: the :class:`results.Run` for their values
-    """
-
-    members: list
-    run: results.Run
+    members: list  # list of :class:`Member`
+    run: results.Run  # the :class:`results.Run` for their values
 
     def play(self, scenario, size, turns=1, **settings):
         """Have all members play some turns, each time another one first.

@@ -20,12 +20,10 @@ _COOKIE = 0x998
 _PRIORITY = 900
 
 
-def changes(addresses, present):
+def changes(addresses, present: bool) -> bytes:
     """Messages that add or delete one flow for each address.
 
     :param addresses: iterable of IPv4 addresses
-    :param present: whether to add
-    :returns: bytes
     """
     return b''.join(_flow_mod(address, _ADD if present else _DELETE_STRICT)
                     for address in addresses)
@@ -46,11 +44,10 @@ def _message(kind, body=b''):
 class Switch:
     """A connection to the management socket of a bridge.
 
-    :param bridge: name of the bridge
     :raises OSError: when the switch does not answer
     """
 
-    def __init__(self, bridge):
+    def __init__(self, bridge: str):
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(60)
         self._socket.connect(f'/run/openvswitch/{bridge}.mgmt')

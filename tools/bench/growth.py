@@ -49,10 +49,7 @@ _PATIENCE = 600
 
 
 class Counted:
-    """A host whose agent counts: a part of its class.
-
-    :param directory: where the counts go
-    """
+    """A host whose agent counts: a part of its class."""
 
     def __init__(self, routers, directory):
         super().__init__(routers)
@@ -128,11 +125,11 @@ _HOSTS = {'fips': CountedFips, 'ports': CountedPorts,
           'networks': CountedNetworks}
 
 
-def measure(host, repeat):
+def measure(host, repeat: int) -> dict:
     """The counts of an address that comes, and of one that goes.
 
-    :param repeat: number of events of each kind; the smallest of each count
-        is kept
+    :param repeat: number of events of each kind; the smallest of each count is
+        kept
     :returns: dict of 'add', 'remove' to a list of two dicts, see
         :meth:`Counted.counting`
     """
@@ -163,11 +160,10 @@ def _judged(name):
             name != counted.SENT + counted.OTHER)
 
 
-def compare(what, few, many, functions):
+def compare(what, few: list, many, functions: int):
     """Print the counts; returns whether no judged one has grown too much.
 
-    :param few: list of two dicts, see :meth:`Counted.counting`; likewise
-        many
+    :param few: list of two dicts, see :meth:`Counted.counting`; likewise many
     :param functions: number of functions to name whose calls have grown most
     """
     good = True
@@ -186,7 +182,7 @@ def compare(what, few, many, functions):
     return good
 
 
-def main(argv=None):
+def main(argv: list | None = None) -> int:
     """Count, print and judge.
 
     :param argv: list of str, default sys.argv[1:]

@@ -56,23 +56,19 @@ def enter():
 class Host:
     """All that the agent needs on a node and in OVN.
 
-    :param routers: how many, bound here
-    :param debug: have the agent log more
     :param program: path of the agent, default that of this environment
     :param vrf: name of a VRF to make and to announce in, '' for the default
     :param version: 6 for gateway ports of both families
     :ivar cloud: writes rows as Neutron, northd and ovn-controller do
     :ivar program: path of the agent that :meth:`start_agent` starts
-    :ivar interval: seconds, ``reconcile_interval`` of the next configuration
-    :ivar driver: name of the agent's driver
     :ivar places: those of an address, see :class:`observe.Observer`
     """
 
     driver = 'fip_route'
     places = observe.PLACES
 
-    def __init__(self, routers, debug=False, program=None, vrf='',
-                 version=4):
+    def __init__(self, routers: int, debug=False, program: str | None = None,
+                 vrf: str = '', version=4):
         self.routers = routers
         self.vrf = vrf
         # Each has an address of its own.
@@ -118,11 +114,8 @@ class Host:
         """The addresses of the routers' gateway ports, a list."""
         return samples.gateways(self.routers)
 
-    def add_fips(self, addresses, router=0):
-        """Floating IPs in one transaction.
-
-        :returns: monotonic time before it was sent
-        """
+    def add_fips(self, addresses, router=0) -> float:
+        """Floating IPs in one transaction."""
         operations = [ovsdb.insert(
             'NAT', f'nat{n}', type='dnat_and_snat', external_ip=address,
             logical_ip='10.0.0.5', **self._nat(address, router))
@@ -136,12 +129,8 @@ class Host:
         return {'external_ids': ovsdb.ovsdb_dict(
             {'neutron:fip_id': f'fip-{address}'})}
 
-    def move(self, router, here):
-        """Have a gateway port come, or leave for another chassis.
-
-        :param router: its number
-        :returns: monotonic time before the transaction
-        """
+    def move(self, router, here) -> float:
+        """Have a gateway port come, or leave for another chassis."""
         started = time.monotonic()
         self.cloud.move(f'lrp-r{router:d}',
                         clouds.CHASSIS if here else clouds.OTHER)

@@ -8,6 +8,7 @@ the lab's machine, on the gateway gw1.  There a process costs 100 ms and more,
 and so their number matters: "launched" are those on the gateway.
 """
 
+from collections import abc
 import ipaddress
 import time
 
@@ -18,13 +19,9 @@ from tools.bench import samples
 
 
 class World:
-    """A cloud with one gateway.
+    """A cloud with one gateway."""
 
-    :param cloud: the Cloud
-    :param routers: how many
-    """
-
-    def __init__(self, cloud, routers):
+    def __init__(self, cloud, routers: int):
         self.routers = routers
         # Each has an address of its own; and the provider network.
         self.along = routers + 1
@@ -40,23 +37,16 @@ class World:
         self._fips = {}
         self._agent = None
 
-    def add_fips(self, addresses, router=0):
-        """Floating IPs in one transaction.
-
-        :param addresses: iterable of text
-        :param router: number of the router
-        :returns: monotonic time before the transaction
-        """
+    def add_fips(self, addresses: abc.Iterable[str], router: int = 0) -> float:
+        """Floating IPs in one transaction."""
         started = time.monotonic()
         fips = self._neutron.add_fips(self._routers[router], [
             (address, '10.0.0.5') for address in addresses])
         self._fips.update((fip.address, fip) for fip in fips)
         return started
 
-    def remove_fips(self, addresses):
+    def remove_fips(self, addresses) -> float:
         """The reverse of :meth:`add_fips`, for addresses of the first router.
-
-        :returns: monotonic time before the transaction
         """
         started = time.monotonic()
         self._neutron.remove_fips(self._routers[0], [
@@ -71,12 +61,8 @@ class World:
         """A new :class:`observe.Observer` of the gateway."""
         return observe.Observer(plan.BRIDGE, self._node, plan.VRF)
 
-    def start_agent(self, method):
-        """Start the agent on the gateway.
-
-        :param method: announce method
-        :returns: monotonic time before the start
-        """
+    def start_agent(self, method) -> float:
+        """Start the agent on the gateway."""
         self._agent = self._cloud.agent('gw1', {
             'DEFAULT': {'debug': 'false'},
             'fip_route': {'announce_method': method}})

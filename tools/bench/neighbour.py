@@ -50,11 +50,10 @@ class Learning:
         self._thread.join()
         self._bgpd.close()
 
-    def wait(self, difference, timeout):
+    def wait(self, difference, timeout: float) -> dict:
         """Wait until the neighbour has so many prefixes more.
 
         :param difference: number, negative for fewer prefixes
-        :param timeout: seconds
         :returns: dict of FIRST and LAST to monotonic seconds
         :raises RuntimeError: when the time is over, or the session has ended
         """

@@ -41,15 +41,13 @@ FIRST = 'first kernel route'
 class Observer:
     """Where each address is, and since when.
 
-    :param bridge: name of the bridge
     :param node: lab.node.Node to look at, None for where we are
     :param vrf: name of FRR's VRF, '' for the default
     :param table: the kernel's routing table to look at
     :param kinds: types of routes in FRR that count
-    :param places: those to wait for
     """
 
-    def __init__(self, bridge, node=None, vrf='', table=_MAIN,
+    def __init__(self, bridge: str, node=None, vrf: str = '', table=_MAIN,
                  kinds=('kernel', 'static'), places=PLACES):
         self._table, self._kinds, self._places = table, kinds, places
         self._vrf = f'vrf {vrf} ' if vrf else ''
@@ -93,13 +91,12 @@ class Observer:
             for key, _events in ready:
                 key.data()
 
-    def wait(self, addresses, present, others, timeout=60, places=None):
+    def wait(self, addresses: list, present, others, timeout: float = 60,
+             places=None) -> dict:
         """Wait until all addresses are in all places, or in none.
 
         :param addresses: list of IPv4 addresses
-        :param present: which of both
         :param others: :meth:`in_rib` without these addresses
-        :param timeout: seconds
         :param places: those to wait for, default those of this observer
         :returns: dict of place to the monotonic time when it was so, and of
             FIRST to that of the first route
@@ -202,10 +199,7 @@ class Observer:
 
 
 class Vty:
-    """The command socket of a daemon of FRR.
-
-    :param path: of the socket
-    """
+    """The command socket of a daemon of FRR."""
 
     def __init__(self, path):
         self._socket = socket.socket(socket.AF_UNIX)

@@ -41,27 +41,20 @@ _FRR = ('staticd', 'bgpd', 'bfdd', 'zebra', 'frr')
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What one outage has cost.
+    """What one outage has cost."""
 
-    :ivar noticed: seconds from the begin to the first status that is not
-        "in sync", None when the agent has noticed nothing
-    :ivar said: that status
-    :ivar well: seconds from the end to the last "in sync", 0 at least; from
-        the death of what a supervisor starts again
-    :ivar report: :class:`bothways.Report`
-    :ivar first: seconds from the begin to the first lost probe, or None
-    :ivar last: seconds from the end to the last lost probe, or None
-    :ivar withdrawn: number of routes to /32 that the spine has lost
-    :ivar moved: number of moves of the gateway port
-    """
-
+    # Seconds from the begin to the first status that is not "in sync", None
+    # when the agent has noticed nothing
     noticed: float | None
     said: str
+    # Seconds from the end to the last "in sync", 0 at least; from the death of
+    # what a supervisor starts again
     well: float
-    report: bothways.Report
+    report: bothways.Report  # :class:`bothways.Report`
+    # Seconds from the begin to the first lost probe, or None
     first: float | None
-    last: float | None
-    withdrawn: int
+    last: float | None  # seconds from the end to the last lost probe, or None
+    withdrawn: int  # number of routes to /32 that the spine has lost
     moved: int
 
     def __str__(self):
@@ -76,11 +69,7 @@ class Result:
 
 
 class World:
-    """A cloud with agents, one router with a floating IP and one machine.
-
-    :param cloud: the Cloud
-    :param method: announce method
-    """
+    """A cloud with agents, one router with a floating IP and one machine."""
 
     def __init__(self, cloud, method):
         self.cloud = cloud
@@ -115,11 +104,7 @@ class World:
                  for agent in self.cloud.agents.values()})
 
     def suffer(self, outage):
-        """One outage of gw1.
-
-        :param outage: :class:`outages.Outage`
-        :returns: :class:`Result`
-        """
+        """One outage of gw1."""
         self.settle()
         agent = self.agent
         with (withdrawals.Withdrawals(self.cloud) as withdrawn,
@@ -182,11 +167,10 @@ def with_bfd(cloud):
     cloud['gw1'].stop('bfdd')
 
 
-def measure(world, outage, times, log=False):
+def measure(world, outage, times, log: bool = False) -> list:
     """Repeat one outage and print each.
 
     :param log: whether to print what the agent has logged, too
-    :returns: list of :class:`Result`
     """
     found = []
     for _number in range(times):

@@ -27,12 +27,10 @@ _COLOURS = {'ours kernel': '#0072b2', 'ours static': '#d55e00',
 _OTHER = '#cc79a7'
 
 
-def write(document, directory):
+def write(document, directory) -> list:
     """Draw a picture of each event that was measured.
 
     :param document: see :func:`results.read`
-    :param directory: of the files speed-EVENT.svg
-    :returns: list of paths
     """
     paths = []
     for name, what in EVENTS.items():
@@ -45,7 +43,7 @@ def write(document, directory):
     return paths
 
 
-def points(document, what):
+def points(document, what) -> dict:
     """Medians of an event with ten routers, without a VRF.
 
     :returns: dict of subject and method to sorted list of (size, ms)

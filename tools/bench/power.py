@@ -86,7 +86,6 @@ class Still:
 class World:
     """A cloud with agents, one router and one machine.
 
-    :param cloud: the Cloud
     :ivar nodes: names of the gateway and compute nodes
     """
 

@@ -16,14 +16,10 @@ _KIBI = 1024
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """What some processes have used so far.
+    """What some processes have used so far."""
 
-    :ivar processor: milliseconds of the processor, in user and kernel mode
-    :ivar wakes: how often a thread has gone to sleep, to be woken again
-    """
-
-    processor: float
-    wakes: int
+    processor: float  # milliseconds of the processor, in user and kernel mode
+    wakes: int  # how often a thread has gone to sleep, to be woken again
 
     def since(self, before):
         """The difference to an earlier :class:`Load`."""
@@ -50,12 +46,8 @@ def family(pid):
     return found
 
 
-def named(word):
-    """Processes of this PID namespace with a word in their command line.
-
-    :param word: bytes
-    :returns: list of process ids
-    """
+def named(word: bytes) -> list:
+    """Processes of this PID namespace with a word in their command line."""
     found = []
     for pid in filter(str.isdigit, os.listdir('/proc')):
         with contextlib.suppress(*_GONE), open(

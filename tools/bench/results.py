@@ -20,25 +20,15 @@ FORMAT = 1
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """What a value is about.
+    """What a value is about."""
 
-    :ivar what: the event, such as 'one added', or 'ports: one added'
-    :ivar place: where an observer saw the change, or 'all'
-    :ivar unit: 'ms', 'number', 'bytes' or 's'
-    :ivar subject: 'ours', 'floor', 'peer' or a revision
-    :ivar method: 'static' or 'kernel', or '' without a choice
-    :ivar size: number of addresses that are present
-    :ivar routers: number of routers that they are dealt out to
-    :ivar vrf: whether a VRF is used
-    """
-
-    what: str
-    place: str
-    unit: str
-    subject: str
-    method: str
+    what: str  # the event, such as 'one added', or 'ports: one added'
+    place: str  # where an observer saw the change, or 'all'
+    unit: str  # 'ms', 'number', 'bytes' or 's'
+    subject: str  # 'ours', 'floor', 'peer' or a revision
+    method: str  # 'static' or 'kernel', or '' without a choice
     size: int
-    routers: int
+    routers: int  # number of routers that they are dealt out to
     vrf: bool
 
 
@@ -77,7 +67,7 @@ class Run:
     :param facts: dict that says when, where and what was measured
     """
 
-    def __init__(self, facts):
+    def __init__(self, facts: dict):
         self._facts = facts
         self._values = collections.defaultdict(list)
         self._failures = []
@@ -129,12 +119,8 @@ def write(path, document):
     os.rename(path + '.new', path)
 
 
-def append(path, run):
-    """Add a run to a file.
-
-    :param run: a :class:`Run`
-    :returns: the whole document
-    """
+def append(path, run: Run):
+    """Add a run to a file: the whole document."""
     document = read(path)
     document['runs'].append(run.document())
     write(path, document)
@@ -148,7 +134,7 @@ def by_run(document):
              for sample in run['samples']} for run in document['runs']]
 
 
-def values(runs, key):
+def values(runs, key) -> list:
     """All values of a key, of all runs.
 
     :param runs: see :func:`by_run`

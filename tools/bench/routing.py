@@ -40,7 +40,7 @@ router bgp 65002
 '''
 
 
-def start(vrf=''):
+def start(vrf: str = ''):
     """Start the neighbour, and then FRR of this node.
 
     :param vrf: name of a VRF that exists, for the uplink and BGP; '' for the
@@ -72,11 +72,10 @@ def wait_before_work(milliseconds):
                  f'zebra work-queue {milliseconds:d}')
 
 
-def neighbour(arguments=()):
+def neighbour(arguments=()) -> str:
     """Have the neighbour answer a command.
 
     :param arguments: words of the command for vtysh
-    :returns: text
     """
     return subprocess.run(
         ['vtysh', '--vty_socket', SPINE, '-c', ' '.join(arguments)],

@@ -65,11 +65,9 @@ def addresses(first, count, version=4):
             f'2001:db8:c612::{n:x}' for n in range(first, first + count)]
 
 
-def gateways(count):
+def gateways(count: int) -> list[str]:
     """Addresses of gateway ports, at the end of that network.
 
-    :param count: number of routers
-    :returns: list of text
     :raises ValueError: when there would be no place for floating IPs
     """
     if not 0 <= count <= _MOST_ROUTERS:
@@ -93,13 +91,8 @@ class Samples:
         self._times = collections.defaultdict(list)
         self._launched = []
 
-    def add(self, started, found, launched):
-        """One run.
-
-        :param started: monotonic time
-        :param found: dict of place to monotonic time
-        :param launched: number of processes and threads
-        """
+    def add(self, started: float, found: dict, launched: int):
+        """One run; ``found``: dict of place to monotonic time."""
         for place, when in found.items():
             self._times[place].append((when - started) * 1000)
         self._times['all'].append((max(found.values()) - started) * 1000)
@@ -151,10 +144,9 @@ def _change(world, some, repeat, what):
         one.report()
 
 
-def start(world, method, present, patience=60):
+def start(world, method, present, patience: float = 60):
     """Start the agent and wait until everything is in place.
 
-    :param patience: seconds
     :returns: (started, found, launched)
     """
     with contextlib.closing(world.observer()) as observer:

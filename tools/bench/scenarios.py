@@ -27,10 +27,9 @@ _NEVER, OFTEN = 86400, 2
 _SEED = 16
 
 
-def run(world, scenario, **settings):
+def run(world: worlds.World, scenario, **settings) -> list:
     """Play one turn.
 
-    :param world: a :class:`worlds.World`
     :param scenario: a name of :data:`ALL`
     :returns: list of (what, place, unit, value), empty for what this subject
         cannot do
@@ -88,7 +87,7 @@ def renew(world):
     yield from _used(world, 'resync without change', _PASSES, world.renew)
 
 
-def periodic(world, settled, passes):
+def periodic(world, settled: float, passes: int):
     """A periodic pass that finds nothing to do: the difference to rest.
 
     :param settled: seconds after a reload until what it began is over
@@ -109,11 +108,9 @@ def periodic(world, settled, passes):
         loads[1] - loads[0]) * OFTEN
 
 
-def compared(world, changes, interval=OFTEN, spread=0):
+def compared(world, changes: int, interval: float = OFTEN, spread: float = 0):
     """One floating IP added, and removed, while everything is compared.
 
-    :param changes: how many additions
-    :param interval: seconds between two comparisons
     :param spread: seconds over which the changes are spread; without any, one
         follows the other
     """

@@ -11,10 +11,7 @@ _TICKS = os.sysconf('SC_CLK_TCK')
 
 
 class Process:
-    """One process.
-
-    :param pid: its process id
-    """
+    """One process."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -40,10 +37,7 @@ class Process:
 
 
 class Peak:
-    """The largest share of a processor that a process uses in a second.
-
-    :param process: :class:`Process`
-    """
+    """The largest share of a processor that a process uses in a second."""
 
     def __init__(self, process):
         self._process = process
@@ -67,11 +61,7 @@ class Peak:
 
 
 def share(process, seconds):
-    """Per cent of a processor that a process uses.
-
-    :param process: :class:`Process`
-    :param seconds: how long to look
-    """
+    """Per cent of a processor that a process uses."""
     before, started = process.processor(), time.monotonic()
     time.sleep(seconds)
     used = process.processor() - before

@@ -9,6 +9,7 @@ before the program is started: dict of place to time, with ALL, the last of
 the places that count.
 """
 
+from collections import abc
 import json
 import time
 
@@ -43,12 +44,7 @@ class CannotDo(Exception):
 
 
 class World:
-    """A node, its rows in OVN, and the agent.
-
-    :param host: a :class:`hosts.Host`
-    :param method: announce method
-    :ivar size: how many floating IPs are present
-    """
+    """A node, its rows in OVN, and the agent."""
 
     def __init__(self, host, method):
         self.host = host
@@ -81,7 +77,7 @@ class World:
         """The present addresses, a list."""
         return samples.addresses(samples.FIRST, self.size)
 
-    def start(self):
+    def start(self) -> dict:
         """Start the agent and wait until all is in place.
 
         :returns: dict of place to milliseconds, and LAUNCHED to the number of
@@ -105,11 +101,10 @@ class World:
         self._observer.wait_for_rib(self._foreign, self._patience)
         self._forget()
 
-    def change(self, addresses, present):
+    def change(self, addresses: list, present):
         """Have addresses come, or go.
 
         :param addresses: list of text, none of the present ones
-        :param present: which of both
         :returns: as of :meth:`start`, and COMMIT
         """
         self._observer.drain()
@@ -234,10 +229,9 @@ class World:
         """Take in what the observers have been told."""
         self._observer.drain()
 
-    def expect(self, gone):
+    def expect(self, gone: list[str]):
         """Wait until the present addresses are there, and others are not.
 
-        :param gone: list of addresses
         :raises RuntimeError: when it takes too long
         """
         there = self.host.gateways + self.present
@@ -260,7 +254,7 @@ class World:
             self._observer = None
 
 
-def calm(programs=processes.others):
+def calm(programs: abc.Callable = processes.others):
     """Wait until the consequences of a change are over on this node.
 
     :param programs: function that returns the process ids of the node
@@ -273,16 +267,12 @@ def calm(programs=processes.others):
         used = processes.load(programs()).since(before).processor
 
 
-def milliseconds(started, found):
-    """Times since a start.
-
-    :param started: monotonic seconds
-    :param found: dict of place to monotonic seconds
-    """
+def milliseconds(started: float, found: dict):
+    """Times since a start."""
     return {place: (when - started) * 1000 for place, when in found.items()}
 
 
-def announced(found):
+def announced(found: dict):
     """Times of a move: ALL without the flows, which may come later.
 
     :param found: dict of place to milliseconds

@@ -3,27 +3,22 @@
 
 """What a step of a scenario costs the servers and the real agents."""
 
+from collections import abc
 import time
 
 
 class Measurement:
-    """Prints what each step of a scenario cost.
-
-    :param cloud: :class:`clouds.Cloud`
-    :param fleet: :class:`crews.Crews`
-    """
+    """Prints what each step of a scenario cost."""
 
     def __init__(self, cloud, fleet):
         self._servers = {'NB': cloud.nb, 'SB': cloud.sb}
         self._fleet = fleet
 
-    def step(self, what, act, done):
+    def step(self, what: str, act: abc.Callable[[], object],
+             done: abc.Callable):
         """Do something, and wait until everything has followed.
 
-        :param what: text
-        :param act: function()
         :param done: function() that returns when all is done
-        :returns: :class:`crews.Counts`
         """
         self._fleet.counts()
         before = self._processor()
@@ -47,7 +42,7 @@ class Measurement:
         return {name: server.processor()
                 for name, server in self._servers.items()}
 
-    def rest(self, seconds):
+    def rest(self, seconds) -> float:
         """Print what everything needs while nothing happens.
 
         :returns: seconds of processor time a second of all agents

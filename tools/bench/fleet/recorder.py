@@ -31,7 +31,6 @@ class Recorder:
     """Stands between a replica and a server, and keeps what it asks for.
 
     :param path: the server's socket
-    :ivar remote: where the replica connects
     :ivar requests: messages of the replica, but for echoes and answers
     """
 

@@ -16,22 +16,16 @@ _TENTHS = (('first', 0), ('10 %', 1), ('half', 5), ('90 %', 9), ('last', 10))
 
 
 def run(options):
-    """Restart NB, SB, and both, under real agents; prints.
-
-    :param options: of the command line
-    """
+    """Restart NB, SB, and both, under real agents; prints."""
     with stage.settled(options) as made:
         for names in (('nb',), ('sb',), ('nb', 'sb')):
             once(made, names, options.away)
 
 
-def once(made, names, away):
+def once(made, names, away: float):
     """Servers are away for some seconds, and all agents lose them.
 
-    :param made: :class:`stage.Stage`
     :param names: 'nb', 'sb'
-    :param away: seconds
-    :returns: :class:`crews.Counts`
     """
     servers = {name: getattr(made.cloud, name) for name in names}
     for server in servers.values():

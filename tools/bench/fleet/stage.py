@@ -22,25 +22,18 @@ _LIMIT = 600
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """The parts of a scenario.
+    """The parts of a scenario."""
 
-    :ivar cloud: :class:`clouds.Cloud`
-    :ivar fleet: :class:`crews.Crews`
-    :ivar played: :class:`ovn.Ovn`
-    :ivar measurement: :class:`measurements.Measurement`
-    """
-
-    cloud: clouds.Cloud
-    fleet: crews.Crews
-    played: ovn.Ovn
-    measurement: measurements.Measurement
+    cloud: clouds.Cloud  # :class:`clouds.Cloud`
+    fleet: crews.Crews  # :class:`crews.Crews`
+    played: ovn.Ovn  # :class:`ovn.Ovn`
+    measurement: measurements.Measurement  # :class:`measurements.Measurement`
 
 
 @contextlib.contextmanager
 def settled(options):
     """Start agents, and wait until they have written and proved everything.
 
-    :param options: of the command line
     :returns: context manager, gives :class:`Stage`
     """
     count = options.agents

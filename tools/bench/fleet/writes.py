@@ -18,10 +18,7 @@ _SEVERAL = 10
 
 
 def run(options):
-    """Play the scenario with real agents; prints.
-
-    :param options: of the command line
-    """
+    """Play the scenario with real agents; prints."""
     count, routers = options.agents, options.routers
     print(f'{count} agents, {routers} routers with {options.fips} floating '
           'IPs each', flush=True)

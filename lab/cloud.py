@@ -56,7 +56,8 @@ class Cloud(fabric.Fabric):
 
     def __init__(self, gateways: int = 2, computes: int = 1,
                  scheduler=neutron.GATEWAY_CHASSIS,
-                 say: abc.Callable | None = None, root=None, further: bool = False, version=4, vlan=0,
+                 say: abc.Callable | None = None, root=None,
+                 further: bool = False, version=4, vlan=0,
                  provider=None):
         self._root = root
         self._ipv6 = version == 6

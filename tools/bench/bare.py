@@ -29,7 +29,6 @@ class World(worlds.World):
     def __init__(self, host, method):
         super().__init__(host, method)
         routing.announce_all()
-        self._vrf = f' vrf {host.vrf}' if host.vrf else ''
         self._pipe = None if method == STATIC else subprocess.Popen(
             ['ip', '-batch', '-'], stdin=subprocess.PIPE, text=True)
 
@@ -115,12 +114,11 @@ class World(worlds.World):
             addresses, present, others, self._patience, places))
 
     def _kernel(self, addresses, present):
-        """Routes of the kernel; in a VRF as the agent has them, in two."""
+        """Routes of the kernel."""
         verb = 'add' if present else 'del'
-        tables = [254] + [hosts.VRF_TABLE] * bool(self.host.vrf)
         self._pipe.stdin.write(''.join(
-            f'route {verb} {address}/32 dev {hosts.BRIDGE} table {table:d}\n'
-            for address in addresses for table in tables))
+            f'route {verb} {address}/32 dev {hosts.BRIDGE}\n'
+            for address in addresses))
         self._pipe.stdin.flush()
 
     def _static(self, addresses, present):
@@ -130,7 +128,7 @@ class World(worlds.World):
         """
         no = '' if present else 'no '
         lines = ['enable', 'configure terminal', 'XFRR_start_configuration',
-                 *(f'{no}ip route {address}/32 {hosts.BRIDGE}{self._vrf}'
+                 *(f'{no}ip route {address}/32 {hosts.BRIDGE}'
                    for address in addresses),
                  'XFRR_end_configuration', 'end']
         with observe.Vty(_STATICD) as staticd:

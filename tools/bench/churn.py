@@ -6,7 +6,7 @@
 import random
 import time
 
-from tools.bench import samples
+from tools.bench import addressing
 
 # Seconds between two changes: faster than a pass.
 _PAUSE = 0.01
@@ -31,8 +31,8 @@ def plan(events: int) -> list:
             found.append(('gateway', here))
             continue
         count = _GROUP if kind < _MOVES + _GROUPS else 1
-        first = chosen.randrange(samples.FIRST // count) * count
-        some = set(samples.addresses(first, count))
+        first = chosen.randrange(addressing.FIRST // count) * count
+        some = set(addressing.addresses(first, count))
         comes = not some <= present
         changed = some - present if comes else some
         present = present | some if comes else present - some

@@ -24,7 +24,6 @@ class Member:
     """A subject in its world, a child process.
 
     :param method: announce method, '' for a subject without a choice
-    :param vrf: name of a VRF, '' for the default
     :param work_queue: milliseconds that zebra waits before it handles changed
         routes, None for its default; part of the method in the results
     :param addresses: 'fips', or another kind, which stands before each event
@@ -32,20 +31,18 @@ class Member:
     """
 
     def __init__(self, subject, method, routers: int, interval: float = 60,
-                 vrf: str = '', work_queue: int | None = None,
-                 addresses='fips'):
+                 work_queue: int | None = None, addresses='fips'):
         self.subject = subject
         self._about = {'subject': subject.name, 'method': method + (
             '' if work_queue is None else f', zebra work-queue {work_queue}'),
-                       'routers': routers, 'vrf': bool(vrf)}
+                       'routers': routers}
         self.name = f'{subject.name} {method}'.strip()
         self._what = '' if addresses == 'fips' else f'{addresses}: '
         self._process = subprocess.Popen(
             [sys.executable, '-m', 'tools.bench.worker', json.dumps({
                 'kind': subject.kind, 'program': subject.program,
                 'method': method, 'routers': routers, 'interval': interval,
-                'vrf': vrf, 'work_queue': work_queue,
-                'addresses': addresses})],
+                'work_queue': work_queue, 'addresses': addresses})],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             cwd=facts.ROOT)
 

@@ -4,8 +4,7 @@
 
 """What one event costs beside few and beside many: tools.bench.growth, root.
 
-The world is that of tools.bench.endtoend: python3 -m tools.bench.growth.  One
-address comes and goes beside 100 and beside 10,000 addresses.  The bench
+One address comes and goes beside 100 and beside 10,000 addresses.  The bench
 counts calls of Python functions, received rows, messages and launched
 processes, in all processes of the agent, and fails when a count grows by more
 than the limit.
@@ -24,12 +23,12 @@ import sys
 import tempfile
 import time
 
+from tools.bench import addressing
 from tools.bench import counted
 from tools.bench import host as hosts
 from tools.bench import ports
 from tools.bench import processes
 from tools.bench import programs
-from tools.bench import samples
 from tools.bench import tenants
 
 # The most growth of a count, and a difference that is no growth: a watch may
@@ -133,7 +132,7 @@ def measure(host, repeat: int) -> dict:
     :returns: dict of 'add', 'remove' to a list of two dicts, see
         :meth:`Counted.counting`
     """
-    address = samples.addresses(0, 1)
+    address = addressing.addresses(0, 1)
     found = {}
     with contextlib.closing(host.observer()) as observer:
         others = observer.in_rib()
@@ -146,6 +145,15 @@ def measure(host, repeat: int) -> dict:
                 found.setdefault(verb, []).append(counts)
     return {verb: [_smallest(each) for each in zip(*counts, strict=True)]
             for verb, counts in found.items()}
+
+
+def _start(host, method, present):
+    """Start the agent, and wait until everything is in place."""
+    with contextlib.closing(host.observer()) as observer:
+        # Each router has an address of its own.
+        others = observer.in_rib() + host.routers
+        host.start_agent(method)
+        observer.wait(present, True, others, _PATIENCE)
 
 
 def _smallest(runs):
@@ -208,13 +216,12 @@ def main(argv: list | None = None) -> int:
             _HOSTS[args.addresses](routers, directory)) as host:
         present = 0
         for count in (args.few, args.many):
-            samples.fill(host, samples.addresses(samples.FIRST + present,
-                                                 count - present))
+            addressing.fill(host, addressing.addresses(
+                addressing.FIRST + present, count - present))
             present = count
             for method in args.methods:
-                samples.start(host, method,
-                              samples.addresses(samples.FIRST, count),
-                              _PATIENCE)
+                _start(host, method,
+                       addressing.addresses(addressing.FIRST, count))
                 host.wait_until_idle()
                 found[method, count] = measure(host, args.repeat)
                 host.stop_agent()

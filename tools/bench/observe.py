@@ -41,26 +41,21 @@ FIRST = 'first kernel route'
 class Observer:
     """Where each address is, and since when.
 
-    :param node: lab.node.Node to look at, None for where we are
-    :param vrf: name of FRR's VRF, '' for the default
     :param table: the kernel's routing table to look at
     :param kinds: types of routes in FRR that count
     """
 
-    def __init__(self, bridge: str, node=None, vrf: str = '', table=_MAIN,
-                 kinds=('kernel', 'static'), places=PLACES):
+    def __init__(self, bridge: str, table=_MAIN, kinds=('kernel', 'static'),
+                 places=PLACES):
         self._table, self._kinds, self._places = table, kinds, places
-        self._vrf = f'vrf {vrf} ' if vrf else ''
         self._where = {ROUTE: set(), FLOW: set()}
         self._selector = selectors.DefaultSelector()
-        netlink = (socket.AF_NETLINK, socket.SOCK_RAW, 0)
-        self._netlink = (node.call(socket.socket, *netlink) if node else
-                         socket.socket(*netlink))
+        self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
         self._netlink.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)
         self._netlink.bind((0, _RTMGRP_IPV4_ROUTE))
         self._selector.register(self._netlink, selectors.EVENT_READ,
                                 self._read_routes)
-        self._monitor = (node.popen if node else subprocess.Popen)(
+        self._monitor = subprocess.Popen(
             ['ovs-ofctl', 'monitor', bridge, 'watch:!initial'],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
@@ -72,8 +67,7 @@ class Observer:
         self._rest = b''
         self._selector.register(self._monitor.stderr, selectors.EVENT_READ,
                                 self._read_flows)
-        path = '/run/frr/zebra.vty'
-        self._zebra = Vty(node.path(path) if node else path)
+        self._zebra = Vty('/run/frr/zebra.vty')
 
     def close(self):
         """Give back what it holds."""
@@ -142,15 +136,14 @@ class Observer:
             # All routes would be too much to ask for again and again.
             return self.in_rib() == others + len(wanted) * present
         address, = wanted
-        shown = self._zebra.ask(f'show ip route {self._vrf}{address}/32 json')
+        shown = self._zebra.ask(f'show ip route {address}/32 json')
         routes = json.loads(shown or '{}').get(address + '/32', ())
         return present == any(route.get('selected') and
                               route.get('installed') for route in routes)
 
     def in_rib(self):
         """How many routes of our kinds zebra has selected."""
-        shown = json.loads(self._zebra.ask(
-            f'show ip route {self._vrf}summary json'))
+        shown = json.loads(self._zebra.ask('show ip route summary json'))
         return sum(route['fib'] for route in shown['routes']
                    if route['type'] in self._kinds)
 

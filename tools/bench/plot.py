@@ -44,15 +44,14 @@ def write(document, directory) -> list:
 
 
 def points(document, what) -> dict:
-    """Medians of an event with ten routers, without a VRF.
+    """Medians of an event with ten routers.
 
     :returns: dict of subject and method to sorted list of (size, ms)
     """
     runs = results.by_run(document)
     found = {}
     for key in {key for run in runs for key in run}:
-        if (key.what, key.place, key.routers, key.vrf) == (
-                what, worlds.ALL, 10, False):
+        if (key.what, key.place, key.routers) == (what, worlds.ALL, 10):
             median = results.summary(results.values(runs, key)).median
             found.setdefault(f'{key.subject} {key.method}'.strip(),
                              []).append((key.size, median))

@@ -108,12 +108,3 @@ def name(pid):
     with contextlib.suppress(*_GONE), open(f'/proc/{pid:d}/comm') as opened:
         return opened.read().strip()
     return 'ended'
-
-
-def files(pids):
-    """Number of open files of some processes."""
-    total = 0
-    for pid in pids:
-        with contextlib.suppress(*_GONE):
-            total += len(os.listdir(f'/proc/{pid:d}/fd'))
-    return total

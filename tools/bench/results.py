@@ -29,7 +29,6 @@ class Key:
     method: str  # 'static' or 'kernel', or '' without a choice
     size: int
     routers: int  # number of routers that they are dealt out to
-    vrf: bool
 
 
 @dataclasses.dataclass(frozen=True)

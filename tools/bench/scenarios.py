@@ -10,11 +10,11 @@ yields (what, place, unit, value).
 import random
 import time
 
+from tools.bench import addressing
 from tools.bench import churn
 from tools.bench import neighbour
 from tools.bench import observe
 from tools.bench import processes
-from tools.bench import samples
 from tools.bench import worlds
 
 MS, COUNT, MEGABYTES = 'ms', 'number', 'MB'
@@ -63,13 +63,13 @@ def leave(world):
 
 def one(world):
     """One floating IP added, and removed."""
-    yield from _both(world, 'one', samples.addresses(0, 1))
+    yield from _both(world, 'one', addressing.addresses(0, 1))
 
 
 def burst(world, count):
     """Many floating IPs added in one transaction, and removed."""
-    yield from _both(world, f'{count:d} at once', samples.addresses(
-        samples.FIRST + world.size, count))
+    yield from _both(world, f'{count:d} at once', addressing.addresses(
+        addressing.FIRST + world.size, count))
 
 
 def takeover(world):
@@ -124,7 +124,7 @@ def compared(world, changes: int, interval: float = OFTEN, spread: float = 0):
     for moment in sorted(chosen.random() for _change in range(changes)):
         wait_until(started + spread * moment)
         yield from _both(world, f'one, compared every {interval:d} s',
-                         samples.addresses(0, 1))
+                         addressing.addresses(0, 1))
     if interval != usual:
         world.compare_every(usual)
 

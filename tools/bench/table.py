@@ -28,7 +28,7 @@ def lines(document, hidden=()):
 
 
 def _order(key):
-    return (key.vrf, key.what, key.place, key.size, key.routers, key.method,
+    return (key.what, key.place, key.size, key.routers, key.method,
             key.subject)
 
 
@@ -36,7 +36,7 @@ def _row(runs, key, others):
     """The cells of one key, a tuple of text."""
     found = results.summary(results.values(runs, key))
     place = '' if key.place == worlds.ALL else f' ({key.place})'
-    return (key.what + place + (' [VRF]' if key.vrf else ''),
+    return (key.what + place,
             f'{key.size:d}', f'{key.routers:d}',
             f'{key.subject} {key.method}'.strip(),
             f'{number(found.median)} {key.unit}', *map(

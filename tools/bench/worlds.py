@@ -14,10 +14,10 @@ import json
 import time
 
 from ovn_network_agent.control import client
+from tools.bench import addressing
 from tools.bench import neighbour
 from tools.bench import observe
 from tools.bench import processes
-from tools.bench import samples
 
 ALL, COMMIT, LAUNCHED = 'all', 'NB commit', 'launched'
 # Seconds for a change, and further seconds for each present address: the peer
@@ -63,8 +63,8 @@ class World:
         if size < self.size:
             raise ValueError(f'{self.size:d} addresses are present, which is '
                              f'more than {size:d}')
-        samples.fill(self.host, samples.addresses(
-            samples.FIRST + self.size, size - self.size))
+        addressing.fill(self.host, addressing.addresses(
+            addressing.FIRST + self.size, size - self.size))
         self.size = size
 
     @property
@@ -75,7 +75,7 @@ class World:
     @property
     def present(self):
         """The present addresses, a list."""
-        return samples.addresses(samples.FIRST, self.size)
+        return addressing.addresses(addressing.FIRST, self.size)
 
     def start(self) -> dict:
         """Start the agent and wait until all is in place.

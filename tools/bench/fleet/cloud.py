@@ -50,7 +50,7 @@ class Cloud:
     """
 
     def __init__(self, gateways: int, routers: int, fips,
-                 written: abc.Callable = lambda number: True, tcp=False,
+                 written: abc.Callable = lambda number: True,
                  no_standby: int | None = None, clustered=False):
         self.gateways = gateways
         self.routers = routers

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The growth of agents in many failovers.  ``python3 -m lab.failovers``
+"""The growth of agents in many failovers."""
 
-Inside the machine: ``tools/lab run .venv/bin/python -m lab.failovers``.
-"""
-
-import argparse
 from collections import abc
-import os
+import dataclasses
 import statistics
-import sys
+import time
 
-from lab import cloud as clouds
 from lab import node as nodes
+from lab.chaos import growth
 
 # The first and the last third of the samples are compared.
 _SHARE = 3
@@ -40,7 +36,10 @@ class Watch:
     def look(self):
         """Take a sample of each need of each agent."""
         for name, agent in self._agents.items():
-            for what, value in _needs(agent).items():
+            found = dataclasses.asdict(growth.measure(
+                time.monotonic(), [agent.process.pid, *agent.children()]))
+            del found['at']
+            for what, value in found.items():
                 self.samples.setdefault((name, what), []).append(value)
 
     def growth(self) -> list[str]:
@@ -49,7 +48,7 @@ class Watch:
         for (name, what), values in sorted(self.samples.items()):
             part = max(1, len(values) // _SHARE)
             first, last = values[:part], values[-part:]
-            if what == 'KiB':
+            if what == 'kilobytes':
                 grown = (statistics.median(last) -
                          statistics.median(first)) > _SLACK
             else:
@@ -60,20 +59,7 @@ class Watch:
 
     def __str__(self):
         return '; '.join(f'{name}: {what} {values[0]:d} to {values[-1]:d}'
-                         for (name, what), values
-            in sorted(self.samples.items()))
-
-
-def _needs(agent):
-    """Open files, threads and KiB of memory of an agent and its daemons."""
-    files = threads = memory = 0
-    for pid in (agent.process.pid, *agent.children()):
-        files += len(os.listdir(f'/proc/{pid:d}/fd'))
-        with open(f'/proc/{pid:d}/status', encoding='ascii') as opened:
-            values = dict(line.split(':', 1) for line in opened)
-        threads += int(values['Threads'])
-        memory += int(values['VmRSS'].split()[0])
-    return {'files': files, 'threads': threads, 'KiB': memory}
+                         for (name, what), values in sorted(self.samples.items()))
 
 
 def run(cloud, router, settled: abc.Callable, rounds: int):
@@ -110,38 +96,3 @@ def _leads(cloud, router):
     owner = cloud.neutron.owner(router)
     return owner if cloud.neutron.priorities(router).get(
         owner, 0) >= _LEAD else ''
-
-
-def main():
-    """Print the growth in a new cloud; returns the exit status."""
-    parser = argparse.ArgumentParser(prog='lab.failovers',
-                                     description=__doc__)
-    parser.add_argument('--rounds', type=int, default=100)
-    rounds = parser.parse_args().rounds
-    with clouds.Cloud(gateways=2, say=print) as cloud:
-        router = cloud.add_router('router1')
-        cloud.start_agents({
-            'DEFAULT': {'debug': 'false'},
-            'fip_route': {'announce_method': 'kernel'}})
-        watch, highest = run(cloud, router, lambda: _settled(cloud, router),
-                             rounds)
-    print(watch)
-    print(f'the highest priority that was left: {highest:d}')
-    grown = watch.growth()
-    for line in grown:
-        print(f'grown: {line}')
-    return 1 if grown or highest > PRIORITY_LIMIT else 0
-
-
-def _settled(cloud, router):
-    """Wait until only the owner announces, and priorities are small."""
-    owner = cloud.neutron.owner(router)
-    cloud.wait_announced(router.address, owner)
-    nodes.wait_until('the others withdraw', lambda: len(
-        cloud.bgp_table()[f'{router.address}/32']) == 1)
-    nodes.wait_until('priorities are small', lambda: max(
-        cloud.neutron.priorities(router).values()) <= PRIORITY_LIMIT)
-
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -16,7 +16,7 @@ _INSTALLED = 0.5
 # of the history.
 _MISSED = 3.5
 # Seconds from the claim of a port in SB until all chassis send to its new
-# owner: each one changes over by itself (lab.floor, decision record 0009).
+# owner: each one changes over by itself (decision record 0009).
 _SWITCHED = 0.3
 # Seconds after a standstill of the machine in which OVN takes living chassis
 # for dead, and moves gateway ports to and fro.

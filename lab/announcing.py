@@ -52,11 +52,8 @@ def _bound():
     return opened
 
 
-def _send(ethertype, operation, source, target_mac, target):
-    """Send a frame of ARP or RARP.
-
-    :param target_mac: bytes, None for the MAC of the sender
-    """
+def _send(ethertype, operation, source, target_mac: bytes | None, target):
+    """Send a frame of ARP or RARP."""
     with _bound() as opened:
         mac = opened.getsockname()[4]
         opened.send(_BROADCAST + mac + struct.pack(

@@ -54,7 +54,6 @@ def run(argv: list[str], memory='3G', writable=(), interactive: bool = False,
     :param memory: size of the machine's memory, with unit
     :param writable: directories of the host that the command may write to; all
         other files are gone at its end
-    :param environ: dict, None for the environment of this process
     :param log: file for the kernel's messages, see
         :class:`lab.lastwords.Keeper`
     :raises BootError: when the machine did not come up
@@ -227,11 +226,8 @@ def _free(stat):
     return stat.f_bavail * stat.f_frsize
 
 
-def roomy(fit: list, needed: int):
-    """The first place with enough room, else the place with the most room.
-
-    :param fit: list of (path, free bytes), not empty
-    """
+def roomy(fit: list[tuple[str, int]], needed: int):
+    """The first place with enough room, else the place with the most room."""
     for path, free in fit:
         if free >= needed:
             return path

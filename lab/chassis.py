@@ -99,14 +99,10 @@ def tunnels_up(node):
         for state in found)
 
 
-def _select(node, table, where, *columns) -> list:
+def _select(node, table, where, *columns) -> list[dict]:
     """Rows of the local database; tests that wait ask again and again.
 
     In the machine, an ovs-vsctl takes 0.06 s of the one processor.
-
-    :param where: condition of RFC 7047
-    :returns: list of dict of column to value as in RFC 7047; empty while the
-        server does not answer
     """
     request = {'method': 'transact', 'id': 0, 'params': ['Open_vSwitch', {
         'op': 'select', 'table': table, 'where': [where],

@@ -28,8 +28,6 @@ from lab import wiring
 class Vm:
     """A virtual machine: a network namespace on a compute node.
 
-    :ivar node: the Node of the machine
-    :ivar port: the :class:`neutron.Port` of the machine
     :ivar lines: further lines of "ip -batch" for each new device of it
     """
 
@@ -42,8 +40,6 @@ class Vm:
 class Cloud(fabric.Fabric):
     """A cloud that is ready when the constructor returns.
 
-    :param say: function(text) for progress
-    :param root: of the gateway nodes, see :class:`node.Node`
     :param version: 4, or 6 for IPv6 in the fabric and a provider network of
         IPv6 alone
     :param vlan: VLAN tag of the provider network, 0 for a flat network
@@ -303,7 +299,6 @@ class Cloud(fabric.Fabric):
         """Add a virtual machine; wait until its port is up.
 
         :param place: its Router, or the provider Network that it is on
-        :param host: name of its node, default the first compute node
         """
         host = host or self.computes[0]
         port = self.neutron.add_port(place, host)

@@ -22,10 +22,6 @@ _TRIES = 5
 def ask(node, target: str, sources: list, port=echo.PORT) -> dict:
     """Ask the responder behind an address once from each source, by UDP.
 
-    :param node: the Node that sends, and has the sources (a local route is
-        enough)
-    :returns: dict of source to (address that the responder saw, its own
-        address)
     :raises NodeError: when some sources got no answer
     """
     found = {}

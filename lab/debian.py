@@ -30,8 +30,6 @@ def mounts(name, root: str):
     """Mount the root of a node and all below it, and make it the root.
 
     systemd has a tree of control groups of its own.
-
-    :param root: path of the directory, as the host names it
     """
     syscalls.make_private()
     syscalls.mount('node', STAGING, 'tmpfs')

@@ -17,14 +17,10 @@ from lab import routers
 class Dual:
     """A router with IPv6.
 
-    :param number: a number of its own for each router, 1 to 9
     :param only: whether the router loses what it has of IPv4 outside
-    :param outside: IPv6Network of the provider network
-    :param inside: of the machines, None for one of its own
-    :ivar tenant: IPv6Network of its machines
     """
 
-    def __init__(self, neutron, router, number, only: bool = False,
+    def __init__(self, neutron, router, number: int, only: bool = False,
                  outside=plan.PROVIDER6, inside=None):
         self._neutron = neutron
         self.router = router
@@ -75,11 +71,8 @@ class Dual:
         self._nat('dnat_and_snat', external, inside)
         return external
 
-    def distribute(self, external: str, vm, mac):
-        """Have the node of a machine answer for a floating IP.
-
-        :param mac: MAC of the address on the provider network
-        """
+    def distribute(self, external: str, vm, mac: str):
+        """Have the node of a machine answer for a floating IP."""
         def write(_txn, tables):
             row = routers.find_one(tables, 'NAT', external_ip=external)
             row.logical_port = vm.port.uuid

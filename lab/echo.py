@@ -74,11 +74,8 @@ def start(node, port=PORT, name=NAME, device=None, address=None,
           timeout: float = 15.0):
     """Start a responder on a node; it answers when this returns.
 
-    :param name: of the service, for ``node.stop(name)`` and so on
-    :param device: answer only what comes in by this interface or VRF
     :param address: answer only at this address; at all of both families by
         default
-    :returns: subprocess.Popen
     :raises NodeError: when it did not start; with what it printed
     """
     from lab import node as nodes
@@ -106,11 +103,7 @@ def start(node, port=PORT, name=NAME, device=None, address=None,
 
 
 class Responder:
-    """UDP and TCP on one port, in one thread.
-
-    :param device: interface or VRF to bind to, or None
-    :param address: to bind to, or None for all
-    """
+    """UDP and TCP on one port, in one thread."""
 
     def __init__(self, port, device=None, address=None):
         self._selector = selectors.DefaultSelector()

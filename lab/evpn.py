@@ -80,11 +80,8 @@ def gateway_config(name):
             'route-map EVPN permit 10\nexit\n')
 
 
-def add_tenants(cloud, segments: dict) -> list:
-    """Networks with a VNI, VRFs of the spine, and hosts.
-
-    :param segments: dict of name to (VNI, physical network, VLAN or 0)
-    """
+def add_tenants(cloud, segments: dict[str, tuple[int, str, int]]) -> list:
+    """Networks with a VNI, VRFs of the spine, and hosts."""
     found = []
     for name, (vni, *segment) in segments.items():
         host = cloud.nodes[name] = nodes.Node(name)
@@ -105,12 +102,8 @@ def add_tenants(cloud, segments: dict) -> list:
     return found
 
 
-def add_network(cloud, tenant, name, cidr, *segment):
-    """A further network of a tenant's VNI, of IPv4 alone.
-
-    :param segment: physical network, and VLAN or 0
-    :returns: :class:`Tenant` with this network
-    """
+def add_network(cloud, tenant, name, cidr, *segment) -> Tenant:
+    """A further network of a tenant's VNI, of IPv4 alone."""
     network = cloud.neutron.add_provider_network(name, cidr, *segment)
     _add_subnets(cloud.neutron, (cidr, {'router': network.gateway}))
     set_vnis(cloud.neutron, [(network, tenant.vni)])
@@ -149,7 +142,6 @@ def _vrf(tenant):
 def instance(vni, asn: int, local, routes):
     """The lines of FRR for a VNI, text.
 
-    :param local: address of the node's tunnels
     :param routes: kind of those that are announced, as FRR calls it
     """
     families = ''.join(
@@ -186,11 +178,8 @@ def addresses(vm):
 
 # -- what Neutron writes ---------------------------------------------------
 
-def set_vnis(neutron, vnis: list):
-    """Give networks a VNI as Neutron's BGPVPN does, in one transaction.
-
-    :param vnis: list of (Network, VNI or 0 for none)
-    """
+def set_vnis(neutron, vnis: list[tuple]):
+    """Give networks a VNI as Neutron's BGPVPN does, in one transaction."""
     def write(_txn, tables):
         for network, vni in vnis:
             row = routers.find_one(tables, 'Logical_Switch',
@@ -206,10 +195,7 @@ def set_vnis(neutron, vnis: list):
 
 
 def _add_subnets(neutron, *subnets):
-    """The DHCP options of subnets.
-
-    :param subnets: (address range, dict of options)
-    """
+    """The DHCP options of subnets."""
     def write(txn, tables):
         for cidr, options in subnets:
             routers.insert(txn, tables, 'DHCP_Options', cidr=str(cidr),

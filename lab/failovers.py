@@ -23,11 +23,7 @@ _LEAD = 2
 
 
 class Watch:
-    """Follows the needs of the agents of a cloud.
-
-    :param agents: dict of node name to lab.agent.Agent
-    :ivar samples: dict of (node, kind of need) to list of int
-    """
+    """Follows the needs of the agents of a cloud."""
 
     def __init__(self, agents: dict):
         self._agents = agents
@@ -59,7 +55,8 @@ class Watch:
 
     def __str__(self):
         return '; '.join(f'{name}: {what} {values[0]:d} to {values[-1]:d}'
-                         for (name, what), values in sorted(self.samples.items()))
+                         for (name, what), values
+                         in sorted(self.samples.items()))
 
 
 def run(cloud, router, settled: abc.Callable, rounds: int):
@@ -68,8 +65,6 @@ def run(cloud, router, settled: abc.Callable, rounds: int):
     Each move is like a drain: the owner gets the priority 0, and the priority
     1 when the next owner has the lead.
 
-    :param cloud: the Cloud, with agents that have the driver gateway_drain
-    :param settled: function that waits until nothing is under way
     :returns: (:class:`Watch`, the highest priority at the end)
     """
     watch, highest = Watch(cloud.agents), 0

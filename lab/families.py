@@ -71,8 +71,5 @@ FAMILIES = {
 
 
 def of(address):
-    """The :class:`Family` of an address or network.
-
-    :param address: text, or an object of :mod:`ipaddress`
-    """
+    """The :class:`Family` of an address or network."""
     return FAMILIES[6 if ':' in str(address) else 4]

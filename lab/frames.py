@@ -65,10 +65,9 @@ class Reader:
         self._buffer = b''
         self.count = 0  # bytes of the last read
 
-    def read(self) -> list:
+    def read(self) -> list[tuple[bytes, bytes]]:
         """Read once; blocks when nothing has arrived.
 
-        :returns: list of the complete frames, (kind, content)
         :raises EOFError: at the end of the stream
         """
         data = os.read(self._fd, 65536)

@@ -286,15 +286,13 @@ def wait_for(node, name):
                      os.path.exists(node.path(_socket(name))))
 
 
-def ask(node, name: str, *commands):
+def ask(node, name: str, *commands) -> str:
     """Give a daemon commands as vtysh does, but without a process.
 
     Tests ask again and again until FRR has what they wait for.  In the
     machine, a vtysh takes 0.2 s of the one processor, and FRR is the later.
     An answer ends with three zeros and the status.
 
-    :param commands: texts, the first one of the enabled mode
-    :returns: text, the answer to the last one
     :raises NodeError: when the daemon refuses a command, or does not answer
     """
     with socket.socket(socket.AF_UNIX) as asking:

@@ -82,7 +82,6 @@ def ready():
 def source(paths=None) -> str:
     """The archive with the kernel's source to build from.
 
-    :param paths: those to choose from, default what is installed
     :raises KernelError: when there is none
     """
     found = {}
@@ -190,11 +189,8 @@ def _build(path):
     _say(f'the lab kernel is ready: {path}')
 
 
-def _patch(patch, wanted, version, directory, log):
-    """Apply a patch to the version that needs the patch.
-
-    :param version: version of the source, tuple of int
-    """
+def _patch(patch, wanted, version: tuple[int, ...], directory, log):
+    """Apply a patch to the version that needs the patch."""
     if version[:2] == wanted:
         _step('patching', ['patch', '-p1', '-i', patch], directory, log)
     elif version < WELL:

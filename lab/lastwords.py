@@ -31,9 +31,7 @@ class Keeper:
     When the file has half of the allowed bytes, it is renamed, and a new file
     begins.
 
-    :param path: path of the file, which replaces an earlier file
     :param limit: bytes of the file and the renamed file together
-    :param shown: whether to copy everything to standard error, too
     :ivar fd: file descriptor that the machine writes to
     """
 

@@ -42,12 +42,10 @@ class Moves:
             self.seen.append((time.monotonic(), port.removeprefix(_PREFIX),
                               owner))
 
-    def owners(self, router) -> list:
+    def owners(self, router) -> list[str]:
         """Host names of the new owners of a router's gateway port, in turn.
 
         The moment without an owner in a move is left out.
-
-        :returns: list of str; empty without a move
         """
         owners = []
         for _when, lrp, owner in list(self.seen):

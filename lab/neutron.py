@@ -49,10 +49,7 @@ class Neutron(routers.Routers):
     """Writes networks, routers, ports and floating IPs."""
 
     def add_port(self, place, host):
-        """The port of a virtual machine on a node.
-
-        :param place: the Router of its tenant network, or a provider Network
-        """
+        """The port of a virtual machine on a node."""
         router = None if isinstance(place, routers.Network) else place
         network = router.internal if router else place
         address = (self._tenant_address(network) if router else
@@ -158,13 +155,12 @@ class Neutron(routers.Routers):
 
         self.nb.transact(write)
 
-    def set_external(self, port, vlan, priorities: dict):
+    def set_external(self, port, vlan, priorities: dict[str, int]):
         """Make a machine's port one of type "external", as with SR-IOV.
 
         The machine then is on the VLAN, and OVN answers on a chassis.
 
         :param port: :class:`Port`; its network becomes the VLAN
-        :param priorities: dict of node name to priority of the chassis
         """
         def write(txn, tables):
             row = routers.find_one(tables, 'Logical_Switch_Port',
@@ -258,8 +254,6 @@ class Neutron(routers.Routers):
 
         The chassis of the machine answers for a distributed floating IP.
         Neutron writes this with enable_distributed_floating_ip.
-
-        :param port: name of the logical port, if the row has none yet
         """
         def write(_txn, tables):
             # Routers in VRFs of their own may have equal ones.
@@ -273,12 +267,10 @@ class Neutron(routers.Routers):
 
         self.nb.transact(write)
 
-    def add_port_forwarding(self, router, address, number, port, inside,
+    def add_port_forwarding(self, router, address, number: int, port, inside,
                             group: bool = False):
         """Forward a TCP port of a floating IP to a port of a machine.
 
-        :param number: port number of the floating IP
-        :param port: :class:`Port` of the machine
         :param group: whether to use a group of load balancers, which Neutron
             does not
         """

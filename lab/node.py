@@ -141,11 +141,8 @@ class Node:
 
     # -- running things ---------------------------------------------------
 
-    def popen(self, argv: list[str], **kwargs):
-        """Start a program in the node.
-
-        :returns: subprocess.Popen; its pid is that outside of the node
-        """
+    def popen(self, argv: list[str], **kwargs) -> subprocess.Popen:
+        """Start a program in the node."""
         if self.pid is None:
             raise NodeError(f'{self.name} is off')
         kwargs.setdefault('env', environ())
@@ -156,10 +153,10 @@ class Node:
             self._children.append(process)
         return process
 
-    def run(self, argv, check=True, timeout: float = 60, **kwargs):
+    def run(self, argv, check=True, timeout: float = 60,
+            **kwargs) -> subprocess.CompletedProcess:
         """Run a program in the node to its end.
 
-        :returns: subprocess.CompletedProcess with text
         :raises NodeError: on failure, unless ``check`` is False
         """
         text = kwargs.pop('input', None)
@@ -214,11 +211,10 @@ class Node:
 
     # -- services ---------------------------------------------------------
 
-    def spawn(self, name: str, argv: list, restart=False,
+    def spawn(self, name: str, argv: list[str], restart=False,
               **kwargs) -> subprocess.Popen:
         """Start a service; its output is kept, see :meth:`log`.
 
-        :param argv: list of str, a program that stays in the foreground
         :param restart: start it again when it crashes of itself, as the
             service manager of a real host would; see :attr:`crashes`
         """
@@ -244,11 +240,8 @@ class Node:
         argv, kwargs = self._recipes[name]
         return self.spawn(name, argv, **kwargs)
 
-    def stop(self, name, number=signal.SIGTERM, timeout=60):
-        """Send a signal to a service and wait for its end.
-
-        :returns: its exit status; negative for a signal
-        """
+    def stop(self, name, number=signal.SIGTERM, timeout=60) -> int:
+        """Send a signal to a service and wait for its end."""
         process = self.services.pop(name)
         process.send_signal(number)
         # A stopped process would keep the signal for later.

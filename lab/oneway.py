@@ -31,11 +31,8 @@ class Report:
     longest_gap_ms: float
 
 
-def summarise(sent: list[float], arrived: list):
-    """Evaluate datagrams.
-
-    :param arrived: list of numbers of the arrived datagrams
-    """
+def summarise(sent: list[float], arrived: list[int]):
+    """Evaluate datagrams."""
     there = set(arrived)
     lost, longest, since = 0, 0.0, None
     for number, at in enumerate(sent):
@@ -55,7 +52,6 @@ class OneWay:
     """Datagrams from one node to another, until the block ends.
 
     :param port: UDP port that nothing else uses
-    :ivar report: :class:`Report`, after :meth:`stop`
     """
 
     def __init__(self, source, target, address: str, port):

@@ -46,10 +46,7 @@ def elsewhere(paths) -> list[str]:
 
 
 def of_machine(on_host: bool) -> list[str]:
-    """The directories to mount in the machine.
-
-    :param on_host: whether the machine runs on the host's own kernel
-    """
+    """The directories to mount in the machine."""
     paths = needed()
     found = set(hidden(paths, MACHINE))
     if on_host:

@@ -154,9 +154,6 @@ class Probe:
     """Probes from a node to an address, one every ``interval``.
 
     :param kind: 'icmp', 'tcp', 'stream' or 'udp'
-    :param port: of the responder, for TCP and UDP
-    :param source: address to send from, or None
-    :param device: interface or VRF to send through, or None
     :param limit: seconds after which an answer does not count any more
     :param count: stop after that many probes; 0 goes on
     :param skip: leave out probes that could not be sent in time, instead of
@@ -166,9 +163,9 @@ class Probe:
     """
 
     def __init__(self, node, kind, target: str, interval: float = 0.02,
-                 port=echo.PORT, source=None, device=None,
-                 limit: float = LIMIT, count=0, skip=False,
-                 patience: float = 0):
+                 port: int = echo.PORT, source: str | None = None,
+                 device: str | None = None, limit: float = LIMIT, count=0,
+                 skip=False, patience: float = 0):
         if kind not in _ALL:
             raise ValueError(f'kind: {kind!r} is none of {", ".join(_ALL)}')
         self.node = node
@@ -198,8 +195,6 @@ class Probe:
     def start(self):
         """Start probing; the sender is at work when this returns.
 
-        :returns: self
-        :raises ProbeError:
         :raises NodeError: when no answer came in time, see ``patience``
         """
         self._process = self.node.popen(
@@ -230,16 +225,11 @@ class Probe:
         """Stop sending, and wait for the last answers.
 
         :returns: the final Report; the same when called again
-        :raises ProbeError:
         """
         return self._last('stop', self.limit + PATIENCE)
 
-    def finish(self):
-        """With a ``count``: wait until all of them are sent and settled.
-
-        :returns: the final Report
-        :raises ProbeError:
-        """
+    def finish(self) -> Report:
+        """With a ``count``: wait until all of them are sent and settled."""
         return self._last('finish', self.count * self.interval +
                           self.limit + PATIENCE)
 
@@ -252,21 +242,18 @@ class Probe:
         return self._final
 
     def report(self):
-        """The Report so far; after the stop, the final one.
-
-        :raises ProbeError:
-        """
+        """The Report so far; after the stop, the final one."""
         if self._final is not None:
             return self._final
         return self._summary(self._ask(PATIENCE, do='report'))
 
-    def wait_answered(self, timeout: float, after=0.0, steady: float = 0.0):
+    def wait_answered(self, timeout: float, after=0.0,
+                      steady: float = 0.0) -> float:
         """Wait for the first answer.
 
         :param after: only an answer to a probe counts that was sent at or
             after this ``time.monotonic()``
         :param steady: seconds in which each probe before was answered, too
-        :returns: when it came, of ``time.monotonic()``
         :raises NodeError: when none came in time
         """
         answer = self._ask(timeout, do='await', after=after, steady=steady)
@@ -330,10 +317,7 @@ class Probe:
 
 
 def ping(node, target, count=3, interval=0.2, kind='icmp', **kwargs) -> Report:
-    """Send some probes and wait for their answers.
-
-    :param kwargs: for :class:`Probe`
-    """
+    """Send some probes and wait for their answers."""
     with Probe(node, kind, target, interval, count=count, **kwargs) as probe:
         return probe.finish()
 
@@ -344,7 +328,6 @@ def wait_reachable(node, kind, target, timeout: float = 30.0, **kwargs):
     To measure a latency, start a :class:`Probe` before the event and use
     :meth:`Probe.wait_answered`: here the sender starts only now.
 
-    :param kwargs: for :class:`Probe`
     :returns: when the first answer came, of ``time.monotonic()``, which is the
         same clock on all nodes
     :raises NodeError: when none came in time
@@ -356,9 +339,6 @@ def wait_reachable(node, kind, target, timeout: float = 30.0, **kwargs):
 
 def unreachable(node, kind, target, tries: int = 5, interval: float = 0.1,
                 limit: float = 1.0, **kwargs):
-    """True when none of some probes is answered.
-
-    :param kwargs: for :class:`Probe`
-    """
+    """True when none of some probes is answered."""
     return ping(node, target, tries, interval, kind, limit=limit,
                 **kwargs).received == 0

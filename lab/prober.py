@@ -118,11 +118,7 @@ class Prober:
     # -- for the transports -----------------------------------------------
 
     def answered(self, number, source=None, asked=None):
-        """An answer came.
-
-        :param source: address that the responder saw, or None
-        :param asked: address of the responder as it sees it, or None
-        """
+        """An answer came."""
         if number not in self._pending:
             return  # a duplicate, or later than its limit
         now = time.monotonic()

@@ -104,10 +104,7 @@ class Routers:
         switch.addvalue('ports', port.uuid)
 
     def set_localnet(self, network, **options):
-        """Change the options of the localnet port of a provider network.
-
-        :param options: name of the physical network as network_name
-        """
+        """Change the options of the localnet port of a provider network."""
         def write(_txn, tables):
             for port in self._switch_row(tables, network).ports:
                 if port.type == 'localnet':
@@ -128,16 +125,11 @@ class Routers:
 
     # -- routers ----------------------------------------------------------
 
-    def add_router(self, name, priorities: dict, snat: bool = True,
+    def add_router(self, name, priorities: dict[str, int], snat: bool = True,
                    address=None, provider=None):
         """A router on a provider network with a tenant network.
 
         The tenant network has the family of the provider network.
-
-        :param priorities: dict of node name to gateway priority
-        :param snat: whether machines without floating IP reach the outside
-        :param address: gateway address, the next free one by default
-        :param provider: :class:`Network`, the first one by default
         """
         provider = provider or self.provider
         number = next(self._tenants)
@@ -160,12 +152,8 @@ class Routers:
         self.nb.transact(write)
         return router
 
-    def add_gateway(self, router, provider, priorities: dict):
-        """A further gateway port of a router, in another provider network.
-
-        :param priorities: dict of node name to gateway priority
-        :returns: the router with this port, :class:`Router`
-        """
+    def add_gateway(self, router, provider, priorities: dict) -> Router:
+        """A further gateway port of a router, in another provider network."""
         gw_port = new_uuid()
         made = dataclasses.replace(
             router, address=self.allocate(provider), lrp='lrp-' + gw_port,
@@ -229,11 +217,8 @@ class Routers:
             txn, tables, router.row_name, priorities,
             {'neutron:router_id': router.uuid}).uuid
 
-    def _group(self, txn, tables, name, priorities: dict, ids=None):
-        """Write a HA_Chassis_Group.
-
-        :param priorities: dict of node name to priority
-        """
+    def _group(self, txn, tables, name, priorities: dict[str, int], ids=None):
+        """Write a HA_Chassis_Group."""
         rows = [insert(txn, tables, 'HA_Chassis',
                        chassis_name=plan.system_id(node), priority=priority,
                        external_ids=ids or {})
@@ -270,11 +255,8 @@ class Routers:
                 'neutron:cidrs': address})
         switch.addvalue('ports', port.uuid)
 
-    def add_interface(self, router, cidr):
-        """A further tenant network of a router.
-
-        :returns: the router with this network, :class:`Router`
-        """
+    def add_interface(self, router, cidr) -> Router:
+        """A further tenant network of a router."""
         made = dataclasses.replace(router, internal=Network(
             new_uuid(), f'tenant-{next(self._tenants):d}', cidr))
 
@@ -353,11 +335,8 @@ class Routers:
 
         self.nb.transact(write)
 
-    def set_priorities(self, router, priorities: dict):
-        """Change gateway priorities.
-
-        :param priorities: dict of node name to priority
-        """
+    def set_priorities(self, router, priorities: dict[str, int]):
+        """Change gateway priorities."""
         wanted = {plan.system_id(n): p for n, p in priorities.items()}
 
         def write(_txn, tables):
@@ -399,10 +378,7 @@ class Routers:
     # -- small things -----------------------------------------------------
 
     def allocate(self, network=None):
-        """The next free address of a provider network.
-
-        :param network: :class:`Network`, the first one by default
-        """
+        """The next free address of a provider network."""
         return next((network or self.provider).pool)
 
     def _mac(self):

@@ -57,10 +57,9 @@ def own_directory() -> str:
 
 
 @contextlib.contextmanager
-def announced(name: str, socket: str, argv):
+def announced(name: str, socket: str, argv: list[str]):
     """Announce this program's lab while the block runs.
 
-    :param argv: command that runs in the lab
     :raises NotRunning: when there is no directory for it
     """
     path = os.path.join(own_directory(), name + '.json')
@@ -123,8 +122,6 @@ def offer():
 
 def find(name=None):
     """The lab of that name, or the only one, or the only one that is offered.
-
-    :raises NotRunning:
     """
     running = labs()
     chosen = [one for one in running if name in (None, one['name'])]

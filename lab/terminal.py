@@ -22,7 +22,6 @@ ANSWER = 20
 def session(path, node: str, argv: list[str], interactive: bool) -> int:
     """Run a command in a node.
 
-    :param node: name of the node, or console.MACHINE for the machine
     :raises running.NotRunning: when the lab does not answer or refuses
     """
     with _connect(path) as opened:

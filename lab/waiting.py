@@ -25,10 +25,8 @@ def wait_until(what, check: abc.Callable, timeout: float = 30.0,
     goes on.  The failure has the last exception as its cause.  Every other
     exception ends the wait.
 
-    :param what: text for the error, or a function that returns it
     :param check: function; its first true result ends the wait
     :param failure: class of the error when the time has passed
-    :returns: the result of ``check``
     :raises NodeError: when the time has passed, or another ``failure``
     """
     deadline = time.monotonic() + timeout

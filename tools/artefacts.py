@@ -51,10 +51,7 @@ def differences(one, other) -> list[str]:
 
 
 def superfluous(names) -> list[str]:
-    """Files that an installed agent does not need.
-
-    :param names: iterable of names in a wheel
-    """
+    """Files that an installed agent does not need."""
     return [f'{name} is a test, and in the wheel' for name in names
             if '/tests/' in name]
 
@@ -96,21 +93,15 @@ def _fields(message):
                   for name, value in message.items())
 
 
-def installed(distributions) -> dict:
-    """The packages of an environment, without the agent.
-
-    :returns: dict of canonical name to version
-    """
+def installed(distributions) -> dict[str, str]:
+    """The packages of an environment, without the agent."""
     return {utils.canonicalize_name(one.name): one.version
             for one in distributions
             if utils.canonicalize_name(one.name) != PROJECT}
 
 
-def needed(distributions: list) -> set:
-    """The names of all packages that the agent needs, and theirs.
-
-    :returns: set of canonical names
-    """
+def needed(distributions: list) -> set[str]:
+    """The names of all packages that the agent needs, and theirs."""
     known = {utils.canonicalize_name(one.name): one.requires or []
              for one in distributions}
     seen, waiting = set(), [(PROJECT, '')]
@@ -134,12 +125,11 @@ def described(document) -> dict:
             for one in document['components']}
 
 
-def about_agent(document):
+def about_agent(document) -> dict:
     """A list of components as one about the agent.
 
     The generator lists the agent among the packages of the environment.
 
-    :returns: CycloneDX with the agent as the subject
     :raises ValueError: when the agent is not there exactly once
     """
     agent, = [one for one in document['components']
@@ -154,13 +144,9 @@ def about_agent(document):
                            if one['name'] != PROJECT]}
 
 
-def untrue(listed, found, wanted) -> list[str]:
-    """Where a list of components differs from the environment.
-
-    :param listed: see :func:`described`
-    :param found: see :func:`installed`
-    :param wanted: see :func:`needed`
-    """
+def untrue(listed: dict[str, str], found: dict[str, str],
+           wanted: set[str]) -> list[str]:
+    """Where a list of components differs from the environment."""
     return [f'{name}: the list has {listed.get(name, "no version")}, '
             f'installed is {found.get(name, "no version")}'
             for name in sorted(listed.keys() | found.keys())

@@ -47,12 +47,11 @@ _FIND_COMMAND = '''\
 class _Option:
     """One argument, of an argparse.Action or of the agent.
 
-    :param texts: list such as ['--json'], empty for a positional argument
     :param value: what follows: None, 'FILE', or a list of words, which may be
         empty
     """
 
-    def __init__(self, texts: list, value):
+    def __init__(self, texts: list[str], value):
         self.texts = texts
         self.value = value
 
@@ -93,11 +92,7 @@ def _values(options, command=''):
 
 
 def render(program: str, options: list, commands: dict) -> str:
-    """The file for one program.
-
-    :param options: list of :class:`_Option` before any command
-    :param commands: dict of name to list of :class:`_Option`
-    """
+    """The file for one program."""
     function = '_' + program.replace('-', '_')
     with_value = '|'.join(
         text for option in options if option.value is not None

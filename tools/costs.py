@@ -47,11 +47,8 @@ class Clock:
         self._ended[worker] = ended
 
 
-def class_of(test):
-    """Name of the class of a test, without the common beginning.
-
-    :param test: id of a test, or of a class whose setup failed
-    """
+def class_of(test: str):
+    """Name of the class of a test, without the common beginning."""
     broken = _OF_A_CLASS.fullmatch(test)
     name = broken[1] if broken else test.partition('(')[0].rpartition('.')[0]
     return name.removeprefix(_PREFIX)

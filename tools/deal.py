@@ -46,12 +46,8 @@ def read_costs(lines) -> dict:
     return found
 
 
-def deal(tests: list, costs: dict, number) -> list:
-    """Distribute tests over machines.
-
-    :param costs: dict of class to (seconds, tests)
-    :returns: list of lists of ids, one for each machine
-    """
+def deal(tests: list, costs: dict[str, tuple[float, int]], number) -> list:
+    """Distribute tests over machines."""
     classes = collections.defaultdict(list)
     for test in tests:
         classes[test.rpartition('.')[0].removeprefix(_PREFIX)].append(test)
@@ -80,11 +76,8 @@ def long(costs: dict) -> dict:
             **found} if others else found
 
 
-def workers(shards: list):
-    """The text of a worker file of stestr, in which no class is cut.
-
-    :returns: JSON, which is YAML, too
-    """
+def workers(shards: list) -> str:
+    """The text of a worker file of stestr, in which no class is cut."""
     return json.dumps([
         {'worker': [f'^{re.escape(name)}[.]' for name in sorted(
             {test.rpartition('.')[0] for test in shard})]}

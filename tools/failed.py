@@ -18,10 +18,7 @@ _WIDTH = 300
 
 
 def ending(details: dict):
-    """The first and the last lines of the tracebacks of one test.
-
-    :param details: dict of name to testtools Content
-    """
+    """The first and the last lines of the tracebacks of one test."""
     found = []
     for name, content in sorted(details.items()):
         if name.startswith(('traceback', 'reason')):

@@ -18,10 +18,9 @@ _BOUND = re.compile(
 _PIN = re.compile(r'(?P<name>[A-Za-z0-9._-]+)===')
 
 
-def bounds(lines: abc.Iterable[str]) -> dict:
+def bounds(lines: abc.Iterable[str]) -> dict[str, str]:
     """Lower bounds of a requirements file.
 
-    :returns: dict of name, as pip writes it, to version
     :raises ValueError: for a requirement without a lower bound
     """
     found = {}

@@ -44,13 +44,10 @@ def modules(top=ROOT / NAME):
     return found
 
 
-def imports(path, known) -> set:
+def imports(path, known) -> set[str]:
     """Modules of ours that a file imports, functions included.
 
     Imports for the check of types alone do not count: nothing loads them.
-
-    :param known: see :func:`modules`
-    :returns: set of dotted names below the package
     """
     found = set()
     tree = ast.parse(path.read_text(), str(path))
@@ -115,8 +112,6 @@ def picture(found) -> str:
 
     A mark stands in the column of the imported package.  The mark is right of
     the diagonal, because each package imports from below.
-
-    :param found: see :func:`edges`
     """
     lines = []
     for row, name in enumerate(ORDER):

@@ -46,11 +46,7 @@ def measure(at, pids: list[int]):
 
 
 class Growth:
-    """The measurements of all agents.
-
-    :ivar series: dict of (node, number of the start) to list of
-        :class:`Measure`
-    """
+    """The measurements of all agents."""
 
     def __init__(self):
         self.series = {}

@@ -35,11 +35,8 @@ class Lasting:
         self.limit = limit
         self._since = {}
 
-    def see(self, now: float, conditions: dict) -> list:
-        """The conditions that hold too long, each once.
-
-        :param conditions: dict of subject to text, all that hold now
-        """
+    def see(self, now: float, conditions: dict[str, str]) -> list:
+        """The conditions that hold too long, each once."""
         self._since = {subject: self._since.get(subject, now)
                        for subject in conditions}
         late = [(subject, conditions[subject])
@@ -51,12 +48,7 @@ class Lasting:
 
 
 class Watch:
-    """The thread that watches.
-
-    :param note: function(kind, subject, text) for a violation
-    :ivar growth: growth.Growth, the measurements of agents
-    :ivar errors: list of text: looks that failed
-    """
+    """The thread that watches."""
 
     def __init__(self, cloud, world, note: abc.Callable):
         self._cloud = cloud

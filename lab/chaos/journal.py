@@ -33,7 +33,6 @@ class Journal:
         """One line; it is on the disk when this returns.
 
         :param what: 'run', 'begin', 'end', 'stalls', 'settled' or 'result'
-        :param more: values that JSON can write, or dataclasses
         """
         line = {'what': what, 'at': time.monotonic(), **more}
         self._file.write(json.dumps(line, default=plain) + '\n')

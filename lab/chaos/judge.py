@@ -92,11 +92,8 @@ class Judge:
             self._note(kind, subject, text)
         return self._taken()
 
-    def _waiting(self, wrong: list, said, since: float):
-        """Say what the judge waits for, when this is news.
-
-        :returns: what was said last
-        """
+    def _waiting(self, wrong: list, said, since: float) -> str:
+        """Say what the judge waits for, when this is news."""
         text = '; '.join(' '.join(one) for one in wrong[:_NAMED])
         if since >= _PATIENT and text != said:
             self._say(f'  waiting for {since:.0f} s, {len(wrong):d} '

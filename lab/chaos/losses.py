@@ -79,12 +79,7 @@ def gaps(samples, excuses=()) -> list:
 
 
 def cuts(samples, episode, until: float, seen, addresses: dict) -> list:
-    """The ends of the parts of an episode for one target.
-
-    :param until: monotonic seconds of the end of the episode's time
-    :param addresses: dict of router to one of its announced addresses
-    :returns: list of (part, monotonic seconds of its end)
-    """
+    """The ends of the parts of an episode for one target."""
     target = samples.target
     moves = [move for move in episode.moves
              if move.owner and move.router == target.router]
@@ -104,11 +99,7 @@ def cuts(samples, episode, until: float, seen, addresses: dict) -> list:
 
 
 def shares(samples, episodes: list, end: float, seen, addresses: dict) -> list:
-    """What a target lost in each episode.
-
-    :param end: monotonic seconds of the end of the run
-    :param addresses: dict of router to one of its announced addresses
-    """
+    """What a target lost in each episode."""
     excuses = [excuse for episode in episodes for excuse in episode.excuses]
     every, found = gaps(samples, excuses), []
     for number, episode in enumerate(episodes):

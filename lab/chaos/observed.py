@@ -293,11 +293,8 @@ def spine_facts(table: dict, gateways: list[str]) -> set:
             for address, hops in announced(table).items() for hop in hops}
 
 
-def announced(table: dict) -> dict:
-    """Addresses of the provider network and VIPs that the spine knows.
-
-    :returns: dict of address to set of next hops, text
-    """
+def announced(table: dict) -> dict[str, set[str]]:
+    """Addresses of the provider network and VIPs that the spine knows."""
     found = {}
     for prefix, hops in table.items():
         address, _, length = prefix.partition('/')

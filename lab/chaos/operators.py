@@ -17,10 +17,7 @@ _TABLE = 'operator'
 
 
 class Operator:
-    """Plants the objects, and plants again what went with its device.
-
-    :param ovn: whether there is a provider bridge in use
-    """
+    """Plants the objects, and plants again what went with its device."""
 
     def __init__(self, cloud, vrf: str, ovn: bool):
         self._cloud = cloud

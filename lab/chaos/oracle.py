@@ -214,11 +214,8 @@ def northbound(picture, gateways: dict):
     return Wanted(frozenset(must), prefixes=tuple(prefixes))
 
 
-def northbound_facts(picture, macs: dict) -> set:
-    """The facts that NB has.
-
-    :param macs: dict of MAC to name of the node whose bridge has it
-    """
+def northbound_facts(picture, macs: dict[str, str]) -> set:
+    """The facts that NB has."""
     facts = set(picture.orphans)
     for router in picture.routers:
         for route in router.defaults:
@@ -238,11 +235,8 @@ def northbound_facts(picture, macs: dict) -> set:
     return facts
 
 
-def rank(picture, gateways) -> dict:
-    """Owners that do not outrank their peers.
-
-    :returns: dict of the router's name to text
-    """
+def rank(picture, gateways) -> dict[str, str]:
+    """Owners that do not outrank their peers."""
     found = {}
     for router in picture.routers:
         priorities = dict(router.candidates)

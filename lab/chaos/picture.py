@@ -84,10 +84,7 @@ _NODES = {plan.system_id(name): name for name in plan.HOSTS}
 
 
 def read(cloud):
-    """The :class:`Picture` of now.
-
-    :param cloud: cloud.Cloud, whose replicas of NB and SB are used
-    """
+    """The :class:`Picture` of now."""
     owners = {}
     for row in cloud.sb.rows('Port_Binding'):
         if row.type == 'chassisredirect':

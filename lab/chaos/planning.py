@@ -31,7 +31,6 @@ class Planned:
 def permitted(actions: dict, profile, only=()) -> list:
     """The actions of a run.
 
-    :param only: names that were asked for, empty for all
     :raises ValueError: for a name that no action has, or none in the profile
     """
     unknown = set(only) - actions.keys()

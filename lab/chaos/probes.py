@@ -49,10 +49,7 @@ class _Probe(probe.Probe):
 
 
 class Probes:
-    """One sender for each target.
-
-    :param find: function(name) that returns a Node
-    """
+    """One sender for each target."""
 
     def __init__(self, targets: tuple, find: abc.Callable, interval: float):
         self._interval = interval

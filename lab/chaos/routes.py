@@ -80,7 +80,6 @@ class Routes:
 def announced_at(seen, address, owner, since, until) -> float:
     """When the spine first sent an address to a node.
 
-    :param seen: of :class:`Routes`
     :returns: monotonic seconds: ``since`` if it did so already, None if it did
         not until ``until``
     """
@@ -99,11 +98,8 @@ def announced_at(seen, address, owner, since, until) -> float:
     return since if owner in now else None
 
 
-def changes(data: bytes) -> list:
-    """The host routes of IPv4 in messages of the kernel.
-
-    :returns: list of (address, set of next hops; empty when it is gone)
-    """
+def changes(data: bytes) -> list[tuple[str, set[str]]]:
+    """The host routes of IPv4 in messages of the kernel."""
     found = []
     while len(data) >= 16:
         length, kind = struct.unpack_from('=LH', data)

@@ -138,11 +138,8 @@ def claims(moves: abc.Iterable[values.Move], router):
     return [move.at for move in moves if move.router == router and move.owner]
 
 
-def unrest(stalls: list) -> list:
+def unrest(stalls: list[tuple[float, float]]) -> list:
     """The times in which OVN may move ports because the machine stood still.
-
-    :param stalls: list of (end, seconds), in turn
-    :returns: list of (since, until)
     """
     found = []
     for at, length in stalls:

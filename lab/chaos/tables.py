@@ -47,11 +47,8 @@ def _row(episodes):
             'parts_ms': parts}
 
 
-def table(summaries: list):
-    """Lines of a list-table: action, times, gaps and their parts.
-
-    :returns: text of reStructuredText
-    """
+def table(summaries: list) -> str:
+    """Lines of a list-table: action, times, gaps and their parts."""
     lines = ['.. list-table::', '   :header-rows: 1', '']
     lines += _cells('Action', 'Times', 'Median gap', 'Worst gap',
                     'Worst without excuse', 'Parts of the median')

@@ -29,11 +29,8 @@ class Verdict:
         self._foreign = frozenset()
         self._leaked = {}
 
-    def remember(self) -> list:
-        """Remember the objects of others, as they are at the start.
-
-        :returns: list of (kind, subject, text): what is not there already
-        """
+    def remember(self) -> list[tuple[str, str, str]]:
+        """Remember the objects of others, as they are at the start."""
         state = self._world.state()
         self._foreign = frozenset(state.foreign)
         for name in state.gateways:
@@ -128,10 +125,7 @@ class Verdict:
 
 
 def changed(before: set[str], after: set[str], gone: tuple = ()) -> list[str]:
-    """How the objects of others differ from those of the start.
-
-    :param gone: tuple of text: what begins like that may be gone
-    """
+    """How the objects of others differ from those of the start."""
     return ([f'changed: -{text}' for text in sorted(before - after)
              if not text.startswith(gone or ('\0',))] +
             [f'changed: +{text}' for text in sorted(after - before)])

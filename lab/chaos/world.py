@@ -23,10 +23,7 @@ FIRST_VIP, SECOND_VIP = (str(plan.VIPS[n]) for n in (10, 20))
 
 
 class World:
-    """Knows what is meant, and changes it together with the cloud.
-
-    :ivar routers: dict of name to neutron.Router
-    """
+    """Knows what is meant, and changes it together with the cloud."""
 
     def __init__(self, cloud, profile: values.Profile,
                  say: abc.Callable[[str], object]):

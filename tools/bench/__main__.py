@@ -29,7 +29,6 @@ _OF_ROUTERS = ('takeover', 'day')
 def main(argv: list | None = None) -> int:
     """Measure, or show what was measured.
 
-    :param argv: list of str, default sys.argv[1:]
     :returns: exit status, 1 when something could not be measured, or when a
         count has grown
     """
@@ -41,11 +40,8 @@ def main(argv: list | None = None) -> int:
     return given.function(given)
 
 
-def without_path(arguments: list[str]):
-    """The arguments for the results, which name no file of a machine.
-
-    :returns: likewise, without ``--json FILE``
-    """
+def without_path(arguments: list[str]) -> list[str]:
+    """The arguments for the results, which name no file of a machine."""
     rest = iter(arguments)
     return [argument for argument in rest
             if not argument.startswith('--json=') and

@@ -80,8 +80,6 @@ class World(worlds.World):
 
         ovs-vswitchd reads all routes again after a change of one, and a flow
         that comes later waits for that.
-
-        :returns: dict of place to milliseconds
         """
         steps = [*([self._flows] if observe.FLOW in self.host.places else []),
                  self._routes]

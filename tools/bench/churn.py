@@ -46,7 +46,6 @@ def plan(events: int) -> list:
 def play(world, events: int) -> float:
     """Play a day, and wait until the node is as at its beginning.
 
-    :param world: a :class:`worlds.World` whose gateways are here
     :returns: milliseconds from the last change until all is right
     :raises RuntimeError: when something is missing, or left, in the end
     """

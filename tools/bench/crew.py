@@ -23,15 +23,15 @@ class Failed(Exception):
 class Member:
     """A subject in its world, a child process.
 
-    :param method: announce method, '' for a subject without a choice
     :param work_queue: milliseconds that zebra waits before it handles changed
         routes, None for its default; part of the method in the results
     :param addresses: 'fips', or another kind, which stands before each event
         in the results
     """
 
-    def __init__(self, subject, method, routers: int, interval: float = 60,
-                 work_queue: int | None = None, addresses='fips'):
+    def __init__(self, subject, method: str, routers: int,
+                 interval: float = 60, work_queue: int | None = None,
+                 addresses='fips'):
         self.subject = subject
         self._about = {'subject': subject.name, 'method': method + (
             '' if work_queue is None else f', zebra work-queue {work_queue}'),
@@ -47,11 +47,7 @@ class Member:
             cwd=facts.ROOT)
 
     def play(self, scenario, size: int, **settings) -> list:
-        """One turn.
-
-        :returns: list of (:class:`results.Key`, value)
-        :raises Failed: when there is no result
-        """
+        """One turn; raises Failed when there is no result."""
         request = json.dumps({'scenario': scenario, **settings})
         try:
             print(request, file=self._process.stdin, flush=True)

@@ -21,10 +21,7 @@ _PRIORITY = 900
 
 
 def changes(addresses, present: bool) -> bytes:
-    """Messages that add or delete one flow for each address.
-
-    :param addresses: iterable of IPv4 addresses
-    """
+    """Messages that add or delete one flow for each address."""
     return b''.join(_flow_mod(address, _ADD if present else _DELETE_STRICT)
                     for address in addresses)
 
@@ -61,12 +58,8 @@ class Switch:
     def __exit__(self, *_exception):
         self._socket.close()
 
-    def write(self, messages):
-        """Send messages, and return when the switch has obeyed them.
-
-        :param messages: bytes, see :func:`changes`
-        :raises OSError: when the switch refuses one
-        """
+    def write(self, messages: bytes):
+        """Send messages, and return when the switch has obeyed them."""
         self._socket.sendall(messages + _message(_BARRIER))
         self._until(_BARRIER_REPLY)
 

@@ -129,8 +129,6 @@ def measure(host, repeat: int) -> dict:
 
     :param repeat: number of events of each kind; the smallest of each count is
         kept
-    :returns: dict of 'add', 'remove' to a list of two dicts, see
-        :meth:`Counted.counting`
     """
     address = addressing.addresses(0, 1)
     found = {}
@@ -193,7 +191,6 @@ def compare(what, few: list, many, functions: int):
 def main(argv: list | None = None) -> int:
     """Count, print and judge.
 
-    :param argv: list of str, default sys.argv[1:]
     :returns: exit status, 1 when a count has grown too much
     """
     parser = argparse.ArgumentParser(description=__doc__)

@@ -51,13 +51,7 @@ def enter():
 
 
 class Host:
-    """All that the agent needs on a node and in OVN.
-
-    :param program: path of the agent, default that of this environment
-    :ivar cloud: writes rows as Neutron, northd and ovn-controller do
-    :ivar program: path of the agent that :meth:`start_agent` starts
-    :ivar places: those of an address, see :class:`observe.Observer`
-    """
+    """All that the agent needs on a node and in OVN."""
 
     driver = 'fip_route'
     places = observe.PLACES

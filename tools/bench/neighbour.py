@@ -48,11 +48,9 @@ class Learning:
         self._thread.join()
         self._bgpd.close()
 
-    def wait(self, difference, timeout: float) -> dict:
+    def wait(self, difference: int, timeout: float) -> dict:
         """Wait until the neighbour has so many prefixes more.
 
-        :param difference: number, negative for fewer prefixes
-        :returns: dict of FIRST and LAST to monotonic seconds
         :raises RuntimeError: when the time is over, or the session has ended
         """
         wanted = self._before + difference

@@ -39,11 +39,7 @@ FIRST = 'first kernel route'
 
 
 class Observer:
-    """Where each address is, and since when.
-
-    :param table: the kernel's routing table to look at
-    :param kinds: types of routes in FRR that count
-    """
+    """Where each address is, and since when."""
 
     def __init__(self, bridge: str, table=_MAIN, kinds=('kernel', 'static'),
                  places=PLACES):
@@ -85,13 +81,11 @@ class Observer:
             for key, _events in ready:
                 key.data()
 
-    def wait(self, addresses: list, present, others, timeout: float = 60,
+    def wait(self, addresses: list[str], present, others, timeout: float = 60,
              places=None) -> dict:
         """Wait until all addresses are in all places, or in none.
 
-        :param addresses: list of IPv4 addresses
         :param others: :meth:`in_rib` without these addresses
-        :param places: those to wait for, default those of this observer
         :returns: dict of place to the monotonic time when it was so, and of
             FIRST to that of the first route
         :raises RuntimeError: when the time is over

@@ -168,10 +168,7 @@ def with_bfd(cloud):
 
 
 def measure(world, outage, times, log: bool = False) -> list:
-    """Repeat one outage and print each.
-
-    :param log: whether to print what the agent has logged, too
-    """
+    """Repeat one outage and print each."""
     found = []
     for _number in range(times):
         mark = len(world.agent.log())

@@ -23,8 +23,6 @@ def lines(document):
     """The page's tables in reStructuredText, a list of text.
 
     A table without a row is left out.
-
-    :param document: see :func:`results.read`
     """
     runs = results.by_run(document)
     keys = sorted({key for run in runs for key in run

@@ -28,10 +28,7 @@ _OTHER = '#cc79a7'
 
 
 def write(document, directory) -> list:
-    """Draw a picture of each event that was measured.
-
-    :param document: see :func:`results.read`
-    """
+    """Draw a picture of each event that was measured."""
     paths = []
     for name, what in EVENTS.items():
         curves = points(document, what)
@@ -43,11 +40,8 @@ def write(document, directory) -> list:
     return paths
 
 
-def points(document, what) -> dict:
-    """Medians of an event with ten routers.
-
-    :returns: dict of subject and method to sorted list of (size, ms)
-    """
+def points(document, what) -> dict[str, list[tuple[int, float]]]:
+    """Medians of an event with ten routers."""
     runs = results.by_run(document)
     found = {}
     for key in {key for run in runs for key in run}:
@@ -60,10 +54,7 @@ def points(document, what) -> dict:
 
 @matplotlib.rc_context({'svg.fonttype': 'none', 'svg.hashsalt': 'speed'})
 def draw(title, curves, path):
-    """Write a picture, whose description has the curves as JSON.
-
-    :param curves: see :func:`points`
-    """
+    """Write a picture, whose description has the curves as JSON."""
     drawn = figure.Figure((7, 4.4), layout='constrained')
     axes = drawn.subplots()
     for name, some in curves.items():

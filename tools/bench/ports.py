@@ -104,11 +104,8 @@ def _in_switch(mutator, uuids):
                         mutator, ovsdb.ovsdb_set(uuids))
 
 
-def _made(addresses, results) -> dict:
-    """The rows that a transaction has made.
-
-    :returns: dict of address to UUID as the protocol has it
-    """
+def _made(addresses, results) -> dict[str, list]:
+    """The rows that a transaction has made."""
     return {address: each['uuid']
             for address, each in zip(addresses, results, strict=True)}
 

@@ -84,10 +84,7 @@ class Still:
 
 
 class World:
-    """A cloud with agents, one router and one machine.
-
-    :ivar nodes: names of the gateway and compute nodes
-    """
+    """A cloud with agents, one router and one machine."""
 
     def __init__(self, cloud):
         self.cloud = cloud

@@ -61,10 +61,7 @@ def summary(values):
 
 
 class Run:
-    """The values of one call of the command.
-
-    :param facts: dict that says when, where and what was measured
-    """
+    """The values of one call of the command."""
 
     def __init__(self, facts: dict):
         self._facts = facts
@@ -133,23 +130,16 @@ def by_run(document):
              for sample in run['samples']} for run in document['runs']]
 
 
-def values(runs, key) -> list:
-    """All values of a key, of all runs.
-
-    :param runs: see :func:`by_run`
-    :returns: list of numbers, which may be empty
-    """
+def values(runs, key) -> list[float]:
+    """All values of a key, of all runs."""
     return [value for run in runs for value in run.get(key, ())]
 
 
-def ratio(runs, key, other):
+def ratio(runs, key, other) -> float | None:
     """How many times the median of another subject a median is.
 
     Only the runs count that have both, because other runs were on a machine
     with other work.
-
-    :param key: a :class:`Key`, likewise other
-    :returns: number, or None when no run has both
     """
     both = [run for run in runs if run.get(key) and run.get(other)]
     if not both:

@@ -56,11 +56,8 @@ def announce_all():
                  f'ip prefix-list {_LIST} seq 5 permit 0.0.0.0/0 le 32')
 
 
-def wait_before_work(milliseconds):
-    """Set how long zebra waits before it handles changed routes.
-
-    :param milliseconds: number, 10 without this setting
-    """
+def wait_before_work(milliseconds: int):
+    """Set how long zebra waits before it handles changed routes."""
     programs.run('vtysh', '-c', 'configure terminal', '-c',
                  f'zebra work-queue {milliseconds:d}')
 

@@ -30,7 +30,6 @@ _SEED = 16
 def run(world: worlds.World, scenario, **settings) -> list:
     """Play one turn.
 
-    :param scenario: a name of :data:`ALL`
     :returns: list of (what, place, unit, value), empty for what this subject
         cannot do
     """
@@ -91,7 +90,6 @@ def periodic(world, settled: float, passes: int):
     """A periodic pass that finds nothing to do: the difference to rest.
 
     :param settled: seconds after a reload until what it began is over
-    :param passes: number of passes that are measured as one
     """
     world.processes()
     loads, usual = [], world.host.interval

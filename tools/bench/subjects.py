@@ -79,7 +79,6 @@ def compile_modules(program: str):
     A start would otherwise compile all modules, each time where the
     environment has ``PYTHONDONTWRITEBYTECODE``.  This takes 0.15 s.
 
-    :param program: path of the agent, beside its Python
     :raises SystemExit: when this fails
     """
     # Isolated: the modules of the present directory are of another agent.

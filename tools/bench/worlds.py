@@ -101,12 +101,8 @@ class World:
         self._observer.wait_for_rib(self._foreign, self._patience)
         self._forget()
 
-    def change(self, addresses: list, present):
-        """Have addresses come, or go.
-
-        :param addresses: list of text, none of the present ones
-        :returns: as of :meth:`start`, and COMMIT
-        """
+    def change(self, addresses: list[str], present):
+        """Have addresses come, or go: as of :meth:`start`, and COMMIT."""
         self._observer.drain()
         others = self._observer.in_rib() - (0 if present else len(addresses))
         before = self.host.launched()
@@ -255,10 +251,7 @@ class World:
 
 
 def calm(programs: abc.Callable = processes.others):
-    """Wait until the consequences of a change are over on this node.
-
-    :param programs: function that returns the process ids of the node
-    """
+    """Wait until the consequences of a change are over on this node."""
     deadline = time.monotonic() + _RESTLESS
     used = _STILL
     while used >= _STILL and time.monotonic() < deadline:
@@ -272,11 +265,8 @@ def milliseconds(started: float, found: dict):
     return {place: (when - started) * 1000 for place, when in found.items()}
 
 
-def announced(found: dict):
-    """Times of a move: ALL without the flows, which may come later.
-
-    :param found: dict of place to milliseconds
-    """
+def announced(found: dict[str, float]):
+    """Times of a move: ALL without the flows, which may come later."""
     return {**found, ALL: max(
         when for place, when in found.items()
         if place in (observe.ROUTE, observe.RIB))}

@@ -30,10 +30,7 @@ class Action:
 
 
 def outage(name, seconds, what=None, perform: abc.Callable | None = None):
-    """An action that is an outage of :mod:`lab.outages`.
-
-    :param perform: function(step) around :func:`suffer`
-    """
+    """An action that is an outage of :mod:`lab.outages`."""
     one = outages.OUTAGES[name]
     return Action(name, what or one.what,
                   perform or (lambda step: suffer(step, name)),

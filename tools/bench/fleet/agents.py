@@ -62,12 +62,9 @@ _REAL = {'northbound': northbound.NorthboundBackend,
 
 
 class _Counts(logging.Handler):
-    """Counts what the agents do on their connections, and errors.
+    """Counts what the agents do on their connections, and errors."""
 
-    :param remotes: set of the remotes whose bytes count
-    """
-
-    def __init__(self, remotes: set):
+    def __init__(self, remotes: set[str]):
         super().__init__(logging.ERROR)
         self.found = collections.Counter()
         self.texts = collections.Counter()
@@ -121,12 +118,10 @@ class _Counts(logging.Handler):
 class _Agent:
     """One agent, and its local database.
 
-    :param remotes: dict of 'nb' and 'sb' to a remote
-    :param options: options of the agent, see :func:`worlds.conf`
     :param jitter: see :class:`ovn.absence.Absence`
     """
 
-    def __init__(self, number: int, remotes: dict, options, jitter):
+    def __init__(self, number: int, remotes: dict[str, str], options, jitter):
         self._local = ovsdb.Server('ovs').start()
         self._local.transact(*wirings.wiring(self._ids(number)))
         self._number = number
@@ -217,11 +212,8 @@ class _Crew:
         for number in set(numbers) & self._agents.keys():
             self._agents[number].drain(wanted)
 
-    def connected(self, limit: float) -> list:
-        """Wait until all agents follow NB and SB.
-
-        :returns: list of monotonic seconds at which each agent was there
-        """
+    def connected(self, limit: float) -> list[float]:
+        """Wait until all agents follow NB and SB."""
         deadline = time.monotonic() + limit
         found = {}
         while len(found) < len(self._agents):

@@ -19,7 +19,6 @@ _END = 4096
 class Clients:
     """Light clients of one server.
 
-    :param path: the server's socket
     :ivar size: bytes that each of them gets at the beginning
     """
 

@@ -41,10 +41,8 @@ class Cloud:
 
     As a context manager, it ends its servers.
 
-    :param routers: number of routers, each with one gateway port
     :param written: function(number of a router) that says whether its owner
         has written its rows
-    :param no_standby: number of a gateway that is no standby, or None
     :param clustered: have the servers be clusters of one member, which know
         after a restart what their clients have
     """

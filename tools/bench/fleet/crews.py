@@ -34,11 +34,10 @@ class Crews:
 
     As a context manager, it ends them.
 
-    :param remotes: dict of 'nb' and 'sb' to a remote
     :param jitter: see :class:`ovn.absence.Absence`
     """
 
-    def __init__(self, numbers, remotes: dict, count: int, options,
+    def __init__(self, numbers, remotes: dict[str, str], count: int, options,
                  jitter=None):
         context = multiprocessing.get_context('spawn')
         self._parts = []

@@ -16,10 +16,7 @@ class Measurement:
 
     def step(self, what: str, act: abc.Callable[[], object],
              done: abc.Callable):
-        """Do something, and wait until everything has followed.
-
-        :param done: function() that returns when all is done
-        """
+        """Do something, and wait until everything has followed."""
         self._fleet.counts()
         before = self._processor()
         agents, started = self._fleet.processor(), time.monotonic()

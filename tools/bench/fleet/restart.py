@@ -23,10 +23,7 @@ def run(options):
 
 
 def once(made, names, away: float):
-    """Servers are away for some seconds, and all agents lose them.
-
-    :param names: 'nb', 'sb'
-    """
+    """Servers are away for some seconds, and all agents lose them."""
     servers = {name: getattr(made.cloud, name) for name in names}
     for server in servers.values():
         server.kill()

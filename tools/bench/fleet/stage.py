@@ -32,10 +32,7 @@ class Stage:
 
 @contextlib.contextmanager
 def settled(options):
-    """Start agents, and wait until they have written and proved everything.
-
-    :returns: context manager, gives :class:`Stage`
-    """
+    """Start agents, and wait until they have written and proved everything."""
     count = options.agents
     print(f'{count} agents, {options.routers} routers with {options.fips} '
           'floating IPs each', flush=True)

@@ -66,7 +66,6 @@ class Machines:
 def once(made, kind: abc.Callable, rate, seconds):
     """Changes of one kind.
 
-    :param kind: function(number) that gives an operation
     :param rate: changes a second, fewer if the server is slower
     """
     server, fleet = made.cloud.sb, made.fleet

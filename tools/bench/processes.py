@@ -6,6 +6,7 @@
 import contextlib
 import dataclasses
 import os
+import threading
 import time
 
 # linux/posix-timers.h
@@ -108,3 +109,35 @@ def name(pid):
     with contextlib.suppress(*_GONE), open(f'/proc/{pid:d}/comm') as opened:
         return opened.read().strip()
     return 'ended'
+
+
+def resident(pid: int, most: bool = False) -> float:
+    """Resident memory in MB, now or at most so far."""
+    with open(f'/proc/{pid:d}/status') as opened:
+        return next(int(line.split()[1]) / 1000 for line in opened
+                    if line.startswith('VmHWM' if most else 'VmRSS'))
+
+
+class Peak:
+    """The largest share of a processor that a process uses in a second."""
+
+    def __init__(self, pid: int):
+        self._pid = pid
+        self._most = 0.0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        before, started = load([self._pid]), time.monotonic()
+        while not self._ended.wait(1):
+            now, moment = load([self._pid]), time.monotonic()
+            self._most = max(self._most, now.since(before).processor / 1000 /
+                             (moment - started))
+            before, started = now, moment
+
+    def end(self) -> float:
+        """The largest share; 1.0 is a whole processor."""
+        self._ended.set()
+        self._thread.join()
+        return self._most

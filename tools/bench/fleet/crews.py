@@ -9,7 +9,7 @@ import multiprocessing
 
 from ovs.db import idl
 
-from tools.bench import usage
+from tools.bench import processes
 from tools.bench.fleet import agents
 
 _SUCCEEDED = (idl.Transaction.SUCCESS,)
@@ -77,12 +77,12 @@ class Crews:
 
     def processor(self):
         """Seconds of processor time of all agents so far."""
-        return sum(usage.Process(process.pid).processor()
-                   for process, _pipe in self._parts)
+        return processes.load(
+            process.pid for process, _pipe in self._parts).processor / 1000
 
     def memory(self):
         """Resident memory of all agents in MB."""
-        return sum(usage.Process(process.pid).memory()
+        return sum(processes.resident(process.pid)
                    for process, _pipe in self._parts)
 
     def close(self):

@@ -54,7 +54,7 @@ class Measurement:
                            for name, spent in used.items())
         memory = ', '.join(
             f'{name} {server.memory():.0f} (at most '
-            f'{server.process.peak():.0f})'
+            f'{server.memory(True):.0f})'
             for name, server in self._servers.items())
         print(f'at rest, of one processor: {shares}; memory in MB: {memory}, '
               f'agents {self._fleet.memory():.0f}', flush=True)

@@ -5,7 +5,7 @@
 
 import time
 
-from tools.bench import usage
+from tools.bench import processes
 from tools.bench.fleet import stage
 
 # Seconds for all agents to be current again.
@@ -37,7 +37,7 @@ def once(made, names, away: float):
     for server in servers.values():
         server.start()
     begun = time.monotonic()
-    peaks = {name: usage.Peak(server.process)
+    peaks = {name: processes.Peak(server.pid)
              for name, server in servers.items()}
     found = made.measurement.step(
         f'{" and ".join(names)} back after {away:.0f} s, and '
@@ -50,7 +50,7 @@ def once(made, names, away: float):
     for name, server in servers.items():
         print(f'    {name}: in its busiest second '
               f'{peaks[name].end() * 100:.0f} % of a processor; memory at '
-              f'most {server.process.peak():.0f} MB', flush=True)
+              f'most {server.memory(True):.0f} MB', flush=True)
     return found
 
 

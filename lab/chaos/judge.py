@@ -9,6 +9,7 @@ import threading
 import time
 
 from lab import moves
+from lab.chaos import hostload
 from lab.chaos import invariants
 from lab.chaos import plot
 from lab.chaos import probes
@@ -42,7 +43,7 @@ class Judge:
         self._began = self._ended = 0.0
         self._samples = []
         self._leaks = {}
-        self._usage = summaries.Usage()
+        self._usage = [hostload.line()]
         self._probes = probes.Probes(world.targets(), world.node,
                                      profile.probe_interval)
         self._verdict = verdict.Verdict(cloud, world, profile)
@@ -132,7 +133,7 @@ class Judge:
             self._note(values.GROWTH, subject, text)
         self._samples = self._probes.stop()
         self.close()
-        self._usage.stop()
+        self._usage.append(hostload.line())
 
     def close(self):
         """End what still runs; may be called at any time."""
@@ -149,7 +150,7 @@ class Judge:
             profile=self._profile, began=self._began, ended=self._ended,
             samples=self._samples, episodes=episodes, violations=violations,
             routes=self._routes.seen, moves=self.moves(0.0),
-            leaks=self._leaks, usage=self._usage.found(),
+            leaks=self._leaks, usage=hostload.evaluate(self._usage),
             growth=self._watch.growth, errors=self._watch.errors))
 
     @staticmethod

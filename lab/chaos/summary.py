@@ -10,43 +10,12 @@ has measured meanwhile (:mod:`lab.chaos.hostload`), and prints the text.
 import dataclasses
 import json
 import os
-import resource
 import sys
 
 from lab.chaos import hostload
 from lab.chaos import losses
 
 NAME, TEXT = 'summary.json', 'summary.txt'
-
-
-class Usage:
-    """The use of the machine's processor from the start on."""
-
-    def __init__(self):
-        self._begin = _jiffies()
-        self._found = {}
-
-    def stop(self):
-        """Measure."""
-        busy, idle = (after - before for before, after in
-                      zip(self._begin, _jiffies()))
-        with open('/proc/loadavg', encoding='ascii') as opened:
-            load = opened.read().split()[0]
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        self._found = {'busy_share': round(busy / max(1, busy + idle), 3),
-                       'load': float(load), 'judge_peak_kb': peak}
-
-    def found(self):
-        """dict: busy_share (0 to 1), load, judge_peak_kb."""
-        return self._found
-
-
-def _jiffies():
-    """(busy, idle) ticks of the machine."""
-    with open('/proc/stat', encoding='ascii') as opened:
-        ticks = [int(word) for word in opened.readline().split()[1:]]
-    idle = ticks[3] + ticks[4]
-    return sum(ticks) - idle, idle
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +31,7 @@ class Material:
     routes: list
     moves: tuple
     leaks: dict  # dict of counter of the sink to packets
-    usage: dict  # dict of :class:`Usage`
+    usage: dict  # of the machine, see :func:`hostload.evaluate`
     growth: object
     errors: list  # list of text: looks of the watch that failed
 

@@ -53,7 +53,6 @@ def _bound():
 
 
 def _send(ethertype, operation, source, target_mac: bytes | None, target):
-    """Send a frame of ARP or RARP."""
     with _bound() as opened:
         mac = opened.getsockname()[4]
         opened.send(_BROADCAST + mac + struct.pack(

@@ -105,7 +105,6 @@ class Fabric:
 
 
 def _address(word):
-    """An address of /proc/net/route as text."""
     return socket.inet_ntoa(struct.pack('=I', int(word, 16)))
 
 

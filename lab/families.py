@@ -46,10 +46,6 @@ class Family:
         """Line of FRR that announces an address with ``static``, text."""
         return f'{self.frr} route {self.prefix(address)} {self.next_hop}'
 
-    def of_host(self, prefix):
-        """A prefix of ``ip``, which leaves out the length of a host."""
-        return prefix.removesuffix(f'/{self.bits:d}')
-
 
 FAMILIES = {
     4: Family(

@@ -190,7 +190,6 @@ def _build(path):
 
 
 def _patch(patch, wanted, version: tuple[int, ...], directory, log):
-    """Apply a patch to the version that needs the patch."""
     if version[:2] == wanted:
         _step('patching', ['patch', '-p1', '-i', patch], directory, log)
     elif version < WELL:

@@ -284,7 +284,6 @@ class Probe:
         return self._receive(timeout)
 
     def _receive(self, timeout):
-        """The answer to the last command, or None when the time is over."""
         deadline = time.monotonic() + timeout
         while True:
             while b'\n' in self._buffer:

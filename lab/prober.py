@@ -38,7 +38,6 @@ class Prober:
         self.selector.register(0, selectors.EVENT_READ, self._command)
 
     def _reset(self):
-        """Begin now, with no results."""
         self.token = os.urandom(8)  # answers to earlier probes have another
         self.sent = []  # monotonic seconds
         self.answers = []  # seconds from sending, or _PENDING, or _LOST
@@ -71,7 +70,6 @@ class Prober:
                 key.data(events)
 
     def _due(self):
-        """When the next probe has to be sent."""
         return self._start + ((len(self.sent) + self.skipped) *
                               self.options['interval'])
 
@@ -104,7 +102,6 @@ class Prober:
             self._settle(number, _LOST)
 
     def _idle(self):
-        """Seconds until something is due."""
         due = []
         if self._sending:
             due.append(self._due())

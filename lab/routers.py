@@ -218,7 +218,6 @@ class Routers:
             {'neutron:router_id': router.uuid}).uuid
 
     def _group(self, txn, tables, name, priorities: dict[str, int], ids=None):
-        """Write a HA_Chassis_Group."""
         rows = [insert(txn, tables, 'HA_Chassis',
                        chassis_name=plan.system_id(node), priority=priority,
                        external_ids=ids or {})

@@ -143,7 +143,6 @@ class _Carrier:
               frames.pack(frames.INPUT_END))
 
     def _show(self, kind, content):
-        """Carry out a frame; returns the exit status after the last frame."""
         if kind == frames.ACCEPTED:
             self._answered = True
         elif kind == frames.TAKEN:

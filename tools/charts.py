@@ -115,7 +115,6 @@ def _area(panel: Panel, rows: int) -> tuple[float, float, float, float]:
 
 
 def _tiles(axes: typing.Any, panel: Panel) -> None:
-    """One tile for each series, with its last value."""
     axes.axis('off')
     for row, series in enumerate(panel.series):
         value = series.points[-1][1]

@@ -78,7 +78,6 @@ def _words(options):
 
 
 def _values(options, command=''):
-    """Lines for the values of options."""
     for option in options:
         if option.value is None or not option.texts:
             continue

@@ -62,7 +62,6 @@ def deal(tests: list, costs: dict[str, tuple[float, int]], number) -> list:
 
 
 def _weight(name, number, costs):
-    """Seconds of some tests of a class."""
     seconds, tests = costs.get(name) or costs.get(_OTHERS) or (1.0, 1)
     return seconds / tests * number
 

@@ -90,7 +90,6 @@ class Runner:
         self._journal.settled(episode)
 
     def _play(self, planned) -> values.Episode:
-        """One episode."""
         self._journal.begin(planned)
         step = steps.Step(self._world, self._history, planned.target,
                           planned.parameters)
@@ -144,7 +143,6 @@ class Runner:
         return os.path.join(self._directory, name)
 
     def _keep_logs(self, cloud):
-        """Keep what the agents and the other services have said."""
         for name in (*cloud.gateways, 'central'):
             node = cloud[name]
             if not node.pid:
@@ -163,7 +161,6 @@ def passed(summary: dict, profile: values.Profile) -> bool:
 
 
 def _violation(planned, error):
-    """The values.Violation of an action that failed."""
     return values.Violation(
         values.ACTION, planned.target,
         f'{planned.action.name}: {type(error).__name__}: {error}',

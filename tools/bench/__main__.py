@@ -84,7 +84,6 @@ def _parser():
 
 
 def _add_choices(run):
-    """What is measured, and how often."""
     run.add_argument('--addresses', default='fips',
                      choices=['fips', 'ports', 'networks'],
                      help='floating IPs; or machines on a provider network, '
@@ -126,7 +125,6 @@ def _add_choices(run):
 
 
 def _add_subjects(run):
-    """Who is measured."""
     run.add_argument('--against', metavar='REVISION', action='append',
                      default=[], help='another revision of the agent, in '
                      'turns with this tree; may be given several times')
@@ -209,7 +207,6 @@ def _without_routers(given):
 
 
 def _play(crew, size, given):
-    """All scenarios at one size."""
     started = time.monotonic()
     if size > given.peer_most:
         for member in [one for one in crew.members

@@ -99,7 +99,6 @@ class World(worlds.World):
                                addresses, present)
 
     def _routes(self, addresses, present):
-        """Write routes; returns as of :meth:`_flows`."""
         write = self._static if self.method == STATIC else self._kernel
         return self._timed(lambda: write(addresses, present),
                            (observe.ROUTE, observe.RIB), addresses, present)
@@ -112,7 +111,6 @@ class World(worlds.World):
             addresses, present, others, self._patience, places))
 
     def _kernel(self, addresses, present):
-        """Routes of the kernel."""
         verb = 'add' if present else 'del'
         self._pipe.stdin.write(''.join(
             f'route {verb} {address}/32 dev {hosts.BRIDGE}\n'

@@ -72,7 +72,6 @@ class Switch:
                 raise OSError('the switch refuses a flow')
 
     def _receive(self):
-        """Read one message; returns its type."""
         while len(self._rest) < _HEADER.size or len(
                 self._rest) < _HEADER.unpack_from(self._rest)[2]:
             data = self._socket.recv(1 << 16)

@@ -146,7 +146,6 @@ def measure(host, repeat: int) -> dict:
 
 
 def _start(host, method, present):
-    """Start the agent, and wait until everything is in place."""
     with contextlib.closing(host.observer()) as observer:
         # Each router has an address of its own.
         others = observer.in_rib() + host.routers

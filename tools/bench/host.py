@@ -192,7 +192,6 @@ veth_leak_enabled = false
         return self._agent.pid
 
     def _program(self):
-        """The command that starts the agent, a list."""
         return [self.program]
 
     def stop_agent(self):

@@ -17,14 +17,11 @@ import re
 import select
 import selectors
 import socket
-import struct
 import subprocess
 import time
 
-# linux/rtnetlink.h
-_RTMGRP_IPV4_ROUTE = 0x40
-_RTM_NEWROUTE, _RTM_DELROUTE = 24, 25
-_RTA_DST, _RTA_TABLE = 1, 15
+from lab import rtnetlink
+
 _MAIN = 254
 _EVENT = re.compile(r'event=(\w+).*cookie=0x998 .*nw_dst=([\d.]+)')
 # Commands on their way to a daemon, whose answers have to fit the socket, and
@@ -48,7 +45,7 @@ class Observer:
         self._selector = selectors.DefaultSelector()
         self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
         self._netlink.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)
-        self._netlink.bind((0, _RTMGRP_IPV4_ROUTE))
+        self._netlink.bind((0, rtnetlink.IPV4_ROUTES))
         self._selector.register(self._netlink, selectors.EVENT_READ,
                                 self._read_routes)
         self._monitor = subprocess.Popen(
@@ -161,15 +158,10 @@ class Observer:
                     1 << 16, socket.MSG_DONTWAIT))
 
     def _take_routes(self, data):
-        while data:
-            length, kind = struct.unpack_from('=IH', data)
-            if kind in (_RTM_NEWROUTE, _RTM_DELROUTE):
-                address = _destination(data[16:length], self._table)
-                if kind == _RTM_NEWROUTE:
-                    self._where[ROUTE].add(address)
-                else:
-                    self._where[ROUTE].discard(address)
-            data = data[(length + 3) & ~3:]
+        for new, address, table, _found in rtnetlink.host_routes(data):
+            if table == self._table:
+                (self._where[ROUTE].add if new else
+                 self._where[ROUTE].discard)(address)
 
     def _read_flows(self):
         data = self._monitor.stderr.read()
@@ -228,19 +220,3 @@ class Vty:
     def close(self):
         """Give back the socket."""
         self._socket.close()
-
-
-def _destination(route, wanted):
-    """The destination of a host route in a table, '' for other routes."""
-    _family, length, _source, _tos, table = route[:5]
-    if length != 32:
-        return ''
-    at, destination = 12, ''
-    while at + 4 <= len(route):
-        length, kind = struct.unpack_from('=HH', route, at)
-        if kind == _RTA_DST:
-            destination = socket.inet_ntoa(route[at + 4:at + 8])
-        elif kind == _RTA_TABLE:
-            table, = struct.unpack_from('=I', route, at + 4)
-        at += (length + 3) & ~3
-    return destination if table == wanted else ''

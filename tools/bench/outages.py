@@ -80,6 +80,11 @@ class World:
         cloud.start_agents({'DEFAULT': {'debug': 'false'},
                             'fip_route': {'announce_method': method}})
 
+    def both_ways(self):
+        """Probes both ways, see :class:`bothways.BothWays`."""
+        return bothways.BothWays(self.cloud['client'], self._vm,
+                                 self.fip.address)
+
     @property
     def owner(self):
         """Host name of the gateway that has the port, '' without one."""
@@ -109,8 +114,7 @@ class World:
         agent = self.agent
         with (withdrawals.Withdrawals(self.cloud) as withdrawn,
               moves.Moves(self.cloud) as followed,
-              bothways.BothWays(self.cloud['client'], self._vm,
-                                self.fip.address) as running):
+              self.both_ways() as running):
             began = time.monotonic()
             outage.begin(self.cloud, 'gw1')
             time.sleep(max(0.0, began + outage.seconds - time.monotonic()))

@@ -99,13 +99,11 @@ class PeerHost(peer.Host):
 
 
 def _in_switch(mutator, uuids):
-    """Ports come to the switch of the network, or go."""
     return ovsdb.mutate('Logical_Switch', {'name': peer.NETWORK}, 'ports',
                         mutator, ovsdb.ovsdb_set(uuids))
 
 
 def _made(addresses, results) -> dict[str, list]:
-    """The rows that a transaction has made."""
     return {address: each['uuid']
             for address, each in zip(addresses, results, strict=True)}
 

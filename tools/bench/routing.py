@@ -63,7 +63,6 @@ def wait_before_work(milliseconds: int):
 
 
 def _write(path, text):
-    """A file of FRR's user."""
     with open(path, 'w') as opened:
         opened.write(text)
     shutil.chown(path, 'frr', 'frr')

@@ -195,7 +195,6 @@ def day(world, events):
 
 
 def _held(world):
-    """Megabytes of the subject."""
     return sum(map(processes.proportional, world.processes())) / _MEGA
 
 

@@ -33,7 +33,6 @@ def _order(key):
 
 
 def _row(runs, key, others):
-    """The cells of one key, a tuple of text."""
     found = results.summary(results.values(runs, key))
     place = '' if key.place == worlds.ALL else f' ({key.place})'
     return (key.what + place,
@@ -42,15 +41,15 @@ def _row(runs, key, others):
             f'{number(found.median)} {key.unit}', *map(
                 number, (found.p90, found.p99, found.most)),
             f'{found.count:d}',
-            _times(results.ratio(runs, key, _like(key, FLOOR))),
-            _times(_inverse(results.ratio(runs, key, _like(key, PEER, '')))),
+            _times(results.ratio(runs, key, like(key, FLOOR))),
+            _times(_inverse(results.ratio(runs, key, like(key, PEER, '')))),
             _times(next((found for found in (
-                results.ratio(runs, key, _like(key, other))
+                results.ratio(runs, key, like(key, other))
                 for other in others) if found is not None), None)
                 if key.subject == OURS else None))
 
 
-def _like(key, subject, method=None):
+def like(key, subject, method=None):
     """The same of another subject."""
     return dataclasses.replace(
         key, subject=subject,

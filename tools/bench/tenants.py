@@ -87,6 +87,5 @@ class Host(hosts.Host):
 
 
 def _in_router(number, mutator, uuids):
-    """Ports come to a router, or go."""
     return ovsdb.mutate('Logical_Router', {'name': f'neutron-r{number:d}'},
                         'ports', mutator, ovsdb.ovsdb_set(uuids))

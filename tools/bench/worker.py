@@ -51,7 +51,6 @@ def main():
 
 
 def _answer(world, request):
-    """Carry out a request; returns the answer, a dict."""
     try:
         return {'found': scenarios.run(world, **request)}
     except Exception as error:  # The scenario costs only itself.

@@ -69,7 +69,6 @@ class World:
 
     @property
     def _patience(self):
-        """Seconds for any change."""
         return _PATIENCE + _PATIENCE_EACH * self.size
 
     @property
@@ -236,7 +235,6 @@ class World:
         self._observer.wait(there, True, self._foreign, self._patience)
 
     def _times(self, started, found):
-        """Milliseconds of monotonic times."""
         times = milliseconds(started, found)
         return {**times, ALL: max(times.values())}
 

@@ -19,7 +19,6 @@ _DAEMONS = ('staticd', 'bgpd', 'zebra')
 
 
 def _killed(*daemons):
-    """A function that kills daemons, and waits for watchfrr and BGP."""
     def perform(step):
         world, name = step.world, step.target
         step.excuse_absence(name, _WHY)

@@ -55,7 +55,6 @@ def once(made, names, away: float):
 
 
 def _spread(after):
-    """The moments of some of the agents, as text."""
     return ', '.join(
         f'{name} {after[min(tenth * len(after) // 10, len(after) - 1)]:.1f} s'
         for name, tenth in _TENTHS)

@@ -98,15 +98,23 @@ exit
 '''
 
 
+def _sessions(peers):
+    """The lines of the spine for gateways, and those in an address family.
+
+    :param peers: dict of gateway to its address
+    """
+    return (''.join(f' neighbor {peer} remote-as {plan.GATEWAY_AS[name]:d}\n'
+                    f' neighbor {peer} timers connect 1\n'
+                    for name, peer in peers.items()),
+            ''.join(f'  neighbor {peer} activate\n'
+                    f'  neighbor {peer} default-originate\n'
+                    for peer in peers.values()))
+
+
 def spine_config(gateways):
     """frr.conf of the spine."""
-    neighbors, activations = '', ''
-    for name in gateways:
-        peer = plan.UPLINKS[name][1]
-        neighbors += (f' neighbor {peer} remote-as {plan.GATEWAY_AS[name]:d}\n'
-                      f' neighbor {peer} timers connect 1\n')
-        activations += (f'  neighbor {peer} activate\n'
-                        f'  neighbor {peer} default-originate\n')
+    neighbors, activations = _sessions({
+        name: plan.UPLINKS[name][1] for name in gateways})
     return f'''\
 frr defaults traditional
 hostname spine
@@ -161,13 +169,8 @@ exit
 
 def spine_config6(gateways):
     """The additions for IPv6 on the spine."""
-    neighbors, activations = '', ''
-    for name in gateways:
-        peer = plan.uplink6(name)[1]
-        neighbors += (f' neighbor {peer} remote-as {plan.GATEWAY_AS[name]:d}\n'
-                      f' neighbor {peer} timers connect 1\n')
-        activations += (f'  neighbor {peer} activate\n'
-                        f'  neighbor {peer} default-originate\n')
+    neighbors, activations = _sessions({
+        name: plan.uplink6(name)[1] for name in gateways})
     return f'''\
 router bgp {plan.SPINE_AS}
 {neighbors} address-family ipv6 unicast

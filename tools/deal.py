@@ -27,7 +27,7 @@ _PREFIX = 'ovn_network_agent.tests.'
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TIERS = ('functional', 'lab')
 # Seconds; faster classes are dealt out as the others on average.
-_LONG = 8.0
+_LONG = 10.0
 _OTHERS = '*'
 
 

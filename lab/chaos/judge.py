@@ -29,7 +29,7 @@ _ANSWER = 5.0
 
 
 class Judge:
-    """See :mod:`lab.chaos` for the contract."""
+    """Settled when oracle, observation and all targets agree."""
 
     def __init__(self, cloud, world, profile: values.Profile,
                  say: abc.Callable[[str], object]):

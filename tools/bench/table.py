@@ -42,7 +42,7 @@ def _row(runs, key, others):
                 number, (found.p90, found.p99, found.most)),
             f'{found.count:d}',
             _times(results.ratio(runs, key, like(key, FLOOR))),
-            _times(_inverse(results.ratio(runs, key, like(key, PEER, '')))),
+            _times(results.ratio(runs, like(key, PEER, ''), key)),
             _times(next((found for found in (
                 results.ratio(runs, key, like(key, other))
                 for other in others) if found is not None), None)
@@ -54,10 +54,6 @@ def like(key, subject, method=None):
     return dataclasses.replace(
         key, subject=subject,
         method=key.method if method is None else method)
-
-
-def _inverse(found):
-    return 1 / found if found else None
 
 
 def _times(found):

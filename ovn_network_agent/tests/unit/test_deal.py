@@ -49,8 +49,8 @@ class DealTest(unittest.TestCase):
                                   in COSTS.items()]))
 
     def test_only_what_takes_long_has_a_line(self):
-        self.assertEqual({'*': (9.0, 5), 'long': (8.0, 1)}, deal.long({
-            'short': (7.0, 2), 'long': (8.0, 1), 'quick': (2.0, 3)}))
+        self.assertEqual({'*': (9.0, 5), 'long': (11.0, 1)}, deal.long({
+            'short': (7.0, 2), 'long': (11.0, 1), 'quick': (2.0, 3)}))
 
     def test_the_lists_of_the_repository(self):
         for tier in deal.TIERS:

@@ -41,7 +41,7 @@ def contents(path: str) -> dict:
 
 
 def differences(one, other) -> list[str]:
-    """What only one of two wheels has; ``one``: see :func:`contents`."""
+    """How the :func:`contents` of two wheels differ."""
     return [f'{name} differs between the wheel of the source archive and '
             'that of the tree' if name in one and name in other else
             f'{name} is only in the wheel of the '

@@ -11,6 +11,7 @@ Prints nothing when the files in contrib/completion are up to date; with
 import argparse
 import pathlib
 import sys
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / 'contrib' / 'completion'
@@ -44,16 +45,11 @@ _FIND_COMMAND = '''\
 '''
 
 
-class _Option:
-    """One argument, of an argparse.Action or of the agent.
+class _Option(typing.NamedTuple):
+    """One argument, of an argparse.Action or of the agent."""
 
-    :param value: what follows: None, 'FILE', or a list of words, which may be
-        empty
-    """
-
-    def __init__(self, texts: list[str], value):
-        self.texts = texts
-        self.value = value
+    texts: list[str]  # empty for a positional argument
+    value: list[str] | str | None  # what follows: words, 'FILE', or nothing
 
 
 def of_action(action):

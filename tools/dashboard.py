@@ -67,7 +67,7 @@ class Window:
 
 
 class Prometheus:
-    """A server; ``url``: like ``http://127.0.0.1:9090``."""
+    """A server, by its URL without a path."""
 
     def __init__(self, url):
         self._url = url.rstrip('/')

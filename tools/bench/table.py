@@ -14,7 +14,7 @@ _TITLES = ('what', 'present', 'routers', 'who', 'median', 'p90', 'p99',
 
 
 def lines(document, hidden=()):
-    """The table, a list of text; ``document``: see :func:`results.read`."""
+    """The lines of the table of a document."""
     runs = results.by_run(document)
     keys = sorted({key for run in runs for key in run
                    if key.place not in hidden}, key=_order)

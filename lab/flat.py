@@ -13,7 +13,7 @@ _SYSCTLS = {
 
 
 def without_vrf(config) -> str:
-    """Lines of FRR for the default VRF; ``config``: text of :mod:`lab.frr`."""
+    """Lines of :mod:`lab.frr` for the default VRF."""
     lines, inside = [], False
     for line in config.splitlines():
         if line == f'vrf {plan.VRF}':

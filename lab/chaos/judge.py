@@ -29,7 +29,10 @@ _ANSWER = 5.0
 
 
 class Judge:
-    """Settled when oracle, observation and all targets agree."""
+    """Settled when oracle, observation and all targets agree.
+
+    :ivar routes: :class:`routes.Routes`, what the spine has known
+    """
 
     def __init__(self, cloud, world, profile: values.Profile,
                  say: abc.Callable[[str], object]):
@@ -48,14 +51,14 @@ class Judge:
                                      profile.probe_interval)
         self._verdict = verdict.Verdict(cloud, world, profile)
         self._watch = invariants.Watch(cloud, world, self._note)
-        self._routes = routes.Routes(cloud)
+        self.routes = routes.Routes(cloud)
         self._moves = moves.Moves(cloud)
         self._stack = contextlib.ExitStack()
 
     def start(self):
         """Begin; everything should be as it has to be."""
         self._stack.enter_context(self._moves)
-        self._routes.start()
+        self.routes.start()
         for kind, subject, text in self._verdict.remember():
             self._note(kind, subject, 'at the start: ' + text)
         self._probes.start()
@@ -138,7 +141,7 @@ class Judge:
     def close(self):
         """End what still runs; may be called at any time."""
         self._watch.stop()
-        self._routes.stop()
+        self.routes.stop()
         self._probes.kill()
         self._stack.close()
 
@@ -149,7 +152,7 @@ class Judge:
         return summaries.make(summaries.Material(
             profile=self._profile, began=self._began, ended=self._ended,
             samples=self._samples, episodes=episodes, violations=violations,
-            routes=self._routes.seen, moves=self.moves(0.0),
+            routes=self.routes.seen, moves=self.moves(0.0),
             leaks=self._leaks, usage=hostload.evaluate(self._usage),
             growth=self._watch.growth, errors=self._watch.errors))
 

@@ -51,11 +51,12 @@ class Runner:
             self._world = worlds.World(cloud, self._profile, self._say)
             stack.callback(self._keep_logs, cloud)
             self._world.build()
-            self._history = stack.enter_context(history.History(cloud))
             self._judge = judge.Judge(cloud, self._world, self._profile,
                                       self._say)
             self._judge.start()
             stack.callback(self._judge.stop)
+            self._history = stack.enter_context(
+                history.History(self._judge))
             self._play_all()
             self._judge.stop()
             return self._result()
@@ -155,7 +156,7 @@ class Runner:
 
 
 def passed(summary: dict, profile: values.Profile) -> bool:
-    """Whether a run was good; ``summary``: dict of :meth:`Runner.run`."""
+    """Whether the summary is that of a good run."""
     return (not summary['violations'] and
             summary['loss_share'] <= profile.loss_limit)
 

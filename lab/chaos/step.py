@@ -12,8 +12,8 @@ from lab.chaos import values
 # have its routes.
 _INSTALLED = 0.5
 # Seconds from the death of a session of BGP until the spine misses it at the
-# latest: three intervals of BFD of one second (chaos.building), and the look
-# of the history.
+# latest: three intervals of BFD of one second (chaos.building), and a look at
+# the table.
 _MISSED = 3.5
 # Seconds from the claim of a port in SB until all chassis send to its new
 # owner: each one changes over by itself (decision record 0009).
@@ -24,7 +24,7 @@ _UNREST = 10.0
 
 
 class Step:
-    """What an action gets; ``target``: name of a node, or of a router."""
+    """What an action gets; its target is a node, or a router."""
 
     def __init__(self, world, history, target: str, parameters: dict):
         self.world = world

@@ -25,6 +25,7 @@ from lab import node as nodes
 from lab import outages
 from lab import plan
 from lab import withdrawals
+from lab.chaos import building
 
 # Seconds in which everything has to agree again.
 _SETTLE = 90
@@ -33,9 +34,6 @@ _QUIET = 3.0
 _WELL = 'in sync'
 # Characters of a line of the log.
 _WIDTH = 240
-# watchfrr waits a minute between two restarts of a daemon; the first restart
-# is as with these options.
-_WATCHFRR = '--min-restart-interval 1 --max-restart-interval 1'
 _FRR = ('staticd', 'bgpd', 'bfdd', 'zebra', 'frr')
 
 
@@ -225,7 +223,7 @@ def main():
         if of_frr:
             if 'bfdd' in of_frr:
                 with_bfd(cloud)
-            with outages.watched_by_watchfrr(cloud['gw1'], _WATCHFRR):
+            with outages.watched_by_watchfrr(cloud['gw1'], building.WATCHFRR):
                 rows += _measured(world, of_frr, args)
     print(f'{args.method}; median, worst of: times | noticed (s) | in sync '
           'again (s) | lost probes | longest gap (ms) | last loss from the '

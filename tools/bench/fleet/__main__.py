@@ -3,25 +3,8 @@
 
 """What many agents ask of NB and SB: python3 -m tools.bench.fleet.
 
-Real ovsdb-servers hold a cloud.
-
-``reads``
-  One real replica of the agent begins to follow each server through a
-  recorder.  Then many light clients send the server what the replica has
-  sent, read all that comes, and answer the probes of the server.  So the
-  server works as for as many agents, while this process does not keep the
-  rows of each.
-
-``writes``
-  Real agents, whose kernel and FRR are played, start, are drained and clean
-  up after a dead chassis.
-
-``restart``
-  NB, SB, and then both are restarted under such real agents.
-
-``unrelated``
-  SB gets many changes that concern none of such real agents: ports of virtual
-  machines, learnt MAC addresses, and marks of the ovn-controllers.
+Real ovsdb-servers hold a cloud.  doc/source/contributor/benchmarks.rst
+describes the parts.
 """
 
 import argparse

@@ -31,16 +31,15 @@ DEFAULTS = {
 class Agent:
     """ovn-network-agent on a node; it may be started many times.
 
-    :param node: the Node
     :param config: dict of group to dict of option to value, on top of
         :data:`DEFAULTS`
     :ivar program: argv of the agent without its arguments; see
         :mod:`lab.imaged` for that of an image
-    :ivar states: list of (monotonic seconds, text): each status that the
-        agent gave its supervisor, over all starts
+    :ivar states: list of (monotonic seconds, text): each status that the agent
+        gave its supervisor, over all starts
     """
 
-    def __init__(self, node, config=None):
+    def __init__(self, node, config: dict | None = None):
         self.node = node
         self.config = {group: dict(values)
                        for group, values in DEFAULTS.items()}
@@ -69,23 +68,20 @@ class Agent:
         """argv of the agent with its configuration file."""
         return [*self.program, '--config-file', CONFIG, *args]
 
-    def ctl(self, *args, **kwargs):
+    def ctl(self, *args, **kwargs) -> subprocess.CompletedProcess:
         """Run ovn-network-agent-ctl on the agent's node.
 
         :param kwargs: for :meth:`node.Node.run`
-        :returns: subprocess.CompletedProcess
         """
         script = os.path.join(os.path.dirname(sys.executable),
                               'ovn-network-agent-ctl')
         return self.node.run([script, '--config-file', CONFIG, *args],
                              **kwargs)
 
-    def look(self, *args):
+    def look(self, *args) -> subprocess.CompletedProcess:
         """Run a command that is needed again and again, as :meth:`ctl` does.
 
         It is a fork of a process that has all modules: see :data:`FORKED`.
-
-        :returns: subprocess.CompletedProcess
         """
         if self._forks is None or self._forks.poll() is not None:
             self._forks = self.node.popen(
@@ -144,11 +140,8 @@ class Agent:
         except nodes.NodeError as e:
             raise nodes.NodeError(f'{e}\n{self.log()}') from e
 
-    def stop(self, number=signal.SIGTERM, timeout=90):
-        """Orderly stop.
-
-        :returns: exit status
-        """
+    def stop(self, number=signal.SIGTERM, timeout=90) -> int:
+        """Orderly stop."""
         return self.node.stop('agent', number, timeout)
 
     def kill(self):

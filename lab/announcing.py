@@ -16,8 +16,6 @@ def address(text):
 
     With a gratuitous ARP request (RFC 5227, section 1.2), or an unsolicited
     neighbour advertisement (RFC 4861, section 7.2.6).
-
-    :param text: IP address of the machine
     """
     if ':' in text:
         _advertise(text)
@@ -54,11 +52,7 @@ def _bound():
     return opened
 
 
-def _send(ethertype, operation, source, target_mac, target):
-    """Send a frame of ARP or RARP.
-
-    :param target_mac: bytes, None for the MAC of the sender
-    """
+def _send(ethertype, operation, source, target_mac: bytes | None, target):
     with _bound() as opened:
         mac = opened.getsockname()[4]
         opened.send(_BROADCAST + mac + struct.pack(

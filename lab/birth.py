@@ -30,17 +30,15 @@ _CLONE, _CLONE_PARENT = 56, 0x00008000  # x86_64
 _libc = ctypes.CDLL(None)
 
 
-def start(name, disk, root=None):
+def start(name, disk, root: str | None = None) -> int:
     """Make the namespaces and PID 1 of a node.
 
     The caller has to be the main thread: PID 1 dies with its parent thread,
     so that no node outlives the program that made it.
 
-    :param name: host name
     :param disk: directory for the files that survive a power failure
     :param root: path of a root file system with systemd, which becomes PID 1
         on a copy of the root; None for the machine's own programs
-    :returns: the PID of the node's PID 1 in the machine, a child process
     :raises waiting.NodeError: when the kernel refuses
     """
     read_end, write_end = os.pipe()

@@ -47,20 +47,15 @@ class MachineDied(BootError):
     """The machine ended before its command."""
 
 
-def run(argv, memory='3G', writable=(), interactive=False, verbose=False,
-        environ=None, log=None):
+def run(argv: list[str], memory='3G', writable=(), interactive: bool = False,
+        verbose: bool = False, environ: dict | None = None, log=None) -> int:
     """Run a command as root in a new machine.
 
-    :param argv: list of str
     :param memory: size of the machine's memory, with unit
-    :param writable: directories of the host that the command may write to;
-        all other files are gone at its end
-    :param interactive: whether the command gets this terminal
-    :param verbose: whether to show the kernel's messages
-    :param environ: dict, None for the environment of this process
+    :param writable: directories of the host that the command may write to; all
+        other files are gone at its end
     :param log: file for the kernel's messages, see
         :class:`lab.lastwords.Keeper`
-    :returns: exit status of the command
     :raises BootError: when the machine did not come up
     :raises MachineDied: when the machine ended before the command
     """
@@ -185,7 +180,7 @@ def _before_exec(number):
     os.sched_setaffinity(0, {number})
 
 
-def memory_directory(memory='3G', room=ROOM):
+def memory_directory(memory='3G', room=ROOM) -> str:
     """The directory for the machine's memory, preferably not on a disk.
 
     The file system must allow execution.  When it is full, the kernel of the
@@ -193,7 +188,6 @@ def memory_directory(memory='3G', room=ROOM):
 
     :param memory: size of the machine's memory, with unit
     :param room: bytes that have to be free
-    :returns: path
     :raises BootError: when there is no such directory
     """
     refused, fit = [], []
@@ -232,12 +226,8 @@ def _free(stat):
     return stat.f_bavail * stat.f_frsize
 
 
-def roomy(fit, needed):
-    """The first place with enough room, else the place with the most room.
-
-    :param fit: list of (path, free bytes), not empty
-    :param needed: bytes
-    """
+def roomy(fit: list[tuple[str, int]], needed: int):
+    """The first place with enough room, else the place with the most room."""
     for path, free in fit:
         if free >= needed:
             return path

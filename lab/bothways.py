@@ -18,14 +18,10 @@ PATIENCE = 20
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The results of the probes of both directions.
+    """The results of the probes of both directions."""
 
-    :ivar inward: probe.Report, from the client to the floating IP
-    :ivar outward: probe.Report, from the machine to the client
-    """
-
-    inward: probe.Report
-    outward: probe.Report
+    inward: probe.Report  # probe.Report, from the client to the floating IP
+    outward: probe.Report  # probe.Report, from the machine to the client
 
     @property
     def lost(self):
@@ -44,14 +40,9 @@ class Report:
 
 
 class BothWays:
-    """Probes while the block runs; both directions answer at its begin.
+    """Probes while the block runs; both directions answer at its begin."""
 
-    :param client: the Node outside
-    :param vm: cloud.Vm, the machine
-    :param address: its floating IP, text
-    """
-
-    def __init__(self, client, vm, address):
+    def __init__(self, client, vm, address: str):
         self._probes = (probe.Probe(client, 'icmp', address, INTERVAL,
                                     patience=PATIENCE),
                         probe.Probe(vm.node, 'icmp',
@@ -80,8 +71,5 @@ class BothWays:
         return Report(*(one.report() for one in self._probes))
 
     def stop(self):
-        """End both.
-
-        :returns: :class:`Report`
-        """
+        """End both."""
         return Report(*(one.stop() for one in self._probes))

@@ -24,10 +24,7 @@ BOOT, BUSY = 10, 5
 
 
 class Bridge:
-    """Joins clients on a unix socket to free consoles of the machine.
-
-    :param path: of the socket
-    """
+    """Joins clients on a unix socket to free consoles of the machine."""
 
     def __init__(self, path):
         self._free = queue.SimpleQueue()
@@ -115,10 +112,7 @@ class Bridge:
 
 
 class _Console:
-    """The host's end of a console.
-
-    :param ours: socket
-    """
+    """The host's end of a console."""
 
     def __init__(self, ours):
         self._socket = ours

@@ -33,7 +33,7 @@ def start_database(node):
         '/etc/openvswitch/conf.db'])
 
 
-def describe(node, mappings):
+def describe(node, mappings: dict):
     """Write external_ids as a deployment does.
 
     :param mappings: dict of physical network to bridge, empty for a node that
@@ -62,11 +62,8 @@ def describe(node, mappings):
 
 def start_vswitchd(node):
     """Start the switch, when the machine is up for long enough."""
-    with open('/proc/uptime', encoding='ascii') as opened:
-        uptime = float(opened.read().split()[0])
-    if uptime < VSWITCHD_UPTIME:
-        nodes.wait_until('the machine has been up for '
-                         f'{VSWITCHD_UPTIME} s', _old_enough)
+    nodes.wait_until(f'the machine has been up for {VSWITCHD_UPTIME} s',
+                     _old_enough)
     node.spawn('vswitchd', [
         'ovs-vswitchd', '-vconsole:warn',
         '--pidfile=/run/openvswitch/ovs-vswitchd.pid',
@@ -78,7 +75,7 @@ def _old_enough():
         return float(opened.read().split()[0]) >= VSWITCHD_UPTIME
 
 
-def stop_controller(node, restart=False):
+def stop_controller(node, restart: bool = False):
     """End ovn-controller in good order, and wait for its end.
 
     :param restart: whether its row in the Southbound database, tunnels and
@@ -99,14 +96,10 @@ def tunnels_up(node):
         for state in found)
 
 
-def _select(node, table, where, *columns):
+def _select(node, table, where, *columns) -> list[dict]:
     """Rows of the local database; tests that wait ask again and again.
 
     In the machine, an ovs-vsctl takes 0.06 s of the one processor.
-
-    :param where: condition of RFC 7047
-    :returns: list of dict of column to value as in RFC 7047; empty while the
-        server does not answer
     """
     request = {'method': 'transact', 'id': 0, 'params': ['Open_vSwitch', {
         'op': 'select', 'table': table, 'where': [where],

@@ -3,6 +3,7 @@
 
 """The cloud: all nodes, wired, with OVN, OVS, FRR, and what Neutron does."""
 
+from collections import abc
 import concurrent.futures
 import os
 import subprocess
@@ -27,8 +28,6 @@ from lab import wiring
 class Vm:
     """A virtual machine: a network namespace on a compute node.
 
-    :ivar node: the Node of the machine
-    :ivar port: the :class:`neutron.Port` of the machine
     :ivar lines: further lines of "ip -batch" for each new device of it
     """
 
@@ -41,12 +40,6 @@ class Vm:
 class Cloud(fabric.Fabric):
     """A cloud that is ready when the constructor returns.
 
-    :param gateways: number of gateway nodes, 1 to 3
-    :param computes: number of compute nodes, 1 or 2
-    :param scheduler: neutron.GATEWAY_CHASSIS or neutron.HA_CHASSIS_GROUP
-    :param say: function(text) for progress
-    :param root: of the gateway nodes, see :class:`node.Node`
-    :param further: whether gateways have a second provider bridge
     :param version: 4, or 6 for IPv6 in the fabric and a provider network of
         IPv6 alone
     :param vlan: VLAN tag of the provider network, 0 for a flat network
@@ -57,9 +50,11 @@ class Cloud(fabric.Fabric):
 
     VRF = True
 
-    def __init__(self, gateways=2, computes=1,
-                 scheduler=neutron.GATEWAY_CHASSIS, say=None, root=None,
-                 further=False, version=4, vlan=0, provider=None):
+    def __init__(self, gateways: int = 2, computes: int = 1,
+                 scheduler=neutron.GATEWAY_CHASSIS,
+                 say: abc.Callable | None = None, root=None,
+                 further: bool = False, version=4, vlan=0,
+                 provider=None):
         self._root = root
         self._ipv6 = version == 6
         self._provider = (
@@ -293,7 +288,6 @@ class Cloud(fabric.Fabric):
         """Add a router, and wait until a chassis has claimed its gateway.
 
         :param order: node names by preference; None for all nodes
-        :returns: :class:`neutron.Router`
         """
         order = list(order or self.gateways)
         priorities = {node: len(order) - i for i, node in enumerate(order)}
@@ -301,12 +295,10 @@ class Cloud(fabric.Fabric):
         self.wait_owner(router, order[0])
         return router
 
-    def add_vm(self, place, host=None):
+    def add_vm(self, place, host: str | None = None):
         """Add a virtual machine; wait until its port is up.
 
         :param place: its Router, or the provider Network that it is on
-        :param host: name of its node, default the first compute node
-        :returns: :class:`Vm`
         """
         host = host or self.computes[0]
         port = self.neutron.add_port(place, host)

@@ -119,13 +119,11 @@ def _answer(fd, reader, content):
 class Session:
     """One command in a node.
 
-    :param fd: of the console
-    :param reader: its frames.Reader
     :param request: dict: "node", "argv", "terminal" (None, or [rows,
         columns]), "term"; or "list" alone, for the names of the nodes
     """
 
-    def __init__(self, fd, reader, request):
+    def __init__(self, fd, reader, request: dict):
         self._fd = fd
         self._reader = reader
         self._outputs = {}

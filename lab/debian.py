@@ -26,23 +26,13 @@ BOOT = 180
 _RUNNING = ('running', 'degraded')
 
 
-def mounts(name, root):
+def mounts(name, root: str):
     """Mount the root of a node and all below it, and make it the root.
 
     systemd has a tree of control groups of its own.
-
-    :param name: host name of the node
-    :param root: path of the directory, as the host names it
     """
     syscalls.make_private()
-    syscalls.mount('node', STAGING, 'tmpfs')
-    lower, upper, work, top = (os.path.join(STAGING, part) for part in
-                               ('lower', 'upper', 'work', 'top'))
-    host_directory(root, lower)
-    os.mkdir(upper)
-    os.mkdir(work)
-    syscalls.mount('overlay', top, 'overlay', options=(
-        f'lowerdir={lower},upperdir={upper},workdir={work}'))
+    top = overlay(root, STAGING)
     # An engine of containers puts overlays there, and not on an overlay.
     syscalls.mount('node', top + '/var/lib/containers', 'tmpfs')
     syscalls.mount('proc', top + '/proc', 'proc')
@@ -55,6 +45,19 @@ def mounts(name, root):
     os.chmod(top + '/tmp', 0o1777)
     _identity(name, top + '/etc')
     syscalls.pivot_root(top)
+
+
+def overlay(root: str, staging: str) -> str:
+    """Mount a directory of the host with an overlay in memory; its path."""
+    syscalls.mount('node', staging, 'tmpfs')
+    lower, upper, work, top = (os.path.join(staging, part) for part in
+                               ('lower', 'upper', 'work', 'top'))
+    host_directory(root, lower)
+    os.mkdir(upper)
+    os.mkdir(work)
+    syscalls.mount('overlay', top, 'overlay', options=(
+        f'lowerdir={lower},upperdir={upper},workdir={work}'))
+    return top
 
 
 def _identity(name, path):

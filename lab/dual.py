@@ -17,18 +17,10 @@ from lab import routers
 class Dual:
     """A router with IPv6.
 
-    :param neutron: :class:`neutron.Neutron`
-    :param router: :class:`routers.Router`
-    :param number: a number of its own for each router, 1 to 9
     :param only: whether the router loses what it has of IPv4 outside
-    :param outside: IPv6Network of the provider network
-    :param inside: of the machines, None for one of its own
-
-    :ivar address: IPv6 address of the gateway port, text
-    :ivar tenant: IPv6Network of its machines
     """
 
-    def __init__(self, neutron, router, number, only=False,
+    def __init__(self, neutron, router, number: int, only: bool = False,
                  outside=plan.PROVIDER6, inside=None):
         self._neutron = neutron
         self.router = router
@@ -53,12 +45,8 @@ class Dual:
             row.delvalue('nat', nat)
             nat.delete()
 
-    def machine(self, vm):
-        """Give a machine an address of the tenant network.
-
-        :param vm: :class:`cloud.Vm`
-        :returns: the address, text
-        """
+    def machine(self, vm) -> str:
+        """Give a machine an address of the tenant network."""
         number = int(ipaddress.ip_address(vm.port.address)) & 0xff
         address = str(self.tenant[number])
 
@@ -74,24 +62,17 @@ class Dual:
         vm.node.batch(vm.lines)
         return address
 
-    def floating_ip(self, inside, external=''):
+    def floating_ip(self, inside: str, external='') -> str:
         """Translate an address of a machine, in both directions.
 
-        :param inside: IPv6 address, text
         :param external: IPv6 address, text; the next free one by default
-        :returns: the floating IP, text
         """
         external = external or next(self._floating)
         self._nat('dnat_and_snat', external, inside)
         return external
 
-    def distribute(self, external, vm, mac):
-        """Have the node of a machine answer for a floating IP.
-
-        :param external: IPv6 address, text
-        :param vm: :class:`cloud.Vm`
-        :param mac: MAC of the address on the provider network
-        """
+    def distribute(self, external: str, vm, mac: str):
+        """Have the node of a machine answer for a floating IP."""
         def write(_txn, tables):
             row = routers.find_one(tables, 'NAT', external_ip=external)
             row.logical_port = vm.port.uuid

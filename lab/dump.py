@@ -35,12 +35,8 @@ NB_TABLES = {
     'HA_Chassis': ('chassis_name', 'priority')}
 
 
-def node(one):
-    """State of a node.
-
-    :param one: node.Node
-    :returns: dict of command to list of lines
-    """
+def node(one) -> dict:
+    """State of a node."""
     found = {' '.join(argv): sorted(
         VOLATILE.sub('', line).rstrip()
         for line in one.out(*argv).splitlines()
@@ -51,12 +47,8 @@ def node(one):
     return found
 
 
-def northbound(cloud):
-    """Rows of NB that an agent could write.
-
-    :param cloud: cloud.Cloud
-    :returns: dict of table to sorted list of text
-    """
+def northbound(cloud) -> dict:
+    """Rows of NB that an agent could write."""
     found = {}
     with cloud.nb.connection.lock:
         for table, columns in NB_TABLES.items():

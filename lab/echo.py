@@ -33,7 +33,6 @@ _IP_PKTINFO = 8  # linux/in.h; in Python's socket from 3.14
 class _Family:
     """Reading and setting the local address of datagrams, IPv4 or IPv6.
 
-    :ivar family: of sockets
     :ivar option: level, kind of control message, option that asks for it
     """
 
@@ -72,17 +71,11 @@ _FAMILIES = {
 
 
 def start(node, port=PORT, name=NAME, device=None, address=None,
-          timeout=15.0):
+          timeout: float = 15.0):
     """Start a responder on a node; it answers when this returns.
 
-    :param node: the Node
-    :param port: UDP and TCP port
-    :param name: of the service, for ``node.stop(name)`` and so on
-    :param device: answer only what comes in by this interface or VRF
-    :param address: answer only at this address; at all of both families
-        by default
-    :param timeout: seconds
-    :returns: subprocess.Popen
+    :param address: answer only at this address; at all of both families by
+        default
     :raises NodeError: when it did not start; with what it printed
     """
     from lab import node as nodes
@@ -110,12 +103,7 @@ def start(node, port=PORT, name=NAME, device=None, address=None,
 
 
 class Responder:
-    """UDP and TCP on one port, in one thread.
-
-    :param port: UDP and TCP port
-    :param device: interface or VRF to bind to, or None
-    :param address: to bind to, or None for all
-    """
+    """UDP and TCP on one port, in one thread."""
 
     def __init__(self, port, device=None, address=None):
         self._selector = selectors.DefaultSelector()

@@ -8,13 +8,10 @@ import re
 from lab import plan
 
 
-def layers(cloud, name, fip):
+def layers(cloud, name: str, fip) -> list[tuple[str, str, list[str]]]:
     """The state of an address in each layer.
 
-    :param cloud: cloud.Cloud
     :param name: name of the gateway that has the address
-    :param fip: neutron.FloatingIp
-    :returns: list of (layer, command that shows it, list of lines)
     """
     node, address = cloud[name], fip.address
     found = [_northbound(cloud, fip), _southbound(cloud, name, fip)]

@@ -23,12 +23,10 @@ _THROUGH_A_GATEWAY = 2
 class Fabric:
     """A part of the :class:`lab.cloud.Cloud`."""
 
-    def route(self, address):
+    def route(self, address) -> str | None:
         """Next hop of the spine's host route to an IPv4 address.
 
         The route is read from the kernel's table, without a process.
-
-        :returns: IPv4 address as text, or None
         """
         return self.host_routes().get(address)
 
@@ -40,11 +38,8 @@ class Fabric:
         return {_address(row[1]): _address(row[2]) for row in rows
                 if row[7] == 'FFFFFFFF'}
 
-    def served(self, version=4):
-        """The gateways to which the spine's kernel sends addresses.
-
-        :returns: dict of address to name, both text
-        """
+    def served(self, version=4) -> dict[str, str]:
+        """The gateways to which the spine's kernel sends addresses."""
         read, name = _TABLES[version]
         with open(f'/proc/{self["spine"].pid}/net/{name}',
                   encoding='ascii') as opened:
@@ -110,7 +105,6 @@ class Fabric:
 
 
 def _address(word):
-    """An address of /proc/net/route as text."""
     return socket.inet_ntoa(struct.pack('=I', int(word, 16)))
 
 

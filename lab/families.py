@@ -12,42 +12,25 @@ from ovn_network_agent import ownership
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """The names and addresses of one family in the lab.
+    """The names and addresses of one family in the lab."""
 
-    :ivar version: 4 or 6
-    :ivar bits: length of a host's prefix
-    :ivar provider: network of the gatewayless provider network
-    :ivar client: address of the client outside, text
-    :ivar client_net: its network
-    :ivar test_net: network of addresses that nobody has
-    :ivar default: prefix of a default route, text
-    :ivar virtual_gateway: next hop of the routers' default routes, text
-    :ivar address: address of the agent on a segment's device, text
-    :ivar ends: addresses of veth-default and of veth-provider, text
-    :ivar next_hop: next hop of FRR's static routes, text
-    :ivar frr: the word before a command of FRR: 'ip' or 'ipv6'
-    :ivar afi: the word in a question to bgpd
-    :ivar match: protocol of an OpenFlow match
-    :ivar field: of an OpenFlow match for the destination
-    :ivar unchecked: word of ``ip`` for an address that no other host has; a
-        check of IPv6 takes a second
-    """
-
-    version: int
-    bits: int
-    provider: object
+    version: int  # 4 or 6
+    bits: int  # length of a host's prefix
+    provider: object  # network of the gatewayless provider network
     client: str
     client_net: object
-    test_net: object
+    test_net: object  # network of addresses that nobody has
     default: str
     virtual_gateway: str
     address: str
-    ends: tuple
+    ends: str
     next_hop: str
-    frr: str
-    afi: str
-    match: str
-    field: str
+    frr: str  # the word before a command of FRR: 'ip' or 'ipv6'
+    afi: str  # the word in a question to bgpd
+    match: str  # protocol of an OpenFlow match
+    field: str  # of an OpenFlow match for the destination
+    # Word of ``ip`` for an address that no other host has; a check of IPv6
+    # takes a second
     unchecked: str
 
     @property
@@ -62,10 +45,6 @@ class Family:
     def static(self, address):
         """Line of FRR that announces an address with ``static``, text."""
         return f'{self.frr} route {self.prefix(address)} {self.next_hop}'
-
-    def of_host(self, prefix):
-        """A prefix of ``ip``, which leaves out the length of a host."""
-        return prefix.removesuffix(f'/{self.bits:d}')
 
 
 FAMILIES = {
@@ -88,8 +67,5 @@ FAMILIES = {
 
 
 def of(address):
-    """The :class:`Family` of an address or network.
-
-    :param address: text, or an object of :mod:`ipaddress`
-    """
+    """The :class:`Family` of an address or network."""
     return FAMILIES[6 if ':' in str(address) else 4]

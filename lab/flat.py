@@ -12,12 +12,8 @@ _SYSCTLS = {
     'net__ipv4__conf__default__rp_filter': 2}
 
 
-def without_vrf(config):
-    """Lines of FRR for the default VRF.
-
-    :param config: text of :mod:`lab.frr`
-    :returns: text
-    """
+def without_vrf(config) -> str:
+    """Lines of :mod:`lab.frr` for the default VRF."""
     lines, inside = [], False
     for line in config.splitlines():
         if line == f'vrf {plan.VRF}':

@@ -58,20 +58,16 @@ def send(fd, data):
 
 
 class Reader:
-    """Puts frames together from what arrives.
-
-    :param fd: file descriptor to read from
-    """
+    """Puts frames together from what arrives."""
 
     def __init__(self, fd):
         self._fd = fd
         self._buffer = b''
         self.count = 0  # bytes of the last read
 
-    def read(self):
+    def read(self) -> list[tuple[bytes, bytes]]:
         """Read once; blocks when nothing has arrived.
 
-        :returns: list of the complete frames, (kind, content)
         :raises EOFError: at the end of the stream
         """
         data = os.read(self._fd, 65536)

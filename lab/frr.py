@@ -98,15 +98,23 @@ exit
 '''
 
 
+def _sessions(peers):
+    """The lines of the spine for gateways, and those in an address family.
+
+    :param peers: dict of gateway to its address
+    """
+    return (''.join(f' neighbor {peer} remote-as {plan.GATEWAY_AS[name]:d}\n'
+                    f' neighbor {peer} timers connect 1\n'
+                    for name, peer in peers.items()),
+            ''.join(f'  neighbor {peer} activate\n'
+                    f'  neighbor {peer} default-originate\n'
+                    for peer in peers.values()))
+
+
 def spine_config(gateways):
     """frr.conf of the spine."""
-    neighbors, activations = '', ''
-    for name in gateways:
-        peer = plan.UPLINKS[name][1]
-        neighbors += (f' neighbor {peer} remote-as {plan.GATEWAY_AS[name]:d}\n'
-                      f' neighbor {peer} timers connect 1\n')
-        activations += (f'  neighbor {peer} activate\n'
-                        f'  neighbor {peer} default-originate\n')
+    neighbors, activations = _sessions({
+        name: plan.UPLINKS[name][1] for name in gateways})
     return f'''\
 frr defaults traditional
 hostname spine
@@ -161,13 +169,8 @@ exit
 
 def spine_config6(gateways):
     """The additions for IPv6 on the spine."""
-    neighbors, activations = '', ''
-    for name in gateways:
-        peer = plan.uplink6(name)[1]
-        neighbors += (f' neighbor {peer} remote-as {plan.GATEWAY_AS[name]:d}\n'
-                      f' neighbor {peer} timers connect 1\n')
-        activations += (f'  neighbor {peer} activate\n'
-                        f'  neighbor {peer} default-originate\n')
+    neighbors, activations = _sessions({
+        name: plan.uplink6(name)[1] for name in gateways})
     return f'''\
 router bgp {plan.SPINE_AS}
 {neighbors} address-family ipv6 unicast
@@ -178,11 +181,8 @@ exit
 '''
 
 
-def bfd_config(name, spine=False):
-    """The additions for BFD between the spine and a gateway.
-
-    :param spine: whether for the spine
-    """
+def bfd_config(name, spine: bool = False):
+    """The additions for BFD between the spine and a gateway."""
     peer, address = plan.UPLINKS[name]
     if spine:
         return (f'router bgp {plan.SPINE_AS}\n neighbor {address} bfd\n'
@@ -207,10 +207,7 @@ def load(node, config):
 
 
 def start(node, config, zebra=()):
-    """Start the daemons, and load the configuration.
-
-    :param zebra: options of zebra
-    """
+    """Start the daemons, and load the configuration."""
     # bgpd begins its sessions when the route-maps are through, by default
     # after 5 s.
     node.write('/etc/frr/frr.conf', f'{_SOON}\n{config}')
@@ -242,8 +239,6 @@ def supervise(node, options=''):
     """Start the daemons as FRR's unit does: under watchfrr.
 
     They have the saved configuration, as after a boot.
-
-    :param options: more options of watchfrr
     """
     bfdd = 'yes' if ' bfd\n' in node.read('/etc/frr/frr.conf') else 'no'
     node.write('/etc/frr/daemons', f'bgpd=yes\nbfdd={bfdd}\n'
@@ -294,16 +289,13 @@ def wait_for(node, name):
                      os.path.exists(node.path(_socket(name))))
 
 
-def ask(node, name, *commands):
+def ask(node, name: str, *commands) -> str:
     """Give a daemon commands as vtysh does, but without a process.
 
     Tests ask again and again until FRR has what they wait for.  In the
     machine, a vtysh takes 0.2 s of the one processor, and FRR is the later.
     An answer ends with three zeros and the status.
 
-    :param name: name of the daemon
-    :param commands: texts, the first one of the enabled mode
-    :returns: text, the answer to the last one
     :raises NodeError: when the daemon refuses a command, or does not answer
     """
     with socket.socket(socket.AF_UNIX) as asking:

@@ -39,8 +39,6 @@ def main(arguments):
 
     The start program of the image empties the environment and has no
     arguments.  The lab gives the socket of sd_notify and arguments of its own.
-
-    :param arguments: of the agent
     """
     top = _mounts(os.environ[VARIABLE])
     os.chroot(top)
@@ -61,14 +59,7 @@ def _mounts(root):
     syscalls.unshare(syscalls.CLONE_NEWNS)
     syscalls.make_private()
     notify = os.environ.get('NOTIFY_SOCKET', '')
-    syscalls.mount('image', _STAGING, 'tmpfs')
-    lower, upper, work, top = (os.path.join(_STAGING, part) for part in
-                               ('lower', 'upper', 'work', 'top'))
-    debian.host_directory(root, lower)
-    os.mkdir(upper)
-    os.mkdir(work)
-    syscalls.mount('overlay', top, 'overlay', options=(
-        f'lowerdir={lower},upperdir={upper},workdir={work}'))
+    top = debian.overlay(root, _STAGING)
     os.makedirs(RUNDIR, 0o700, exist_ok=True)
     for path in SHARED:
         syscalls.mount(path, top + path,

@@ -62,7 +62,6 @@ def main(directory):
 def _file_systems(writable, visible):
     """Mount the overlay as root, and the other file systems below it.
 
-    :param writable: directories of the host that can be written
     :param visible: directories that the new /tmp and /run would hide
     """
     syscalls.make_private()

@@ -49,7 +49,7 @@ class KernelError(Exception):
     """There is no kernel to run the lab on; the text says what to do."""
 
 
-def choose():
+def choose() -> str:
     """The kernel to use, built if need be.
 
     :returns: path of a user-mode Linux binary, or :data:`HOST`
@@ -79,11 +79,9 @@ def ready():
         return False
 
 
-def source(paths=None):
+def source(paths=None) -> str:
     """The archive with the kernel's source to build from.
 
-    :param paths: those to choose from, default what is installed
-    :returns: its path
     :raises KernelError: when there is none
     """
     found = {}
@@ -135,12 +133,8 @@ def cache_path():
                         'linux-uml-' + digest.hexdigest()[:16])
 
 
-def build():
-    """The cached build; made if it is not there.
-
-    :returns: path of the binary
-    :raises KernelError:
-    """
+def build() -> str:
+    """The cached build; made if it is not there; may raise KernelError."""
     path = cache_path()
     if os.access(path, os.X_OK):
         return path
@@ -195,12 +189,7 @@ def _build(path):
     _say(f'the lab kernel is ready: {path}')
 
 
-def _patch(patch, wanted, version, directory, log):
-    """Apply a patch to the version that needs the patch.
-
-    :param wanted: that version, tuple of int
-    :param version: version of the source, tuple of int
-    """
+def _patch(patch, wanted, version: tuple[int, ...], directory, log):
     if version[:2] == wanted:
         _step('patching', ['patch', '-p1', '-i', patch], directory, log)
     elif version < WELL:

@@ -31,13 +31,11 @@ class Keeper:
     When the file has half of the allowed bytes, it is renamed, and a new file
     begins.
 
-    :param path: path of the file, which replaces an earlier file
     :param limit: bytes of the file and the renamed file together
-    :param shown: whether to copy everything to standard error, too
     :ivar fd: file descriptor that the machine writes to
     """
 
-    def __init__(self, path, limit=LIMIT, shown=False):
+    def __init__(self, path: str, limit=LIMIT, shown: bool = False):
         self._path = path
         self._half = limit // 2
         self._shown = shown
@@ -77,7 +75,6 @@ class Keeper:
     def tail(self, lines):
         """The last lines, and the line that says why the kernel gave up.
 
-        :param lines: most lines from the end
         :returns: str; if the kernel gave up before these lines, the text
             begins with the reason
         """

@@ -13,7 +13,6 @@ _PREFIX = 'cr-'
 class Moves:
     """Follows the owners of gateway ports while the block runs.
 
-    :param cloud: the Cloud
     :ivar seen: list of (monotonic seconds, name of the Logical_Router_Port,
         host name of its owner or ''), each change once
     """
@@ -43,13 +42,10 @@ class Moves:
             self.seen.append((time.monotonic(), port.removeprefix(_PREFIX),
                               owner))
 
-    def owners(self, router):
+    def owners(self, router) -> list[str]:
         """Host names of the new owners of a router's gateway port, in turn.
 
         The moment without an owner in a move is left out.
-
-        :param router: neutron.Router
-        :returns: list of str; empty without a move
         """
         owners = []
         for _when, lrp, owner in list(self.seen):

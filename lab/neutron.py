@@ -25,15 +25,13 @@ HA_CHASSIS_GROUP = routers.HA_CHASSIS_GROUP
 
 @dataclasses.dataclass
 class Port:
-    """Port of a virtual machine.
-
-    :ivar router: that of its tenant network, None on a provider network
-    """
+    """Port of a virtual machine."""
 
     uuid: str
     mac: str
     address: str
     network: routers.Network
+    # That of its tenant network, None on a provider network
     router: routers.Router | None
 
 
@@ -51,10 +49,7 @@ class Neutron(routers.Routers):
     """Writes networks, routers, ports and floating IPs."""
 
     def add_port(self, place, host):
-        """The port of a virtual machine on a node.
-
-        :param place: the Router of its tenant network, or a provider Network
-        """
+        """The port of a virtual machine on a node."""
         router = None if isinstance(place, routers.Network) else place
         network = router.internal if router else place
         address = (self._tenant_address(network) if router else
@@ -90,13 +85,8 @@ class Neutron(routers.Routers):
                 name=network.switch).ports)
         return str(network.cidr[9 + used])
 
-    def add_virtual_port(self, address, parents):
-        """A port whose address several machines may have, one at a time.
-
-        :param address: of the network of the machines, text
-        :param parents: list of :class:`Port`
-        :returns: name of the logical port
-        """
+    def add_virtual_port(self, address: str, parents: list) -> str:
+        """A port whose address several machines may have, one at a time."""
         name, mac = routers.new_uuid(), self._mac()
         network = parents[0].network
 
@@ -119,12 +109,7 @@ class Neutron(routers.Routers):
         return name
 
     def add_subport(self, parent, network, tag):
-        """A port of a trunk: another network of a machine, with a VLAN tag.
-
-        :param parent: :class:`Port`
-        :param network: a provider Network
-        :returns: :class:`Port`
-        """
+        """A port of a trunk: another network of a machine, with a VLAN tag."""
         port = Port(routers.new_uuid(), parent.mac, self.allocate(network),
                     network, None)
         text = f'{port.mac} {port.address}'
@@ -160,10 +145,7 @@ class Neutron(routers.Routers):
         self.nb.transact(write)
 
     def remove_port(self, name):
-        """Delete a logical port.
-
-        :param name: of its row
-        """
+        """Delete a logical port."""
         def write(_txn, tables):
             port = routers.find_one(tables, 'Logical_Switch_Port', name=name)
             for switch in tables['Logical_Switch'].rows.values():
@@ -173,14 +155,12 @@ class Neutron(routers.Routers):
 
         self.nb.transact(write)
 
-    def set_external(self, port, vlan, priorities):
+    def set_external(self, port, vlan, priorities: dict[str, int]):
         """Make a machine's port one of type "external", as with SR-IOV.
 
         The machine then is on the VLAN, and OVN answers on a chassis.
 
         :param port: :class:`Port`; its network becomes the VLAN
-        :param vlan: VLAN tag
-        :param priorities: dict of node name to priority of the chassis
         """
         def write(txn, tables):
             row = routers.find_one(tables, 'Logical_Switch_Port',
@@ -211,11 +191,10 @@ class Neutron(routers.Routers):
 
         self.nb.transact(write)
 
-    def add_fips(self, router, targets):
+    def add_fips(self, router, targets: list) -> list:
         """Floating IPs, all in one transaction.
 
         :param targets: list of (address or None, Port or logical address)
-        :returns: list of :class:`FloatingIp`
         """
         fips = []
 
@@ -270,13 +249,11 @@ class Neutron(routers.Routers):
 
         self.nb.transact(write)
 
-    def set_distributed(self, fip, distributed, port=''):
+    def set_distributed(self, fip, distributed, port: str = ''):
         """Make a floating IP distributed, or not.
 
         The chassis of the machine answers for a distributed floating IP.
         Neutron writes this with enable_distributed_floating_ip.
-
-        :param port: name of the logical port, if the row has none yet
         """
         def write(_txn, tables):
             # Routers in VRFs of their own may have equal ones.
@@ -290,13 +267,10 @@ class Neutron(routers.Routers):
 
         self.nb.transact(write)
 
-    def add_port_forwarding(self, router, address, number, port, inside,
-                            group=False):
+    def add_port_forwarding(self, router, address, number: int, port, inside,
+                            group: bool = False):
         """Forward a TCP port of a floating IP to a port of a machine.
 
-        :param number: port number of the floating IP
-        :param port: :class:`Port` of the machine
-        :param inside: port number of the machine
         :param group: whether to use a group of load balancers, which Neutron
             does not
         """

@@ -66,16 +66,14 @@ _CRASHES = {-number for number in (signal.SIGSEGV, signal.SIGABRT,
 class Node:
     """One host.
 
-    :param name: its host name
     :param root: path of a root file system with systemd, see
         :mod:`lab.debian`; None for the machine's own programs
-    :ivar name: its host name
     :ivar pid: of its PID 1, seen from outside; None while it is off
     :ivar services: name to subprocess.Popen of what :meth:`spawn` started
     :ivar crashes: (name, exit status) of services that were restarted
     """
 
-    def __init__(self, name, root=None):
+    def __init__(self, name, root: str | None = None):
         self._reset(name)
         self._root = root
         # A new host must not get the files of an earlier one of this name.
@@ -143,13 +141,8 @@ class Node:
 
     # -- running things ---------------------------------------------------
 
-    def popen(self, argv, **kwargs):
-        """Start a program in the node.
-
-        :param argv: list of str
-        :param kwargs: for subprocess.Popen
-        :returns: subprocess.Popen; its pid is that outside of the node
-        """
+    def popen(self, argv: list[str], **kwargs) -> subprocess.Popen:
+        """Start a program in the node."""
         if self.pid is None:
             raise NodeError(f'{self.name} is off')
         kwargs.setdefault('env', environ())
@@ -160,12 +153,10 @@ class Node:
             self._children.append(process)
         return process
 
-    def run(self, argv, check=True, timeout=60, **kwargs):
+    def run(self, argv, check=True, timeout: float = 60,
+            **kwargs) -> subprocess.CompletedProcess:
         """Run a program in the node to its end.
 
-        :param timeout: seconds
-        :param input: text for its standard input
-        :returns: subprocess.CompletedProcess with text
         :raises NodeError: on failure, unless ``check`` is False
         """
         text = kwargs.pop('input', None)
@@ -220,14 +211,12 @@ class Node:
 
     # -- services ---------------------------------------------------------
 
-    def spawn(self, name, argv, restart=False, **kwargs):
+    def spawn(self, name: str, argv: list[str], restart=False,
+              **kwargs) -> subprocess.Popen:
         """Start a service; its output is kept, see :meth:`log`.
 
-        :param name: name for :meth:`stop` and so on
-        :param argv: list of str, a program that stays in the foreground
         :param restart: start it again when it crashes of itself, as the
             service manager of a real host would; see :attr:`crashes`
-        :returns: subprocess.Popen
         """
         self._recipes[name] = (argv, {'restart': restart, **kwargs})
         with open(self.path(_log(name)), 'ab') as log:
@@ -251,11 +240,8 @@ class Node:
         argv, kwargs = self._recipes[name]
         return self.spawn(name, argv, **kwargs)
 
-    def stop(self, name, number=signal.SIGTERM, timeout=60):
-        """Send a signal to a service and wait for its end.
-
-        :returns: its exit status; negative for a signal
-        """
+    def stop(self, name, number=signal.SIGTERM, timeout=60) -> int:
+        """Send a signal to a service and wait for its end."""
         process = self.services.pop(name)
         process.send_signal(number)
         # A stopped process would keep the signal for later.
@@ -360,14 +346,12 @@ class Node:
             for process in self._children:
                 process.poll()
 
-    def _alive(self):
+    def _alive(self) -> list[str]:
         """The remaining processes, and their places in the kernel.
 
         The list also has all processes of the machine that work, wait for
         the kernel, or wait for their parent.  The end of a node often waits
         for a worker of the kernel that removes another node.
-
-        :returns: list of str
         """
         mine = set(self.pids())
         found = []

@@ -3,6 +3,8 @@
 
 """A resident connection to the OVN databases, as Neutron has one."""
 
+from collections import abc
+
 from ovsdbapp.backend.ovs_idl import command
 from ovsdbapp.backend.ovs_idl import connection
 from ovsdbapp.backend.ovs_idl import event
@@ -33,14 +35,9 @@ class _Function(command.BaseCommand):
 
 
 class Database:
-    """One OVN database.
+    """One OVN database."""
 
-    :param remote: such as 'unix:/run/ovn/ovnnb_db.sock'
-    :param schema: 'OVN_Northbound' or 'OVN_Southbound'
-    :param tables: names of the tables to replicate
-    """
-
-    def __init__(self, remote, schema, tables):
+    def __init__(self, remote: str, schema: str, tables):
         self.idl = _Idl.from_server(remote, schema, helper_tables=tables,
                                     leader_only=False)
         self.connection = connection.Connection(self.idl, timeout=30)
@@ -49,7 +46,6 @@ class Database:
     def transact(self, function):
         """Run ``function(txn, tables)`` in one transaction.
 
-        :returns: result of the function
         :raises RuntimeError: when the server refuses
         """
         txn = transaction.Transaction(self, self.connection,
@@ -71,11 +67,8 @@ class Database:
         with self.connection.lock:
             return list(self.idl.tables[table].rows.values())
 
-    def listen(self, function):
-        """Call a function with each changed row, at once.
-
-        :returns: function without arguments that ends this
-        """
+    def listen(self, function) -> abc.Callable:
+        """Call a function with each changed row, at once."""
         self.idl.listeners.append(function)
         return lambda: self.idl.listeners.remove(function)
 

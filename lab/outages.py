@@ -35,58 +35,43 @@ def _nothing(_cloud, _name):
 
 @dataclasses.dataclass(frozen=True)
 class Outage:
-    """One outage.
-
-    :ivar name: short name
-    :ivar what: what happens, for a table
-    :ivar begin: function(cloud, name of the gateway)
-    :ivar end: the same
-    :ivar seconds: between the two
-    """
+    """One outage."""
 
     name: str
-    what: str
-    begin: typing.Callable
+    what: str  # what happens, for a table
+    begin: typing.Callable  # function(cloud, name of the gateway)
     end: typing.Callable = _nothing
     seconds: float = 5.0
 
 
-# -- databases and northd ---------------------------------------------------
+# -- databases, northd, Open vSwitch -----------------------------------------
 
-def _central(action, *services):
-    """A function that does something with services of the central node."""
-    def do(cloud, _name):
+def _dead(node, *services):
+    """Begin and end of services that are killed.
+
+    :param node: 'central', or '' for the gateway that has the outage
+    """
+    def begin(cloud, name):
         for service in services:
-            action(cloud['central'], service)
-    return do
+            cloud[node or name].stop(service, signal.SIGKILL)
+
+    def end(cloud, name):
+        for service in services:
+            cloud[node or name].start_again(service)
+
+    return begin, end
 
 
-def _kill(node, service):
-    node.stop(service, signal.SIGKILL)
-
-
-def _start(node, service):
-    node.start_again(service)
-
-
-def _pause(node, service):
-    node.pause(service)
-
-
-def _resume(node, service):
-    node.resume(service)
-
-
-def _of_gateway(action, service):
-    """A function that does something with a service of the gateway."""
-    def do(cloud, name):
-        action(cloud[name], service)
-    return do
+def _silent(node, *services):
+    """The same of services that are paused."""
+    return tuple(lambda cloud, name, do=do: [
+        do(cloud[node or name], service) for service in services]
+        for do in (nodes.Node.pause, nodes.Node.resume))
 
 
 # -- FRR --------------------------------------------------------------------
 
-def _kill_frr(*daemons):
+def kill_frr(*daemons):
     """A function that kills daemons of FRR, which watchfrr looks after."""
     def do(cloud, name):
         node = cloud[name]
@@ -108,7 +93,7 @@ def _restarted(*daemons):
 
 def _of_frr(name, *daemons):
     what = ', '.join(daemons)
-    return Outage(name, f'{what} killed', _kill_frr(*daemons),
+    return Outage(name, f'{what} killed', kill_frr(*daemons),
                   _restarted(*daemons), 0)
 
 
@@ -142,67 +127,28 @@ def _daemon(daemon):
         lambda cloud, name: kill_daemon(cloud, name, daemon), supervised, 0)
 
 
-def _kill_agent(cloud, name):
-    cloud.agents[name].kill()
-
-
-# -- the node ---------------------------------------------------------------
-
-def _delete_vrf(cloud, name):
-    cloud[name].batch(f'link del {plan.VRF}\n')
-
-
-def _make_vrf(cloud, name):
-    cloud.wire_vrf(name)
-
-
-def _uplink_down(cloud, name):
-    cloud[name].batch('link set eth1 down\n')
-
-
-def _uplink_up(cloud, name):
-    cloud[name].batch('link set eth1 up\n')
-
-
 # -- the management network -------------------------------------------------
 
-def _control_network(*words):
-    """A function that sets the quality of the network of the databases.
+def _network(name, *words):
+    """Begin and end of a quality of the network of a node, both directions.
 
-    The packets of the central node in both directions; no tunnel ends there.
+    :param name: 'central', whose network is that of the databases, or '' for
+        the whole management network of the gateway
     """
-    def begin(cloud, _name):
-        cloud['central'].run(['tc', 'qdisc', 'add', 'dev', 'eth0', 'root',
-                              'netem', *words])
-        _tc('add', 'm-central', *words)
+    def begin(cloud, gateway):
+        _tc(cloud, name or gateway, 'add', 'netem', *words)
 
-    return begin
+    def end(cloud, gateway):
+        _tc(cloud, name or gateway, 'del')
 
-
-def _control_network_well(cloud, _name):
-    cloud['central'].run(['tc', 'qdisc', 'del', 'dev', 'eth0', 'root'])
-    _tc('del', 'm-central')
+    return begin, end
 
 
-def _whole_network(*words):
-    """The same for the whole management network of one gateway."""
-    def begin(cloud, name):
-        cloud[name].run(['tc', 'qdisc', 'add', 'dev', 'eth0', 'root',
-                         'netem', *words])
-        _tc('add', 'm-' + name, *words)
-
-    return begin
-
-
-def _whole_network_well(cloud, name):
-    cloud[name].run(['tc', 'qdisc', 'del', 'dev', 'eth0', 'root'])
-    _tc('del', 'm-' + name)
-
-
-def _tc(action, device, *words):
-    """Set the quality of a device of the machine."""
-    subprocess.run(['tc', 'qdisc', action, 'dev', device, 'root',
-                    *(('netem', *words) if words else ())], check=True)
+def _tc(cloud, name, action, *words):
+    rest = ['root', *words]
+    cloud[name].run(['tc', 'qdisc', action, 'dev', 'eth0', *rest])
+    subprocess.run(['tc', 'qdisc', action, 'dev', 'm-' + name, *rest],
+                   check=True)
 
 
 # -- what the agent takes from the kernel -----------------------------------
@@ -221,8 +167,8 @@ def limit_descriptors(cloud, name):
     pid = cloud.agents[name].process.pid
     used = set(map(int, os.listdir(f'/proc/{pid:d}/fd')))
     _set_limit(pid, min(set(range(len(used) + 1)) - used))
-    _kill(cloud['central'], 'nb')
-    _start(cloud['central'], 'nb')
+    cloud['central'].stop('nb', signal.SIGKILL)
+    cloud['central'].start_again('nb')
 
 
 def free_descriptors(cloud, name):
@@ -236,41 +182,39 @@ def _set_limit(pid, number):
 
 
 OUTAGES = {one.name: one for one in (
-    Outage('nb', 'NB server killed', _central(_kill, 'nb'),
-           _central(_start, 'nb')),
-    Outage('sb', 'SB server killed', _central(_kill, 'sb'),
-           _central(_start, 'sb')),
+    Outage('nb', 'NB server killed', *_dead('central', 'nb')),
+    Outage('sb', 'SB server killed', *_dead('central', 'sb')),
     Outage('databases', 'NB and SB servers killed',
-           _central(_kill, 'nb', 'sb'), _central(_start, 'nb', 'sb')),
+           *_dead('central', 'nb', 'sb')),
     Outage('databases-silent', 'NB and SB servers say nothing',
-           _central(_pause, 'nb', 'sb'), _central(_resume, 'nb', 'sb'), 30),
-    Outage('northd', 'ovn-northd killed', _central(_kill, 'northd'),
-           _central(_start, 'northd')),
-    Outage('ovsdb', 'local ovsdb-server killed', _of_gateway(_kill, 'ovsdb'),
-           _of_gateway(_start, 'ovsdb')),
+           *_silent('central', 'nb', 'sb'), 30),
+    Outage('northd', 'ovn-northd killed', *_dead('central', 'northd')),
+    Outage('ovsdb', 'local ovsdb-server killed', *_dead('', 'ovsdb')),
     Outage('ovsdb-silent', 'local ovsdb-server says nothing',
-           _of_gateway(_pause, 'ovsdb'), _of_gateway(_resume, 'ovsdb'), 20),
-    Outage('vswitchd', 'ovs-vswitchd killed',
-           _of_gateway(_kill, 'vswitchd'), _of_gateway(_start, 'vswitchd'),
-           1),
+           *_silent('', 'ovsdb'), 20),
+    Outage('vswitchd', 'ovs-vswitchd killed', *_dead('', 'vswitchd'), 1),
     Outage('ovn-controller', 'ovn-controller killed',
-           _of_gateway(_kill, 'ovn-controller'),
-           _of_gateway(_start, 'ovn-controller')),
+           *_dead('', 'ovn-controller')),
     *(_of_frr(name, name) for name in dict.fromkeys(
         (frr.STATIC, 'staticd', 'bgpd', 'bfdd', 'zebra'))),
     _of_frr('frr', 'zebra', 'staticd', 'bgpd'),
-    Outage('agent', 'agent killed', _kill_agent, supervised, 0),
+    Outage('agent', 'agent killed',
+           lambda cloud, name: cloud.agents[name].kill(), supervised, 0),
     *map(_daemon, ('kernel', 'ovs', 'frr', 'netfilter')),
-    Outage('vrf', 'VRF device deleted', _delete_vrf, _make_vrf, 3),
-    Outage('uplink', 'uplink down', _uplink_down, _uplink_up),
+    Outage('vrf', 'VRF device deleted',
+           lambda cloud, name: cloud[name].batch(f'link del {plan.VRF}\n'),
+           lambda cloud, name: cloud.wire_vrf(name), 3),
+    Outage('uplink', 'uplink down', *(
+        lambda cloud, name, to=to: cloud[name].batch(f'link set eth1 {to}\n')
+        for to in ('down', 'up'))),
     Outage('control-loss', 'network of the databases: 30 % loss',
-           _control_network('loss', '30%'), _control_network_well, 60),
+           *_network('central', 'loss', '30%'), 60),
     Outage('control-delay', 'network of the databases: 200 ms',
-           _control_network('delay', '100ms'), _control_network_well, 30),
+           *_network('central', 'delay', '100ms'), 30),
     Outage('control-silence', 'network of the databases: silence',
-           _control_network('loss', '100%'), _control_network_well, 30),
+           *_network('central', 'loss', '100%'), 30),
     Outage('network-silence', 'whole management network: silence',
-           _whole_network('loss', '100%'), _whole_network_well, 30),
+           *_network('', 'loss', '100%'), 30),
     Outage('clock-forward', 'the clock jumps an hour forward',
            lambda _cloud, _name: jump(3600), seconds=10),
     Outage('clock-back', 'the clock jumps an hour back',
@@ -282,10 +226,7 @@ OUTAGES = {one.name: one for one in (
 
 @contextlib.contextmanager
 def watched_by_watchfrr(node, options=''):
-    """FRR as its unit starts it, under watchfrr, while the block runs.
-
-    :param options: more options of watchfrr
-    """
+    """FRR as its unit starts it, under watchfrr, while the block runs."""
     frr.stop(node)
     frr.supervise(node, options)
     try:

@@ -19,7 +19,7 @@ MACHINE = ('/tmp', '/run', '/dev')
 NODE = (*birth.VOLATILE, *birth.DISK)
 
 
-def needed():
+def needed() -> set:
     """Directories that a program of the lab reads.
 
     :returns: set of str, each directory by its used name and its real name
@@ -30,35 +30,23 @@ def needed():
     return found | {os.path.realpath(path) for path in found}
 
 
-def hidden(paths, by):
-    """The paths that are below some directories.
-
-    :param paths: iterable of absolute paths
-    :param by: directories, tuple of str
-    :returns: sorted list of str
-    """
+def hidden(paths, by) -> list[str]:
+    """The paths that are below some directories."""
     return sorted(path for path in paths
                   if path.startswith(tuple(name + '/' for name in by)))
 
 
-def elsewhere(paths):
+def elsewhere(paths) -> list[str]:
     """The paths that are not on the file system of /.
 
     On the host's own kernel, the machine has only this file system.
-
-    :param paths: iterable of absolute paths
-    :returns: sorted list of str
     """
     root = os.stat('/').st_dev
     return sorted(path for path in paths if os.stat(path).st_dev != root)
 
 
-def of_machine(on_host):
-    """The directories to mount in the machine.
-
-    :param on_host: whether the machine runs on the host's own kernel
-    :returns: sorted list of str
-    """
+def of_machine(on_host: bool) -> list[str]:
+    """The directories to mount in the machine."""
     paths = needed()
     found = set(hidden(paths, MACHINE))
     if on_host:
@@ -66,9 +54,6 @@ def of_machine(on_host):
     return sorted(found)
 
 
-def of_nodes():
-    """The directories to mount in the nodes.
-
-    :returns: sorted list of str
-    """
+def of_nodes() -> list[str]:
+    """The directories to mount in the nodes."""
     return hidden(needed(), NODE)

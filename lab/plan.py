@@ -69,11 +69,10 @@ SB = f'tcp:{HOSTS["central"]}:6642'
 _NAMESPACE = uuid.UUID('6f8a6d9c-0a70-4ab0-8c0e-6a3ed7f0c0de')
 
 
-def tenant(number, version):
+def tenant(number, version: int):
     """Network of the machines of a router.
 
     :param number: a number of its own for each router, from 1
-    :param version: 4 or 6
     """
     if version == 4:
         return ipaddress.ip_network(f'192.168.{number:d}.0/24')

@@ -48,55 +48,40 @@ class ProbeError(nodes.NodeError):
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The results of probes.
+    """The results of probes."""
 
-    :ivar kind: 'icmp', 'tcp', 'stream' or 'udp'
-    :ivar target: address that was probed
-    :ivar started: when the probing started, of ``time.monotonic()``
-    :ivar sent: number of probes; ``received + lost + pending``
-    :ivar received: answered within their limit
-    :ivar lost: not answered within their limit, or refused
-    :ivar pending: neither yet; 0 after the stop
-    :ivar longest_gap_ms: the longest outage in milliseconds; an outage
-        lasts from the sending of a lost probe to the sending of the next
-        one that was answered (or to the end), so it is known to one
-        interval.  0 if nothing was lost, also when the sender was late.
-    :ivar longest_silence_ms: the longest time in milliseconds in which no
-        answer arrived, less one interval.  It also shows packets that were
-        held up and came through later (while a neighbour is looked for, the
-        kernel keeps a hundred of them), which are not lost.  With nothing
-        wrong it is near 0, but not 0.
-    :ivar first_loss: when the first lost probe was sent, seconds since
-        ``started``; None if nothing was lost
-    :ivar last_loss: the same of the last one
-    :ivar rtt_median_ms: from sending to the answer, for TCP from the
-        connect to the answered line; None if nothing was answered
-    :ivar rtt_max_ms: the longest
-    :ivar seen_sources: addresses that the responder saw (TCP and UDP)
-    :ivar responders: addresses at which responders were asked, as they
-        see it (TCP and UDP)
-    :ivar retransmitted: TCP: how many of the answered probes took a
-        retransmission, that is, lost a packet without losing the probe
-    :ivar error: the last error of a system call, such as 'No route to
-        host'; or ''
-    """
-
-    kind: str
+    kind: str  # 'icmp', 'tcp', 'stream' or 'udp'
     target: str
-    started: float
-    sent: int
+    started: float  # when the probing started, of ``time.monotonic()``
+    sent: int  # number of probes; ``received + lost + pending``
     received: int
-    lost: int
-    pending: int
+    lost: int  # not answered within their limit, or refused
+    pending: int  # neither yet; 0 after the stop
+    # The longest outage in milliseconds; an outage lasts from the sending of a
+    # lost probe to the sending of the next one that was answered (or to the
+    # end), so it is known to one interval. 0 if nothing was lost, also when
+    # the sender was late.
     longest_gap_ms: float
+    # The longest time in milliseconds in which no answer arrived, less one
+    # interval. It also shows packets that were held up and came through later
+    # (while a neighbour is looked for, the kernel keeps a hundred of them),
+    # which are not lost. With nothing wrong it is near 0, but not 0.
     longest_silence_ms: float
+    # When the first lost probe was sent, seconds since ``started``; None if
+    # nothing was lost
     first_loss: float | None
-    last_loss: float | None
+    last_loss: float | None  # the same of the last one
+    # From sending to the answer, for TCP from the connect to the answered
+    # line; None if nothing was answered
     rtt_median_ms: float | None
     rtt_max_ms: float | None
-    seen_sources: frozenset
+    seen_sources: frozenset  # addresses that the responder saw (TCP and UDP)
+    # Addresses at which responders were asked, as they see it (TCP and UDP)
     responders: frozenset
+    # TCP: how many of the answered probes took a retransmission, that is, lost
+    # a packet without losing the probe
     retransmitted: int
+    # The last error of a system call, such as 'No route to host'; or ''
     error: str
 
     def __str__(self):
@@ -117,14 +102,9 @@ class Report:
         return text + (f', {self.error}' if self.error else '')
 
 
-def summarise(kind, target, interval, started, raw):
-    """Evaluate probes.
-
-    :param interval: seconds
-    :param started: seconds, of ``time.monotonic()``
-    :param raw: dict of the sending program
-    :returns: Report
-    """
+def summarise(kind, target, interval: float, started: float,
+              raw: dict) -> Report:
+    """Evaluate probes."""
     sent, answers = raw['sent'], raw['answers']
     lost = [at for at, answer in zip(sent, answers)
             if answer is not None and answer < 0]
@@ -173,13 +153,7 @@ def _longest_silence(sent, answers, interval, started):
 class Probe:
     """Probes from a node to an address, one every ``interval``.
 
-    :param node: the Node that sends
     :param kind: 'icmp', 'tcp', 'stream' or 'udp'
-    :param target: IP address, text
-    :param interval: seconds between two probes
-    :param port: of the responder, for TCP and UDP
-    :param source: address to send from, or None
-    :param device: interface or VRF to send through, or None
     :param limit: seconds after which an answer does not count any more
     :param count: stop after that many probes; 0 goes on
     :param skip: leave out probes that could not be sent in time, instead of
@@ -188,9 +162,10 @@ class Probe:
         count; 0 does not wait
     """
 
-    def __init__(self, node, kind, target, interval=0.02, port=echo.PORT,
-                 source=None, device=None, limit=LIMIT, count=0, skip=False,
-                 patience=0):
+    def __init__(self, node, kind, target: str, interval: float = 0.02,
+                 port: int = echo.PORT, source: str | None = None,
+                 device: str | None = None, limit: float = LIMIT, count=0,
+                 skip=False, patience: float = 0):
         if kind not in _ALL:
             raise ValueError(f'kind: {kind!r} is none of {", ".join(_ALL)}')
         self.node = node
@@ -220,8 +195,6 @@ class Probe:
     def start(self):
         """Start probing; the sender is at work when this returns.
 
-        :returns: self
-        :raises ProbeError:
         :raises NodeError: when no answer came in time, see ``patience``
         """
         self._process = self.node.popen(
@@ -252,16 +225,11 @@ class Probe:
         """Stop sending, and wait for the last answers.
 
         :returns: the final Report; the same when called again
-        :raises ProbeError:
         """
         return self._last('stop', self.limit + PATIENCE)
 
-    def finish(self):
-        """With a ``count``: wait until all of them are sent and settled.
-
-        :returns: the final Report
-        :raises ProbeError:
-        """
+    def finish(self) -> Report:
+        """With a ``count``: wait until all of them are sent and settled."""
         return self._last('finish', self.count * self.interval +
                           self.limit + PATIENCE)
 
@@ -274,22 +242,18 @@ class Probe:
         return self._final
 
     def report(self):
-        """The Report so far; after the stop, the final one.
-
-        :raises ProbeError:
-        """
+        """The Report so far; after the stop, the final one."""
         if self._final is not None:
             return self._final
         return self._summary(self._ask(PATIENCE, do='report'))
 
-    def wait_answered(self, timeout, after=0.0, steady=0.0):
+    def wait_answered(self, timeout: float, after=0.0,
+                      steady: float = 0.0) -> float:
         """Wait for the first answer.
 
-        :param timeout: seconds
         :param after: only an answer to a probe counts that was sent at or
             after this ``time.monotonic()``
         :param steady: seconds in which each probe before was answered, too
-        :returns: when it came, of ``time.monotonic()``
         :raises NodeError: when none came in time
         """
         answer = self._ask(timeout, do='await', after=after, steady=steady)
@@ -320,7 +284,6 @@ class Probe:
         return self._receive(timeout)
 
     def _receive(self, timeout):
-        """The answer to the last command, or None when the time is over."""
         deadline = time.monotonic() + timeout
         while True:
             while b'\n' in self._buffer:
@@ -352,26 +315,20 @@ class Probe:
             self._process = None
 
 
-def ping(node, target, count=3, interval=0.2, kind='icmp', **kwargs):
-    """Send some probes and wait for their answers.
-
-    :param kwargs: for :class:`Probe`
-    :returns: Report
-    """
+def ping(node, target, count=3, interval=0.2, kind='icmp', **kwargs) -> Report:
+    """Send some probes and wait for their answers."""
     with Probe(node, kind, target, interval, count=count, **kwargs) as probe:
         return probe.finish()
 
 
-def wait_reachable(node, kind, target, timeout=30.0, **kwargs):
+def wait_reachable(node, kind, target, timeout: float = 30.0, **kwargs):
     """Wait until a target answers.
 
     To measure a latency, start a :class:`Probe` before the event and use
     :meth:`Probe.wait_answered`: here the sender starts only now.
 
-    :param timeout: seconds
-    :param kwargs: for :class:`Probe`
-    :returns: when the first answer came, of ``time.monotonic()``, which is
-        the same clock on all nodes
+    :returns: when the first answer came, of ``time.monotonic()``, which is the
+        same clock on all nodes
     :raises NodeError: when none came in time
     """
     kwargs = {'interval': WAIT_INTERVAL, 'limit': WAIT_LIMIT, **kwargs}
@@ -379,14 +336,8 @@ def wait_reachable(node, kind, target, timeout=30.0, **kwargs):
         return probe.wait_answered(timeout)
 
 
-def unreachable(node, kind, target, tries=5, interval=0.1, limit=1.0,
-                **kwargs):
-    """True when none of some probes is answered.
-
-    :param tries: number of probes
-    :param interval: seconds between two of them
-    :param limit: seconds to wait for each answer
-    :param kwargs: for :class:`Probe`
-    """
+def unreachable(node, kind, target, tries: int = 5, interval: float = 0.1,
+                limit: float = 1.0, **kwargs):
+    """True when none of some probes is answered."""
     return ping(node, target, tries, interval, kind, limit=limit,
                 **kwargs).received == 0

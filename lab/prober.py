@@ -24,11 +24,11 @@ class Prober:
     """Sends probes, receives answers, and keeps the results.
 
     :param options: dict; kind, target, port, source, device, interval and
-        limit (seconds), count (probes to send, 0 for no end), skip (whether
-        a late sender leaves out what it could not send in time)
+        limit (seconds), count (probes to send, 0 for no end), skip (whether a
+        late sender leaves out what it could not send in time)
     """
 
-    def __init__(self, options):
+    def __init__(self, options: dict):
         self.options = options
         self.selector = selectors.DefaultSelector()
         self._input = b''
@@ -38,7 +38,6 @@ class Prober:
         self.selector.register(0, selectors.EVENT_READ, self._command)
 
     def _reset(self):
-        """Begin now, with no results."""
         self.token = os.urandom(8)  # answers to earlier probes have another
         self.sent = []  # monotonic seconds
         self.answers = []  # seconds from sending, or _PENDING, or _LOST
@@ -71,16 +70,13 @@ class Prober:
                 key.data(events)
 
     def _due(self):
-        """When the next probe has to be sent."""
         return self._start + ((len(self.sent) + self.skipped) *
                               self.options['interval'])
 
-    def _skip(self, elapsed):
+    def _skip(self, elapsed: float):
         """Leave out all that is due but the last probe.
 
         Many probes at once would fill queues that evenly sent ones do not.
-
-        :param elapsed: seconds since the start
         """
         due = int(elapsed / self.options['interval'])
         self.skipped = max(self.skipped, due - len(self.sent))
@@ -106,7 +102,6 @@ class Prober:
             self._settle(number, _LOST)
 
     def _idle(self):
-        """Seconds until something is due."""
         due = []
         if self._sending:
             due.append(self._due())
@@ -120,12 +115,7 @@ class Prober:
     # -- for the transports -----------------------------------------------
 
     def answered(self, number, source=None, asked=None):
-        """An answer came.
-
-        :param number: of the probe
-        :param source: address that the responder saw, or None
-        :param asked: address of the responder as it sees it, or None
-        """
+        """An answer came."""
         if number not in self._pending:
             return  # a duplicate, or later than its limit
         now = time.monotonic()

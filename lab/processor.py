@@ -20,7 +20,7 @@ _TICKS = os.sysconf('SC_CLK_TCK')
 
 
 @contextlib.contextmanager
-def reserved(directory):
+def reserved(directory: str):
     """Reserve a processor that no other machine has, if there is one.
 
     :param directory: path of the locks of all machines of this user
@@ -38,13 +38,8 @@ def reserved(directory):
         yield number
 
 
-def wait_idle(share=0.8, period=0.1, timeout=10.0):
-    """Wait for a time in which the machine had almost nothing to do.
-
-    :param share: of the time without work
-    :param period: seconds that are looked at
-    :param timeout: seconds after which the wait ends nevertheless
-    """
+def wait_idle(share=0.8, period: float = 0.1, timeout: float = 10.0):
+    """Wait for a time in which the machine had almost nothing to do."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         since = Idle()

@@ -21,17 +21,14 @@ HA_CHASSIS_GROUP = 'ha_chassis_group'
 
 @dataclasses.dataclass
 class Network:
-    """A network: its UUID in Neutron, and its address range.
-
-    :ivar segment: (physical network, VLAN tag or 0) of a provider network
-    :ivar pool: iterator of the free addresses of a provider network
-    """
+    """A network: its UUID in Neutron, and its address range."""
 
     uuid: str
     name: str
     cidr: object
+    # (physical network, VLAN tag or 0) of a provider network
     segment: tuple = ()
-    pool: object = None
+    pool: object = None  # iterator of the free addresses of a provider network
 
     @property
     def gateway(self):
@@ -63,12 +60,7 @@ class Router:
 
 
 class Routers:
-    """Writes networks and routers.
-
-    :param nb: northbound.Database of NB
-    :param sb: northbound.Database of SB
-    :param scheduler: GATEWAY_CHASSIS or HA_CHASSIS_GROUP
-    """
+    """Writes networks and routers."""
 
     def __init__(self, nb, sb, scheduler=GATEWAY_CHASSIS):
         self.nb = nb
@@ -85,7 +77,6 @@ class Routers:
         """A gatewayless provider network; the first one is the default.
 
         :param vlan: VLAN tag, 0 for a flat network
-        :returns: :class:`Network`
         """
         network = Network(
             new_uuid(), name, cidr, (physical_network, vlan),
@@ -113,10 +104,7 @@ class Routers:
         switch.addvalue('ports', port.uuid)
 
     def set_localnet(self, network, **options):
-        """Change the options of the localnet port of a provider network.
-
-        :param options: name of the physical network as network_name
-        """
+        """Change the options of the localnet port of a provider network."""
         def write(_txn, tables):
             for port in self._switch_row(tables, network).ports:
                 if port.type == 'localnet':
@@ -137,17 +125,11 @@ class Routers:
 
     # -- routers ----------------------------------------------------------
 
-    def add_router(self, name, priorities, snat=True, address=None,
-                   provider=None):
+    def add_router(self, name, priorities: dict[str, int], snat: bool = True,
+                   address=None, provider=None):
         """A router on a provider network with a tenant network.
 
         The tenant network has the family of the provider network.
-
-        :param priorities: dict of node name to gateway priority
-        :param snat: whether machines without floating IP reach the outside
-        :param address: gateway address, the next free one by default
-        :param provider: :class:`Network`, the first one by default
-        :returns: :class:`Router`
         """
         provider = provider or self.provider
         number = next(self._tenants)
@@ -170,13 +152,8 @@ class Routers:
         self.nb.transact(write)
         return router
 
-    def add_gateway(self, router, provider, priorities):
-        """A further gateway port of a router, in another provider network.
-
-        :param provider: :class:`Network`
-        :param priorities: dict of node name to gateway priority
-        :returns: the router with this port, :class:`Router`
-        """
+    def add_gateway(self, router, provider, priorities: dict) -> Router:
+        """A further gateway port of a router, in another provider network."""
         gw_port = new_uuid()
         made = dataclasses.replace(
             router, address=self.allocate(provider), lrp='lrp-' + gw_port,
@@ -240,12 +217,7 @@ class Routers:
             txn, tables, router.row_name, priorities,
             {'neutron:router_id': router.uuid}).uuid
 
-    def _group(self, txn, tables, name, priorities, ids=None):
-        """Write a HA_Chassis_Group.
-
-        :param priorities: dict of node name to priority
-        :param ids: external_ids of its rows, dict
-        """
+    def _group(self, txn, tables, name, priorities: dict[str, int], ids=None):
         rows = [insert(txn, tables, 'HA_Chassis',
                        chassis_name=plan.system_id(node), priority=priority,
                        external_ids=ids or {})
@@ -282,12 +254,8 @@ class Routers:
                 'neutron:cidrs': address})
         switch.addvalue('ports', port.uuid)
 
-    def add_interface(self, router, cidr):
-        """A further tenant network of a router.
-
-        :param cidr: its address range
-        :returns: the router with this network, :class:`Router`
-        """
+    def add_interface(self, router, cidr) -> Router:
+        """A further tenant network of a router."""
         made = dataclasses.replace(router, internal=Network(
             new_uuid(), f'tenant-{next(self._tenants):d}', cidr))
 
@@ -366,11 +334,8 @@ class Routers:
 
         self.nb.transact(write)
 
-    def set_priorities(self, router, priorities):
-        """Change gateway priorities.
-
-        :param priorities: dict of node name to priority
-        """
+    def set_priorities(self, router, priorities: dict[str, int]):
+        """Change gateway priorities."""
         wanted = {plan.system_id(n): p for n, p in priorities.items()}
 
         def write(_txn, tables):
@@ -412,10 +377,7 @@ class Routers:
     # -- small things -----------------------------------------------------
 
     def allocate(self, network=None):
-        """The next free address of a provider network.
-
-        :param network: :class:`Network`, the first one by default
-        """
+        """The next free address of a provider network."""
         return next((network or self.provider).pool)
 
     def _mac(self):
@@ -432,11 +394,7 @@ def new_uuid():
 
 
 def find_one(tables, table, **columns):
-    """The row with these values.
-
-    :param tables: tables of the replica
-    :raises KeyError: without such a row
-    """
+    """The row with these values; raises KeyError without such a row."""
     for row in tables[table].rows.values():
         if all(getattr(row, k) == v for k, v in columns.items()):
             return row

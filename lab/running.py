@@ -41,10 +41,9 @@ def _ours(directory):
             found.st_uid == os.geteuid() and not found.st_mode & 0o022)
 
 
-def own_directory():
+def own_directory() -> str:
     """The directory of this user's labs, which is made if need be.
 
-    :returns: path, str
     :raises NotRunning: when there is no place for it
     """
     for directory in _directories():
@@ -58,12 +57,9 @@ def own_directory():
 
 
 @contextlib.contextmanager
-def announced(name, socket, argv):
+def announced(name: str, socket: str, argv: list[str]):
     """Announce this program's lab while the block runs.
 
-    :param name: name of the lab
-    :param socket: path of the socket for sessions
-    :param argv: command that runs in the lab
     :raises NotRunning: when there is no directory for it
     """
     path = os.path.join(own_directory(), name + '.json')
@@ -126,8 +122,6 @@ def offer():
 
 def find(name=None):
     """The lab of that name, or the only one, or the only one that is offered.
-
-    :raises NotRunning:
     """
     running = labs()
     chosen = [one for one in running if name in (None, one['name'])]

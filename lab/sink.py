@@ -53,10 +53,7 @@ table inet {TABLE} {{
 
 
 class Sink:
-    """Counts leaked packets.
-
-    :param node: the Node that is the management network's gateway
-    """
+    """Counts leaked packets."""
 
     def __init__(self, node):
         self._node = node
@@ -69,11 +66,8 @@ class Sink:
         """Number of packets with provider addresses so far."""
         return self._count('leaked')
 
-    def leaks(self):
-        """Where leaked packets came from.
-
-        :returns: sorted list of text 'MAC of the node: sender > receiver'
-        """
+    def leaks(self) -> list[str]:
+        """Where leaked packets came from."""
         return sorted('{}: {} > {}'.format(*each['concat'])
                       for name in ('leaks4', 'leaks6')
                       for item in json.loads(self._node.out(

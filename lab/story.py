@@ -44,11 +44,7 @@ port_forwards:
 
 
 class Story(teller.Teller):
-    """Tells the story.
-
-    :param method: announce method of the agents
-    :param scheduler: how Neutron schedules gateways
-    """
+    """Tells the story."""
 
     def __init__(self, method, scheduler):
         super().__init__()

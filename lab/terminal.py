@@ -19,14 +19,9 @@ from lab import running
 ANSWER = 20
 
 
-def session(path, node, argv, interactive):
+def session(path, node: str, argv: list[str], interactive: bool) -> int:
     """Run a command in a node.
 
-    :param path: socket of the lab
-    :param node: name of the node, or console.MACHINE for the machine
-    :param argv: list of str
-    :param interactive: whether the command gets this terminal
-    :returns: exit status of the command
     :raises running.NotRunning: when the lab does not answer or refuses
     """
     with _connect(path) as opened:
@@ -75,7 +70,6 @@ def _pass_signals(stack, opened):
 def names(path):
     """Names of the nodes of a lab, a list.
 
-    :param path: socket of the lab
     :raises running.NotRunning: when the lab does not answer
     """
     with _connect(path) as opened:
@@ -149,7 +143,6 @@ class _Carrier:
               frames.pack(frames.INPUT_END))
 
     def _show(self, kind, content):
-        """Carry out a frame; returns the exit status after the last frame."""
         if kind == frames.ACCEPTED:
             self._answered = True
         elif kind == frames.TAKEN:

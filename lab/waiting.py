@@ -3,6 +3,7 @@
 
 """Waiting for conditions, always with a deadline."""
 
+from collections import abc
 import time
 
 
@@ -15,21 +16,17 @@ class NodeError(Exception):
 NOT_YET = (AssertionError, LookupError, StopIteration, ValueError)
 
 
-def wait_until(what, check, timeout=30.0, interval=0.05, failure=NodeError,
-               not_yet=NOT_YET):
+def wait_until(what, check: abc.Callable, timeout: float = 30.0,
+               interval: float = 0.05, failure=NodeError,
+               not_yet: tuple = NOT_YET):
     """Wait for a condition.
 
     A condition that raises one of ``not_yet`` does not hold yet, and the wait
     goes on.  The failure has the last exception as its cause.  Every other
     exception ends the wait.
 
-    :param what: text for the error, or a function that returns it
     :param check: function; its first true result ends the wait
-    :param timeout: seconds
-    :param interval: seconds between two looks
     :param failure: class of the error when the time has passed
-    :param not_yet: tuple of exception classes
-    :returns: the result of ``check``
     :raises NodeError: when the time has passed, or another ``failure``
     """
     deadline = time.monotonic() + timeout

@@ -13,12 +13,8 @@ _GATEWAY_SYSCTLS = {
     'net__ipv4__conf__default__rp_filter': 2}
 
 
-def machine(nodes, gateways):
-    """Make the links between the nodes, from the machine.
-
-    :param nodes: dict of name to Node
-    :param gateways: names of the gateways
-    """
+def machine(nodes: dict, gateways: list[str]):
+    """Make the links between the nodes, from the machine."""
     lines = ['link add mgmt type bridge forward_delay 0', 'link set mgmt up']
     for name in sorted(nodes.keys() & plan.HOSTS.keys()):
         lines += _management_cable(nodes[name])
@@ -122,13 +118,11 @@ def client(node):
                f'route add local {plan.CROWD} dev lo\n')
 
 
-def add_ipv6(nodes, gateways, vrf=True):
+def add_ipv6(nodes: dict, gateways: list[str], vrf: bool = True):
     """Set up IPv6 on the management network, in the fabric, and at the client.
 
     The sink is the default gateway, as for IPv4.
 
-    :param nodes: dict of name to Node
-    :param gateways: names of the gateways
     :param vrf: whether the gateways have a VRF; else their only default route
         comes from BGP
     """

@@ -10,13 +10,9 @@ from lab import node as nodes
 
 
 class Withdrawals:
-    """What the spine removes from its table while the block runs.
+    """What the spine removes from its table while the block runs."""
 
-    :param cloud: the Cloud
-    :param version: of the routes, 4 or 6
-    """
-
-    def __init__(self, cloud, version=4):
+    def __init__(self, cloud, version: int = 4):
         self._cloud = cloud
         self._family = families.FAMILIES[version]
 

@@ -33,24 +33,15 @@ _FIELDS = ('Summary', 'License-Expression', 'Requires-Python',
 _ENDING = '.cdx.json'
 
 
-def contents(path):
-    """The files of a wheel.
-
-    :param path: path of the wheel
-    :returns: dict of name to checksum
-    """
+def contents(path: str) -> dict:
+    """The files of a wheel: dict of name to checksum."""
     with zipfile.ZipFile(path) as wheel:
         return {name: hashlib.sha256(wheel.read(name)).hexdigest()
                 for name in wheel.namelist()}
 
 
-def differences(one, other):
-    """What only one of two wheels has.
-
-    :param one: see :func:`contents`
-    :param other: likewise
-    :returns: list of str
-    """
+def differences(one, other) -> list[str]:
+    """How the :func:`contents` of two wheels differ."""
     return [f'{name} differs between the wheel of the source archive and '
             'that of the tree' if name in one and name in other else
             f'{name} is only in the wheel of the '
@@ -59,12 +50,8 @@ def differences(one, other):
             if one.get(name) != other.get(name)]
 
 
-def superfluous(names):
-    """Files that an installed agent does not need.
-
-    :param names: iterable of names in a wheel
-    :returns: list of str
-    """
+def superfluous(names) -> list[str]:
+    """Files that an installed agent does not need."""
     return [f'{name} is a test, and in the wheel' for name in names
             if '/tests/' in name]
 
@@ -85,14 +72,8 @@ def read_archive(path):
         return email.message_from_binary_file(archive.extractfile(name))
 
 
-def incomplete(source, wheel, names):
-    """Flaws of the metadata.
-
-    :param source: metadata of the source archive
-    :param wheel: metadata of the wheel
-    :param names: names of both files
-    :returns: list of str
-    """
+def incomplete(source, wheel, names) -> list[str]:
+    """Flaws of the metadata."""
     found = [f'the metadata has no {field}' for field in _FIELDS
              if field not in wheel]
     if _fields(source) != _fields(wheel):
@@ -112,23 +93,15 @@ def _fields(message):
                   for name, value in message.items())
 
 
-def installed(distributions):
-    """The packages of an environment, without the agent.
-
-    :param distributions: iterable of importlib.metadata.Distribution
-    :returns: dict of canonical name to version
-    """
+def installed(distributions) -> dict[str, str]:
+    """The packages of an environment, without the agent."""
     return {utils.canonicalize_name(one.name): one.version
             for one in distributions
             if utils.canonicalize_name(one.name) != PROJECT}
 
 
-def needed(distributions):
-    """The names of all packages that the agent needs, and theirs.
-
-    :param distributions: list of importlib.metadata.Distribution
-    :returns: set of canonical names
-    """
+def needed(distributions: list) -> set[str]:
+    """The names of all packages that the agent needs, and theirs."""
     known = {utils.canonicalize_name(one.name): one.requires or []
              for one in distributions}
     seen, waiting = set(), [(PROJECT, '')]
@@ -146,23 +119,17 @@ def needed(distributions):
     return {name for name, _extra in seen} - {PROJECT}
 
 
-def described(document):
-    """The components of a list.
-
-    :param document: CycloneDX, from JSON
-    :returns: dict of canonical name to version
-    """
+def described(document) -> dict:
+    """The components of a list: dict of canonical name to version."""
     return {utils.canonicalize_name(one['name']): one['version']
             for one in document['components']}
 
 
-def about_agent(document):
+def about_agent(document) -> dict:
     """A list of components as one about the agent.
 
     The generator lists the agent among the packages of the environment.
 
-    :param document: CycloneDX, from JSON
-    :returns: CycloneDX with the agent as the subject
     :raises ValueError: when the agent is not there exactly once
     """
     agent, = [one for one in document['components']
@@ -177,14 +144,9 @@ def about_agent(document):
                            if one['name'] != PROJECT]}
 
 
-def untrue(listed, found, wanted):
-    """Where a list of components differs from the environment.
-
-    :param listed: see :func:`described`
-    :param found: see :func:`installed`
-    :param wanted: see :func:`needed`
-    :returns: list of str
-    """
+def untrue(listed: dict[str, str], found: dict[str, str],
+           wanted: set[str]) -> list[str]:
+    """Where a list of components differs from the environment."""
     return [f'{name}: the list has {listed.get(name, "no version")}, '
             f'installed is {found.get(name, "no version")}'
             for name in sorted(listed.keys() | found.keys())

@@ -81,11 +81,7 @@ def with_gaps(points: typing.Sequence[tuple[float, float]]
     'svg.fonttype': 'none', 'svg.hashsalt': 'dashboard', 'font.size': 8,
     'text.parse_math': False})
 def write(panels: list[Panel], start: float, end: float, path: str) -> None:
-    """Write all panels as one picture.
-
-    :param start: seconds since 1970 at the left edge of the curves
-    :param end: the same for the right edge
-    """
+    """Write all panels as one picture."""
     rows = max(panel.place[1] + panel.place[3] for panel in panels)
     drawn = figure.Figure((_COLUMNS * _COLUMN, rows * _ROW))
     for panel in panels:
@@ -119,7 +115,6 @@ def _area(panel: Panel, rows: int) -> tuple[float, float, float, float]:
 
 
 def _tiles(axes: typing.Any, panel: Panel) -> None:
-    """One tile for each series, with its last value."""
     axes.axis('off')
     for row, series in enumerate(panel.series):
         value = series.points[-1][1]

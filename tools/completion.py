@@ -11,6 +11,7 @@ Prints nothing when the files in contrib/completion are up to date; with
 import argparse
 import pathlib
 import sys
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / 'contrib' / 'completion'
@@ -44,17 +45,11 @@ _FIND_COMMAND = '''\
 '''
 
 
-class _Option:
-    """One argument, of an argparse.Action or of the agent.
+class _Option(typing.NamedTuple):
+    """One argument, of an argparse.Action or of the agent."""
 
-    :param texts: list such as ['--json'], empty for a positional argument
-    :param value: what follows: None, 'FILE', or a list of words, which may
-        be empty
-    """
-
-    def __init__(self, texts, value):
-        self.texts = texts
-        self.value = value
+    texts: list[str]  # empty for a positional argument
+    value: list[str] | str | None  # what follows: words, 'FILE', or nothing
 
 
 def of_action(action):
@@ -79,7 +74,6 @@ def _words(options):
 
 
 def _values(options, command=''):
-    """Lines for the values of options."""
     for option in options:
         if option.value is None or not option.texts:
             continue
@@ -92,14 +86,8 @@ def _values(options, command=''):
                    f'{" ".join(option.value)}" -- "$word")); return ;;\n')
 
 
-def render(program, options, commands):
-    """The file for one program.
-
-    :param program: name
-    :param options: list of :class:`_Option` before any command
-    :param commands: dict of name to list of :class:`_Option`
-    :returns: text
-    """
+def render(program: str, options: list, commands: dict) -> str:
+    """The file for one program."""
     function = '_' + program.replace('-', '_')
     with_value = '|'.join(
         text for option in options if option.value is not None
@@ -151,11 +139,8 @@ def files():
                                                  {})}
 
 
-def main():
-    """Write or compare the files.
-
-    :returns: exit status
-    """
+def main() -> int:
+    """Write or compare the files."""
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
     parser.add_argument('--write', action='store_true')
     write = parser.parse_args().write

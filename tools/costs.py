@@ -34,11 +34,8 @@ class Clock:
         #: Counter of tests, likewise
         self.tests = collections.Counter()
 
-    def take(self, test):
-        """Add the time of one test.
-
-        :param test: dict of testtools.StreamToDict
-        """
+    def take(self, test: dict):
+        """Add the time of one test."""
         began, ended = test['timestamps']
         if test['status'] not in _RESULTS or None in (began, ended):
             return
@@ -50,11 +47,8 @@ class Clock:
         self._ended[worker] = ended
 
 
-def class_of(test):
-    """Name of the class of a test, without the common beginning.
-
-    :param test: id of a test, or of a class whose setup failed
-    """
+def class_of(test: str):
+    """Name of the class of a test, without the common beginning."""
     broken = _OF_A_CLASS.fullmatch(test)
     name = broken[1] if broken else test.partition('(')[0].rpartition('.')[0]
     return name.removeprefix(_PREFIX)

@@ -67,10 +67,7 @@ class Window:
 
 
 class Prometheus:
-    """A server.
-
-    :param url: like ``http://127.0.0.1:9090``
-    """
+    """A server, by its URL without a path."""
 
     def __init__(self, url):
         self._url = url.rstrip('/')
@@ -109,11 +106,8 @@ def panels(dashboard):
     return found
 
 
-def variables(dashboard, server, window):
-    """The values of the variables, with "All" chosen.
-
-    :returns: dict of name to text
-    """
+def variables(dashboard, server, window) -> dict:
+    """The values of the variables, with "All" chosen."""
     found = {}
     for variable in dashboard['templating']['list']:
         if variable['type'] == 'query':

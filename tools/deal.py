@@ -9,9 +9,10 @@ file, and workers.yaml, which stestr takes as its --worker-file.  The tests of
 a class stay together, because a class builds its objects once for all its
 tests.  The longest class comes first, to the machine with the least work.
 
-TIER-costs.txt has the time of each class.  A run of the whole tier leaves a
-list in build/costs-TIER, from which this program writes the file.  Only the
-ratios count, so any machine may write the file:
+TIER-costs.txt has the time of each class that takes long, and under "*" that
+of all others.  A run of the whole tier leaves a list in build/costs-TIER, from
+which this program writes the file.  Only the ratios count, so any machine may
+write the file:
 
     tools/test lab && python3 tools/deal.py --learn lab
 """
@@ -25,6 +26,9 @@ import sys
 _PREFIX = 'ovn_network_agent.tests.'
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TIERS = ('functional', 'lab')
+# Seconds; faster classes are dealt out as the others on average.
+_LONG = 10.0
+_OTHERS = '*'
 
 
 def path_of_costs(tier):
@@ -32,12 +36,8 @@ def path_of_costs(tier):
     return os.path.join(_ROOT, 'tools', f'{tier}-costs.txt')
 
 
-def read_costs(lines):
-    """Read the costs of classes.
-
-    :param lines: iterable of "SECONDS TESTS CLASS"
-    :returns: dict of class to (seconds, tests)
-    """
+def read_costs(lines) -> dict:
+    """Read the costs of classes: dict of class to (seconds, tests)."""
     found = {}
     for line in lines:
         if line.strip() and not line.startswith('#'):
@@ -46,14 +46,8 @@ def read_costs(lines):
     return found
 
 
-def deal(tests, costs, number):
-    """Distribute tests over machines.
-
-    :param tests: list of ids
-    :param costs: dict of class to (seconds, tests)
-    :param number: of machines
-    :returns: list of lists of ids, one for each machine
-    """
+def deal(tests: list, costs: dict[str, tuple[float, int]], number) -> list:
+    """Distribute tests over machines."""
     classes = collections.defaultdict(list)
     for test in tests:
         classes[test.rpartition('.')[0].removeprefix(_PREFIX)].append(test)
@@ -68,19 +62,21 @@ def deal(tests, costs, number):
 
 
 def _weight(name, number, costs):
-    """Seconds of some tests of a class; a new class has the mean."""
-    seconds, tests = costs.get(name) or (
-        sum(each for each, _tests in costs.values()) or 1.0,
-        sum(tests for _seconds, tests in costs.values()) or 1)
+    seconds, tests = costs.get(name) or costs.get(_OTHERS) or (1.0, 1)
     return seconds / tests * number
 
 
-def workers(shards):
-    """The text of a worker file of stestr, in which no class is cut.
+def long(costs: dict) -> dict:
+    """The classes that take long, and the sum of all others."""
+    found = {name: cost for name, cost in costs.items() if cost[0] >= _LONG}
+    others = [cost for name, cost in costs.items() if name not in found]
+    return {_OTHERS: (sum(seconds for seconds, _tests in others),
+                      sum(tests for _seconds, tests in others)),
+            **found} if others else found
 
-    :param shards: list of lists of ids
-    :returns: JSON, which is YAML, too
-    """
+
+def workers(shards: list) -> str:
+    """The text of a worker file of stestr, in which no class is cut."""
     return json.dumps([
         {'worker': [f'^{re.escape(name)}[.]' for name in sorted(
             {test.rpartition('.')[0] for test in shard})]}
@@ -92,7 +88,7 @@ def learn(tier):
     with open(os.path.join(_ROOT, 'build', f'costs-{tier}'),
               encoding='utf-8') as opened:
         lines = [line.replace(' s ', ' ') for line in opened]
-    found = read_costs(lines)
+    found = long(read_costs(lines))
     with open(path_of_costs(tier), 'w', encoding='utf-8') as opened:
         opened.write('# Seconds, number of tests, class: see deal.py.\n')
         for name in sorted(found):

@@ -17,11 +17,8 @@ _FIRST, _LAST = 14, 16
 _WIDTH = 300
 
 
-def ending(details):
-    """The first and the last lines of the tracebacks of one test.
-
-    :param details: dict of name to testtools Content
-    """
+def ending(details: dict):
+    """The first and the last lines of the tracebacks of one test."""
     found = []
     for name, content in sorted(details.items()):
         if name.startswith(('traceback', 'reason')):
@@ -32,11 +29,8 @@ def ending(details):
     return [line[:_WIDTH] for line in found]
 
 
-def say(test):
-    """Print a failed test, and nothing of another one.
-
-    :param test: dict of testtools.StreamToDict
-    """
+def say(test: dict):
+    """Print a failed test, and nothing of another one."""
     if test['status'] in ('success', 'skip', 'exists', 'xfail'):
         return
     print(f'{test["status"].upper()}: {test["id"]}')

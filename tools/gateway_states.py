@@ -25,13 +25,10 @@ _WIDTH = 79
 _NAME = 14
 
 
-def matrix(table):
+def matrix(table) -> list[str]:
     """The number of the next state, by state and condition.
 
     States that go on in the same way share a line.
-
-    :param table: :class:`transitions.Table`
-    :returns: list of str
     """
     numbers = {state: number for number, state
                in enumerate(table.states, 1)}
@@ -63,11 +60,8 @@ def _ranges(numbers):
                      for first, last in runs)
 
 
-def legend(table):
+def legend(table) -> list[str]:
     """The meaning of the states and conditions, and the wishes of the drivers.
-
-    :param table: :class:`transitions.Table`
-    :returns: list of str
     """
     lines = []
     for number, state in enumerate(table.states, 1):
@@ -90,10 +84,7 @@ def _next(table, condition):
 
 
 def wanted(wants):
-    """The wishes of the drivers in words.
-
-    :param wants: :class:`transitions.Wants`
-    """
+    """The wishes of the drivers in words."""
     words = []
     if wants.order is not transitions.Order.AS_IT_IS:
         words.append('order: ' + wants.order.value)
@@ -108,11 +99,8 @@ def _entry(head, text):
                          subsequent_indent=' ' * (len(head) + 1))
 
 
-def picture(tables=transitions.TABLES):
-    """All tables.
-
-    :returns: text
-    """
+def picture(tables=transitions.TABLES) -> str:
+    """All tables."""
     parts = []
     for table in tables:
         parts += [table.name, '=' * len(table.name), '', *legend(table),

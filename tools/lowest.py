@@ -9,6 +9,7 @@ The second file has the versions of the packages that requirements.txt does not
 name.
 """
 
+from collections import abc
 import re
 import sys
 
@@ -17,11 +18,9 @@ _BOUND = re.compile(
 _PIN = re.compile(r'(?P<name>[A-Za-z0-9._-]+)===')
 
 
-def bounds(lines):
+def bounds(lines: abc.Iterable[str]) -> dict[str, str]:
     """Lower bounds of a requirements file.
 
-    :param lines: iterable of str
-    :returns: dict of name, as pip writes it, to version
     :raises ValueError: for a requirement without a lower bound
     """
     found = {}
@@ -42,13 +41,8 @@ def canonical(name):
     return re.sub('[-_.]+', '-', name).lower()
 
 
-def constraints(requirements, others):
-    """The lines of the constraints file.
-
-    :param requirements: lines of requirements.txt
-    :param others: lines of upper-constraints.txt
-    :returns: list of str
-    """
+def constraints(requirements, others) -> list[str]:
+    """The lines of the constraints file."""
     lowest = bounds(requirements)
     lines = [f'{name}=={version}' for name, version in lowest.items()]
     for line in others:

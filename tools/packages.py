@@ -41,13 +41,10 @@ def modules(top=ROOT / NAME):
     return found
 
 
-def imports(path, known):
+def imports(path, known) -> set[str]:
     """Modules of ours that a file imports, functions included.
 
     Imports for the check of types alone do not count: nothing loads them.
-
-    :param known: see :func:`modules`
-    :returns: set of dotted names below the package
     """
     found = set()
     tree = ast.parse(path.read_text(), str(path))
@@ -94,11 +91,8 @@ def edges():
     return found
 
 
-def upward(found):
-    """Imports that go up, of :func:`edges`.
-
-    :returns: list of texts
-    """
+def upward(found) -> list[str]:
+    """Imports that go up, of :func:`edges`."""
     return [text for (user, used), texts in found.items()
             if ORDER.index(user) > ORDER.index(used) for text in texts]
 
@@ -110,14 +104,11 @@ def purpose(name):
     return text.splitlines()[0].rstrip('.')
 
 
-def picture(found):
+def picture(found) -> str:
     """The packages from the top to the bottom, and their imports.
 
     A mark stands in the column of the imported package.  The mark is right of
     the diagonal, because each package imports from below.
-
-    :param found: see :func:`edges`
-    :returns: text
     """
     lines = []
     for row, name in enumerate(ORDER):

@@ -15,12 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 _POSITIONAL = re.compile(r'\{posargs:([^}]*)\}')
 
 
-def commands(text):
-    """The commands of [testenv:pep8], with the defaults of their arguments.
-
-    :param text: text of tox.ini
-    :returns: list of str
-    """
+def commands(text) -> list[str]:
+    """The commands of [testenv:pep8], with the defaults of their arguments."""
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_string(text)
     lines = parser['testenv:pep8']['commands']

@@ -26,13 +26,10 @@ _PROFILE = (f'bfd\n profile {_SLOWER}\n  receive-interval 1000\n'
             '  transmit-interval 1000\n exit\nexit\n')
 
 
-def routing(cloud, profile, lines):
+def routing(cloud, profile, lines: str):
     """FRR of all gateways as in service, and BFD at both ends.
 
     Each vtysh takes a second in the machine, so one of them gets all lines.
-
-    :param profile: values.Profile
-    :param lines: configuration of the operator for each gateway, text
     """
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         work = [pool.submit(gateway_routing, cloud, profile, name, lines)
@@ -52,11 +49,8 @@ def _spine(cloud):
         for name in cloud.gateways))
 
 
-def gateway_routing(cloud, profile, name, lines):
-    """FRR of one gateway under watchfrr, as its unit starts it.
-
-    :param lines: configuration of the operator, text
-    """
+def gateway_routing(cloud, profile, name, lines: str):
+    """FRR of one gateway under watchfrr, as its unit starts it."""
     node = cloud[name]
     if profile.bfd:
         frr.start_daemon(node, 'bfdd')
@@ -84,8 +78,6 @@ def wait_fabric(cloud, profile):
 
     The spine believes in a dead session until BFD tells otherwise.  The
     default route of a gateway goes with its session at once.
-
-    :param profile: values.Profile
     """
     table = str(plan.VRF_TABLE) if profile.vrf else 'main'
 
@@ -118,10 +110,7 @@ def rules_of(vip):
 
 
 def put_rules(node, vips):
-    """Put a file of rules in place at once, as a deployment does.
-
-    :param vips: iterable of values.Vip
-    """
+    """Put a file of rules in place at once, as a deployment does."""
     text = yaml.safe_dump({'port_forwards': [rules_of(vip) for vip in vips]},
                           sort_keys=False)
     node.write(RULES + '.new', text)
@@ -129,11 +118,7 @@ def put_rules(node, vips):
 
 
 def configuration(profile, name):
-    """The configuration of the agent of a gateway: dict of dicts of text.
-
-    :param profile: values.Profile
-    :param name: of the node
-    """
+    """The configuration of the agent of a gateway: dict of dicts of text."""
     config = {'DEFAULT': {'debug': 'false'}}
     if profile.ovn:
         number = int(name.removeprefix('gw')) - 1

@@ -20,13 +20,7 @@ LIMITS = {'descriptors': 12, 'threads': 8, 'kilobytes': 40_000}
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """An agent with its daemons.
-
-    :ivar at: monotonic seconds
-    :ivar descriptors: number
-    :ivar threads: number
-    :ivar kilobytes: of resident memory
-    """
+    """An agent with its daemons."""
 
     at: float
     descriptors: int
@@ -34,12 +28,8 @@ class Measure:
     kilobytes: int
 
 
-def measure(at, pids):
-    """Measure processes; one that has just ended counts nothing.
-
-    :param pids: list of int
-    :returns: :class:`Measure`
-    """
+def measure(at, pids: list[int]):
+    """Measure processes; one that has just ended counts nothing."""
     descriptors, threads, kilobytes = 0, 0, 0
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -56,11 +46,7 @@ def measure(at, pids):
 
 
 class Growth:
-    """The measurements of all agents.
-
-    :ivar series: dict of (node, number of the start) to list of
-        :class:`Measure`
-    """
+    """The measurements of all agents."""
 
     def __init__(self):
         self.series = {}
@@ -75,11 +61,8 @@ class Growth:
                 self.series.items() for text in grown(found)]
 
 
-def grown(found):
-    """What has grown too much in one life of an agent, list of text.
-
-    :param found: list of :class:`Measure`, in turn
-    """
+def grown(found: list):
+    """What has grown too much in one life of an agent, list of text."""
     base, late = found[:_SAMPLE], found[-_SAMPLE:]
     if len(found) < 2 * _SAMPLE or late[0].at - base[-1].at < _LIFE:
         return []

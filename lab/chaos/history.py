@@ -10,101 +10,64 @@ do with this route.  While the spine lacks the route, no agent can help.
 import threading
 import time
 
-from lab import moves
 from lab import plan
-from lab.chaos import values
 
-# Seconds between two looks at the table of the spine.
-_LOOK = 0.05
-# Seconds between two looks that are a standstill of the machine: the host
-# gave the processor to others.
-_STALL = 0.7
+# Seconds between two looks at the clock, and those that are a standstill of
+# the machine: the host gave the processor to others.
+_LOOK, _STALL = 0.05, 0.7
 
 
 class History:
-    """Follows the gateways' loopbacks on the spine, and owners in SB.
+    """Absences of gateways at the spine, moves in SB, and standstills."""
 
-    :param cloud: the Cloud
-    :ivar absences: dict of gateway to list of [since, until]; until is None
-        while the spine lacks the gateway
-    """
-
-    def __init__(self, cloud):
-        self._cloud = cloud
-        self._moves = moves.Moves(cloud)
-        self._lock = threading.Lock()
+    def __init__(self, judge):
+        self._judge = judge
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True,
                                         name='chaos-history')
         self._stalls = []
-        self.absences = {name: [] for name in cloud.gateways}
 
     def __enter__(self):
-        self._moves.__enter__()
         self._thread.start()
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *_exc):
         self._end.set()
         self._thread.join()
-        self._moves.__exit__(*exc)
 
     def _follow(self):
         last = time.monotonic()
         while not self._end.wait(_LOOK):
-            known = self._cloud.host_routes().keys()
             now = time.monotonic()
             if now - last > _STALL:
                 self._stalls.append((now, now - last))
             last = now
-            with self._lock:
-                for name, found in self.absences.items():
-                    note(found, plan.LOOPBACKS[name] in known, now, _LOOK)
 
-    def absent(self, name, since):
-        """Times in which the spine lacked a gateway.
+    def absent(self, name, since: float) -> list[tuple[float, float]]:
+        """Begin and end of the times in which the spine lacked a gateway."""
+        return absences(list(self._judge.routes.seen), plan.LOOPBACKS[name],
+                        since, time.monotonic())
 
-        :param since: seconds
-        :returns: list of (since, until); until is now for one that goes on
-        """
-        now = time.monotonic()
-        with self._lock:
-            return [(max(began, since), now if until is None else until)
-                    for began, until in self.absences[name]
-                    if until is None or until >= since]
-
-    def stalls(self, since):
-        """Standstills of the machine: list of (end, seconds).
-
-        :param since: seconds
-        """
+    def stalls(self, since: float) -> list[tuple[float, float]]:
+        """Standstills of the machine: their ends, and seconds."""
         return [(at, length) for at, length in list(self._stalls)
                 if at >= since]
 
-    def moves(self, since, routers):
-        """Moves of gateway ports.
-
-        :param since: seconds
-        :param routers: dict of name to neutron.Router
-        :returns: tuple of values.Move
-        """
-        names = {router.lrp: name for name, router in routers.items()}
-        return tuple(values.Move(at, names[lrp], owner)
-                     for at, lrp, owner in list(self._moves.seen)
-                     if at >= since and lrp in names)
+    def moves(self, since: float, routers) -> tuple:
+        """The values.Move of gateway ports of some routers."""
+        return tuple(one for one in self._judge.moves(since)
+                     if one.router in routers)
 
 
-def note(absences, present, now, step):
-    """Note one look at the spine.
-
-    :param absences: list of [since, until], changed
-    :param present: whether the spine has the gateway
-    :param now: seconds
-    :param step: seconds between two looks: the absence may have begun so
-        much earlier
-    """
-    open_one = absences and absences[-1][1] is None
-    if present and open_one:
-        absences[-1][1] = now
-    elif not present and not open_one:
-        absences.append([now - step, None])
+def absences(seen, address: str, since: float,
+             now: float) -> list[tuple[float, float]]:
+    """When the spine had no route to an address; the last may go on now."""
+    found, began = [], None
+    for at, names in [(at, names) for at, one, names in seen
+                      if one == address] + [(now, True)]:
+        if not names:
+            began = at
+        elif began is not None:
+            found.append((max(began, since), at))
+            began = None
+    return [(begin, end) for begin, end in found if end >= since]

@@ -29,12 +29,11 @@ def line():
         'steal': ticks[7]})
 
 
-def evaluate(lines):
+def evaluate(lines: list[str]) -> dict:
     """The measurements as a dict.
 
-    :param lines: list of text
-    :returns: dict: processors, load_mean, load_max, busy_share and
-        steal_share (0 to 1); empty with less than two measurements
+    :returns: dict: processors, load_mean, load_max, busy_share and steal_share
+        (0 to 1); empty with less than two measurements
     """
     rows = [json.loads(text) for text in lines]
     if len(rows) < 2:

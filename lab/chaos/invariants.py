@@ -7,6 +7,7 @@ The watch reads NB and SB from their replicas, and asks only the spine's bgpd,
 through its socket: it starts no process.
 """
 
+from collections import abc
 import threading
 import time
 
@@ -28,22 +29,14 @@ RANK = 25.0
 
 
 class Lasting:
-    """Remembers since when each of some conditions holds.
+    """Remembers since when each of some conditions holds."""
 
-    :param limit: seconds for which one may hold
-    """
-
-    def __init__(self, limit):
+    def __init__(self, limit: float):
         self.limit = limit
         self._since = {}
 
-    def see(self, now, conditions):
-        """The conditions that hold too long, each once.
-
-        :param now: monotonic seconds
-        :param conditions: dict of subject to text, all that hold now
-        :returns: list of (subject, text)
-        """
+    def see(self, now: float, conditions: dict[str, str]) -> list:
+        """The conditions that hold too long, each once."""
         self._since = {subject: self._since.get(subject, now)
                        for subject in conditions}
         late = [(subject, conditions[subject])
@@ -55,16 +48,9 @@ class Lasting:
 
 
 class Watch:
-    """The thread that watches.
+    """The thread that watches."""
 
-    :param cloud: cloud.Cloud
-    :param world: world.World
-    :param note: function(kind, subject, text) for a violation
-    :ivar growth: growth.Growth, the measurements of agents
-    :ivar errors: list of text: looks that failed
-    """
-
-    def __init__(self, cloud, world, note):
+    def __init__(self, cloud, world, note: abc.Callable):
         self._cloud = cloud
         self._world = world
         self._note = note
@@ -121,12 +107,8 @@ class Watch:
                     [agent.process.pid, *agent.children()]))
 
 
-def doubles(table):
-    """Addresses of the provider network with more than one announcer.
-
-    :param table: dict of prefix to list of next hops
-    :returns: dict of address to text
-    """
+def doubles(table: dict) -> dict:
+    """Addresses of the provider network with more than one announcer."""
     return {address: 'announced by ' + ', '.join(sorted(hops))
             for address, hops in observed.announced(table).items()
             if len(hops) > 1 and not observed.is_vip(address)}

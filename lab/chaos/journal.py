@@ -3,6 +3,7 @@
 
 """The journal of a run: one line of JSON for each thing that happens."""
 
+from collections import abc
 import dataclasses
 import json
 import os
@@ -14,13 +15,9 @@ NAME = 'journal.jsonl'
 
 
 class Journal:
-    """Writes lines to a file, and short ones to the terminal.
+    """Writes lines to a file, and short ones to the terminal."""
 
-    :param directory: path
-    :param say: function(text)
-    """
-
-    def __init__(self, directory, say):
+    def __init__(self, directory: str, say: abc.Callable[[str], object]):
         os.makedirs(directory, exist_ok=True)
         self._file = open(os.path.join(directory, NAME), 'w',
                           encoding='utf-8')
@@ -36,7 +33,6 @@ class Journal:
         """One line; it is on the disk when this returns.
 
         :param what: 'run', 'begin', 'end', 'stalls', 'settled' or 'result'
-        :param more: values that JSON can write, or dataclasses
         """
         line = {'what': what, 'at': time.monotonic(), **more}
         self._file.write(json.dumps(line, default=plain) + '\n')

@@ -3,11 +3,13 @@
 
 """The judge: probes, watch and verdict of one run."""
 
+from collections import abc
 import contextlib
 import threading
 import time
 
 from lab import moves
+from lab.chaos import hostload
 from lab.chaos import invariants
 from lab.chaos import plot
 from lab.chaos import probes
@@ -27,15 +29,13 @@ _ANSWER = 5.0
 
 
 class Judge:
-    """See :mod:`lab.chaos` for the contract.
+    """Settled when oracle, observation and all targets agree.
 
-    :param cloud: cloud.Cloud
-    :param world: world.World, complete
-    :param profile: values.Profile
-    :param say: function(text)
+    :ivar routes: :class:`routes.Routes`, what the spine has known
     """
 
-    def __init__(self, cloud, world, profile, say):
+    def __init__(self, cloud, world, profile: values.Profile,
+                 say: abc.Callable[[str], object]):
         self._cloud = cloud
         self._world = world
         self._profile = profile
@@ -46,19 +46,19 @@ class Judge:
         self._began = self._ended = 0.0
         self._samples = []
         self._leaks = {}
-        self._usage = summaries.Usage()
+        self._usage = [hostload.line()]
         self._probes = probes.Probes(world.targets(), world.node,
                                      profile.probe_interval)
         self._verdict = verdict.Verdict(cloud, world, profile)
         self._watch = invariants.Watch(cloud, world, self._note)
-        self._routes = routes.Routes(cloud)
+        self.routes = routes.Routes(cloud)
         self._moves = moves.Moves(cloud)
         self._stack = contextlib.ExitStack()
 
     def start(self):
         """Begin; everything should be as it has to be."""
         self._stack.enter_context(self._moves)
-        self._routes.start()
+        self.routes.start()
         for kind, subject, text in self._verdict.remember():
             self._note(kind, subject, 'at the start: ' + text)
         self._probes.start()
@@ -73,10 +73,9 @@ class Judge:
                      for when, lrp, owner in list(self._moves.seen)
                      if when >= since)
 
-    def settled(self, timeout):
+    def settled(self, timeout: float) -> list:
         """Wait until everything is as it has to be.
 
-        :param timeout: seconds
         :returns: list of values.Violation: what the watch saw since the last
             call, and what is still wrong at the deadline
         """
@@ -97,14 +96,8 @@ class Judge:
             self._note(kind, subject, text)
         return self._taken()
 
-    def _waiting(self, wrong, said, since):
-        """Say what the judge waits for, when this is news.
-
-        :param wrong: list of (kind, subject, text)
-        :param said: what was said last
-        :param since: seconds
-        :returns: what was said last
-        """
+    def _waiting(self, wrong: list, said, since: float) -> str:
+        """Say what the judge waits for, when this is news."""
         text = '; '.join(' '.join(one) for one in wrong[:_NAMED])
         if since >= _PATIENT and text != said:
             self._say(f'  waiting for {since:.0f} s, {len(wrong):d} '
@@ -143,28 +136,24 @@ class Judge:
             self._note(values.GROWTH, subject, text)
         self._samples = self._probes.stop()
         self.close()
-        self._usage.stop()
+        self._usage.append(hostload.line())
 
     def close(self):
         """End what still runs; may be called at any time."""
         self._watch.stop()
-        self._routes.stop()
+        self.routes.stop()
         self._probes.kill()
         self._stack.close()
 
-    def summary(self, episodes):
-        """The summary as JSON can write it; after :meth:`stop`.
-
-        :param episodes: list of values.Episode
-        :returns: dict
-        """
+    def summary(self, episodes: list[values.Episode]) -> dict:
+        """The summary as JSON can write it; after :meth:`stop`."""
         with self._lock:
             violations = list(self._all)
         return summaries.make(summaries.Material(
             profile=self._profile, began=self._began, ended=self._ended,
             samples=self._samples, episodes=episodes, violations=violations,
-            routes=self._routes.seen, moves=self.moves(0.0),
-            leaks=self._leaks, usage=self._usage.found(),
+            routes=self.routes.seen, moves=self.moves(0.0),
+            leaks=self._leaks, usage=hostload.evaluate(self._usage),
             growth=self._watch.growth, errors=self._watch.errors))
 
     @staticmethod

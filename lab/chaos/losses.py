@@ -31,16 +31,11 @@ PARTS = ('failover', 'dark', 'tail', 'after', 'still')
 
 @dataclasses.dataclass(frozen=True)
 class Gap:
-    """Lost probes of one target in succession.
-
-    :ivar begin: monotonic seconds of the first lost probe
-    :ivar end: the same of the next answered probe, or of the last lost one
-        and an interval
-    :ivar lost: number of lost probes without an excuse
-    :ivar excused: number of lost probes with an excuse
-    """
+    """Lost probes of one target in succession."""
 
     begin: float
+    # The same of the next answered probe, or of the last lost one and an
+    # interval
     end: float
     lost: int
     excused: int
@@ -48,35 +43,20 @@ class Gap:
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """What one target lost in one episode.
-
-    :ivar episode: number of the episode
-    :ivar subject: of the target
-    :ivar sent: number of probes
-    :ivar lost: number of lost probes without an excuse
-    :ivar excused: number of lost probes with an excuse
-    :ivar gap: seconds of the longest gap with an unexcused loss, 0 for none
-    :ivar parts: dict of part to seconds of the gaps in this part
-    :ivar whole: seconds of the longest gap, excused or not
-    """
+    """What one target lost in one episode."""
 
     episode: int
     subject: str
     sent: int
     lost: int
     excused: int
-    gap: float
-    parts: dict
-    whole: float
+    gap: float  # seconds of the longest gap with an unexcused loss, 0 for none
+    parts: dict  # dict of part to seconds of the gaps in this part
+    whole: float  # seconds of the longest gap, excused or not
 
 
-def gaps(samples, excuses=()):
-    """The gaps of one target, in turn.
-
-    :param samples: probes.Samples
-    :param excuses: values.Excuse, of any target
-    :returns: list of :class:`Gap`
-    """
+def gaps(samples, excuses=()) -> list:
+    """The gaps of one target, in turn."""
     mine = [one for one in excuses
             if one.subject in (values.ALL, samples.target.subject)]
     found, begin, last, lost, excused = [], None, None, 0, 0
@@ -98,14 +78,8 @@ def gaps(samples, excuses=()):
     return found
 
 
-def cuts(samples, episode, until, seen, addresses):
-    """The ends of the parts of an episode for one target.
-
-    :param until: monotonic seconds of the end of the episode's time
-    :param seen: of routes.Routes
-    :param addresses: dict of router to one of its announced addresses
-    :returns: list of (part, monotonic seconds of its end)
-    """
+def cuts(samples, episode, until: float, seen, addresses: dict) -> list:
+    """The ends of the parts of an episode for one target."""
     target = samples.target
     moves = [move for move in episode.moves
              if move.owner and move.router == target.router]
@@ -124,16 +98,8 @@ def cuts(samples, episode, until, seen, addresses):
             ('tail', min(answered, until)), ('after', until)]
 
 
-def shares(samples, episodes, end, seen, addresses):
-    """What a target lost in each episode.
-
-    :param samples: probes.Samples
-    :param episodes: list of values.Episode, in turn
-    :param end: monotonic seconds of the end of the run
-    :param seen: of routes.Routes
-    :param addresses: dict of router to one of its announced addresses
-    :returns: list of :class:`Share`
-    """
+def shares(samples, episodes: list, end: float, seen, addresses: dict) -> list:
+    """What a target lost in each episode."""
     excuses = [excuse for episode in episodes for excuse in episode.excuses]
     every, found = gaps(samples, excuses), []
     for number, episode in enumerate(episodes):
@@ -166,10 +132,9 @@ def _parts(mine, begin, ends):
     return {part: seconds for part, seconds in parts.items() if seconds}
 
 
-def actions(episodes, found):
+def actions(episodes, found: list) -> dict:
     """The gaps of each action over all of its episodes.
 
-    :param found: list of :class:`Share` of all targets
     :returns: dict of action to dict: times, median_ms and worst_ms (of the
         longest gap of any target, for each episode), lost, excused, parts_ms
         (median for each part of the longest time of any target)

@@ -51,25 +51,17 @@ _VOLATILE = re.compile(r'"(handle|packets|bytes)": \d+,? ?')
 
 @dataclasses.dataclass
 class Seen:
-    """What a node has.
+    """What a node has."""
 
-    :ivar facts: set of text: objects of the agent
-    :ivar rest: set of text: objects of others
-    :ivar problem: why the look is not complete, or ''
-    """
-
+    # Set of text: objects of the agent
     facts: set = dataclasses.field(default_factory=set)
+    # Set of text: objects of others
     rest: set = dataclasses.field(default_factory=set)
-    problem: str = ''
+    problem: str = ''  # why the look is not complete, or ''
 
 
-def look(node, ovn=True):
-    """Look at a gateway node.
-
-    :param node: node.Node
-    :param ovn: whether there is a provider bridge
-    :returns: :class:`Seen`
-    """
+def look(node, ovn: bool = True):
+    """Look at a gateway node."""
     try:
         done = node.run(['sh', '-c', _SCRIPT], check=False, timeout=30)
         configurations = [frr.ask(node, name, 'show running-config')
@@ -79,14 +71,9 @@ def look(node, ovn=True):
         return Seen(problem=f'{type(e).__name__}: {e}'.strip()[:500])
 
 
-def parse(output, static, bgpd, ovn=True):
+def parse(output: str, static: str, bgpd, ovn: bool = True):
     """Read what the programs have said.
 
-    :param output: of the script, text
-    :param static: configuration of the daemon of static routes, text
-    :param bgpd: that of bgpd
-    :param ovn: whether there is a provider bridge
-    :returns: :class:`Seen`
     :raises ValueError: when a program has failed
     """
     seen = Seen()
@@ -299,24 +286,15 @@ def bridge_mac(node):
 
 # -- the spine --------------------------------------------------------------
 
-def spine_facts(table, gateways):
-    """What the spine has learned about addresses of the agents.
-
-    :param table: dict of prefix to list of next hops
-    :param gateways: names of the gateways
-    :returns: set of facts
-    """
+def spine_facts(table: dict, gateways: list[str]) -> set:
+    """What the spine has learned about addresses of the agents."""
     names = {plan.UPLINKS[name][1]: name for name in gateways}
     return {f'announced by {names.get(hop, hop)} {address}'
             for address, hops in announced(table).items() for hop in hops}
 
 
-def announced(table):
-    """Addresses of the provider network and VIPs that the spine knows.
-
-    :param table: dict of prefix to list of next hops
-    :returns: dict of address to set of next hops, text
-    """
+def announced(table: dict) -> dict[str, set[str]]:
+    """Addresses of the provider network and VIPs that the spine knows."""
     found = {}
     for prefix, hops in table.items():
         address, _, length = prefix.partition('/')

@@ -17,14 +17,9 @@ _TABLE = 'operator'
 
 
 class Operator:
-    """Plants the objects, and plants again what went with its device.
+    """Plants the objects, and plants again what went with its device."""
 
-    :param cloud: the Cloud
-    :param vrf: name of the VRF, or ''
-    :param ovn: whether there is a provider bridge in use
-    """
-
-    def __init__(self, cloud, vrf, ovn):
+    def __init__(self, cloud, vrf: str, ovn: bool):
         self._cloud = cloud
         self._vrf = vrf
         self._ovn = ovn
@@ -88,11 +83,8 @@ class Operator:
                 f'cookie={COOKIE},priority=5,udp,in_port=LOCAL,tp_dst=9,'
                 'actions=drop')])
 
-    def plant_northbound(self, router):
-        """A static route of a router without any mark.
-
-        :returns: values.Foreign
-        """
+    def plant_northbound(self, router) -> values.Foreign:
+        """A static route of a router without any mark."""
         nexthop = str(router.internal.cidr[250])
 
         def write(txn, tables):

@@ -27,22 +27,15 @@ _MAY_STAY = frozenset({f'address br-ex {BRIDGE_ADDRESS}',
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """Facts that must be there, and facts that may be there.
+    """Facts that must be there, and facts that may be there."""
 
-    :ivar must: frozenset of text
-    :ivar may: frozenset of text
-    :ivar prefixes: tuple of text: facts that begin like that may be there
-    """
-
-    must: frozenset = frozenset()
-    may: frozenset = frozenset()
+    must: frozenset[str] = frozenset()
+    may: frozenset[str] = frozenset()
+    # Tuple of text: facts that begin like that may be there
     prefixes: tuple = ()
 
-    def differences(self, found):
-        """How the facts that are there differ, a sorted list of text.
-
-        :param found: set of facts
-        """
+    def differences(self, found: set):
+        """How the facts that are there differ, a sorted list of text."""
         return ([f'missing: {fact}' for fact in sorted(self.must - found)] +
                 [f'too much: {fact}' for fact in sorted(
                     found - self.must - self.may)
@@ -52,11 +45,8 @@ class Wanted:
 def node(picture, profile, gateway):
     """The facts of a gateway node.
 
-    :param picture: picture.Picture
-    :param profile: values.Profile
-    :param gateway: values.Gateway
-    :returns: :class:`Wanted`, None if nobody can know: the agent was killed
-        or paused, or the node is off
+    :returns: :class:`Wanted`, None if nobody can know: the agent was killed or
+        paused, or the node is off
     """
     if not gateway.powered or gateway.agent in ('killed', 'paused'):
         return None
@@ -184,13 +174,10 @@ def announces(picture, gateway, vip):
 
 # -- the spine --------------------------------------------------------------
 
-def spine(picture, gateways):
+def spine(picture, gateways: dict):
     """The facts of the spine: which gateway announces which address.
 
     A node whose agent is killed or paused still announces what it announced.
-
-    :param gateways: dict of name to values.Gateway
-    :returns: :class:`Wanted`
     """
     must, prefixes = set(), []
     for gateway in gateways.values():
@@ -210,12 +197,8 @@ def spine(picture, gateways):
 
 # -- the Northbound database ------------------------------------------------
 
-def northbound(picture, gateways):
-    """The facts of NB: default route and MAC binding of each router.
-
-    :param gateways: dict of name to values.Gateway
-    :returns: :class:`Wanted`
-    """
+def northbound(picture, gateways: dict):
+    """The facts of NB: default route and MAC binding of each router."""
     must, prefixes = set(), []
     for router in picture.routers:
         owner = gateways.get(router.owner)
@@ -231,12 +214,8 @@ def northbound(picture, gateways):
     return Wanted(frozenset(must), prefixes=tuple(prefixes))
 
 
-def northbound_facts(picture, macs):
-    """The facts that NB has.
-
-    :param macs: dict of MAC to name of the node whose bridge has it
-    :returns: set of facts
-    """
+def northbound_facts(picture, macs: dict[str, str]) -> set:
+    """The facts that NB has."""
     facts = set(picture.orphans)
     for router in picture.routers:
         for route in router.defaults:
@@ -256,11 +235,8 @@ def northbound_facts(picture, macs):
     return facts
 
 
-def rank(picture, gateways):
-    """Owners that do not outrank their peers.
-
-    :returns: dict of the router's name to text
-    """
+def rank(picture, gateways) -> dict[str, str]:
+    """Owners that do not outrank their peers."""
     found = {}
     for router in picture.routers:
         priorities = dict(router.candidates)

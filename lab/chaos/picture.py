@@ -14,45 +14,29 @@ from lab import plan
 
 @dataclasses.dataclass(frozen=True)
 class DefaultRoute:
-    """A static route 0.0.0.0/0 of a router.
-
-    :ivar nexthop: address, text
-    :ivar output_port: name of the Logical_Router_Port, or ''
-    :ivar ids: tuple of the sorted items of external_ids
-    """
+    """A static route 0.0.0.0/0 of a router."""
 
     nexthop: str
     output_port: str
-    ids: tuple = ()
+    ids: tuple = ()  # tuple of the sorted items of external_ids
 
 
 @dataclasses.dataclass(frozen=True)
 class Router:
-    """A router with one gateway port.
+    """A router with one gateway port."""
 
-    :ivar name: as in 'neutron:router_name'
-    :ivar lrp: name of the gateway port
-    :ivar mac: of the gateway port
-    :ivar interface: its address with the prefix length, text
-    :ivar owner: node that has the port according to SB, '' for none
-    :ivar candidates: tuple of (node, priority)
-    :ivar floating: tuple of addresses that the gateway answers for: floating
-        IPs, SNAT addresses, addresses of load balancers
-    :ivar tenants: tuple of networks with an SNAT row
-    :ivar defaults: tuple of :class:`DefaultRoute`
-    :ivar bindings: tuple of (address, MAC), the static MAC bindings of the
-        port
-    """
-
-    name: str
+    name: str  # as in 'neutron:router_name'
     lrp: str
     mac: str
     interface: str
-    owner: str = ''
-    candidates: tuple = ()
+    owner: str = ''  # node that has the port according to SB, '' for none
+    candidates: tuple = ()  # tuple of (node, priority)
+    # Tuple of addresses that the gateway answers for: floating IPs, SNAT
+    # addresses, addresses of load balancers
     floating: tuple = ()
-    tenants: tuple = ()
-    defaults: tuple = ()
+    tenants: tuple = ()  # tuple of networks with an SNAT row
+    defaults: tuple = ()  # tuple of :class:`DefaultRoute`
+    # Tuple of (address, MAC), the static MAC bindings of the port
     bindings: tuple = ()
 
     @property
@@ -76,15 +60,11 @@ class Router:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """All routers, and the size of the tables that agents write.
+    """All routers, and the size of the tables that agents write."""
 
-    :ivar routers: tuple of :class:`Router`, sorted by name
-    :ivar rows: tuple of (table, number of rows)
-    :ivar orphans: tuple of text: rows of agents for ports that are gone
-    """
-
-    routers: tuple = ()
-    rows: tuple = ()
+    routers: tuple = ()  # tuple of :class:`Router`, sorted by name
+    rows: tuple = ()  # tuple of (table, number of rows)
+    # Tuple of text: rows of agents for ports that are gone
     orphans: tuple = ()
 
     def owned(self, node):
@@ -104,10 +84,7 @@ _NODES = {plan.system_id(name): name for name in plan.HOSTS}
 
 
 def read(cloud):
-    """The :class:`Picture` of now.
-
-    :param cloud: cloud.Cloud, whose replicas of NB and SB are used
-    """
+    """The :class:`Picture` of now."""
     owners = {}
     for row in cloud.sb.rows('Port_Binding'):
         if row.type == 'chassisredirect':

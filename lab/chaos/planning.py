@@ -14,18 +14,12 @@ import random
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """One action of the plan.
+    """One action of the plan."""
 
-    :ivar number: from 1
-    :ivar action: actions.base.Action
-    :ivar target: name of a node or router
-    :ivar parameters: dict of name to value that JSON can write
-    """
-
-    number: int
+    number: int  # from 1
     action: object
     target: str
-    parameters: dict
+    parameters: dict  # dict of name to value that JSON can write
 
     def __str__(self):
         chosen = ', '.join(f'{name} {value}' for name, value in
@@ -34,13 +28,9 @@ class Planned:
             f' ({chosen})' if chosen else '')
 
 
-def permitted(actions, profile, only=()):
+def permitted(actions: dict, profile, only=()) -> list:
     """The actions of a run.
 
-    :param actions: dict of name to Action
-    :param profile: values.Profile
-    :param only: names that were asked for, empty for all
-    :returns: list of Action
     :raises ValueError: for a name that no action has, or none in the profile
     """
     unknown = set(only) - actions.keys()
@@ -54,12 +44,9 @@ def permitted(actions, profile, only=()):
     return found
 
 
-def plan(seed, profile, actions):
+def plan(seed: int, profile, actions: list):
     """The endless plan: all actions in some order, then again in another.
 
-    :param seed: int
-    :param profile: values.Profile
-    :param actions: list of Action
     :returns: generator of :class:`Planned`
     """
     choose = random.Random(seed)

@@ -3,6 +3,7 @@
 
 """Probes of all targets for a whole run, with every single sample kept."""
 
+from collections import abc
 import dataclasses
 import time
 
@@ -15,24 +16,18 @@ _PATIENCE = 60.0
 
 @dataclasses.dataclass(frozen=True)
 class Samples:
-    """All probes of one target, in the order in which they were sent.
-
-    :ivar target: values.Target
-    :ivar interval: seconds between two probes
-    :ivar sent: list of monotonic seconds
-    :ivar answers: list of seconds until the answer, negative for a lost
-        probe, None for a probe that nobody waited for long enough
-    :ivar skipped: number of probes that could not be sent in time, because
-        the sender got no processor; they are neither sent nor lost
-    :ivar error: the last error of a system call, or ''
-    """
+    """All probes of one target, in the order in which they were sent."""
 
     target: object
     interval: float
-    sent: list
+    sent: list[float]
+    # List of seconds until the answer, negative for a lost probe, None for a
+    # probe that nobody waited for long enough
     answers: list
+    # Number of probes that could not be sent in time, because the sender got
+    # no processor; they are neither sent nor lost
     skipped: int = 0
-    error: str = ''
+    error: str = ''  # the last error of a system call, or ''
 
     def lateness(self):
         """Seconds that the sender was once late."""
@@ -54,14 +49,9 @@ class _Probe(probe.Probe):
 
 
 class Probes:
-    """One sender for each target.
+    """One sender for each target."""
 
-    :param targets: tuple of values.Target
-    :param find: function(name) that returns a Node
-    :param interval: seconds between two probes of one target
-    """
-
-    def __init__(self, targets, find, interval):
+    def __init__(self, targets: tuple, find: abc.Callable, interval: float):
         self._interval = interval
         self._probes = {
             target: _Probe(find(target.node), target.kind, target.address,
@@ -74,12 +64,8 @@ class Probes:
         for one in self._probes.values():
             one.start()
 
-    def silent(self, deadline):
-        """Targets that do not answer a new probe.
-
-        :param deadline: monotonic seconds until which each may answer
-        :returns: list of values.Target
-        """
+    def silent(self, deadline: float) -> list:
+        """Targets that do not answer a new probe."""
         since, found = time.monotonic(), []
         for target, one in self._probes.items():
             try:
@@ -89,11 +75,8 @@ class Probes:
                 found.append(target)
         return found
 
-    def stop(self):
-        """End all senders.
-
-        :returns: list of :class:`Samples`
-        """
+    def stop(self) -> list:
+        """End all senders."""
         found = []
         for target, one in self._probes.items():
             one.stop()

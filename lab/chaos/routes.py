@@ -9,19 +9,15 @@ import threading
 import time
 
 from lab import plan
+from lab import rtnetlink
 
-# linux/rtnetlink.h
-_RTMGRP_IPV4_ROUTE = 0x40
-_RTM_NEWROUTE, _RTM_DELROUTE = 24, 25
-_RTA_DST, _RTA_GATEWAY, _RTA_MULTIPATH = 1, 5, 9
-_RTNH = struct.Struct('=HBBi')
+_RTNH = struct.Struct('=HBBi')  # struct rtnexthop of linux/rtnetlink.h
 _BUFFER = 4 << 20
 
 
 class Routes:
     """Follows the next hops of each host route of the spine.
 
-    :param cloud: cloud.Cloud
     :ivar seen: list of (monotonic seconds, address, frozenset of the names of
         the gateways that the spine uses)
     """
@@ -78,12 +74,11 @@ class Routes:
             self.seen.append((time.monotonic(), address, names))
 
 
-def announced_at(seen, address, owner, since, until):
+def announced_at(seen, address, owner, since, until) -> float:
     """When the spine first sent an address to a node.
 
-    :param seen: of :class:`Routes`
-    :returns: monotonic seconds: ``since`` if it did so already, None if it
-        did not until ``until``
+    :returns: monotonic seconds: ``since`` if it did so already, None if it did
+        not until ``until``
     """
     now = frozenset()
     for when, one, names in seen:
@@ -100,53 +95,27 @@ def announced_at(seen, address, owner, since, until):
     return since if owner in now else None
 
 
-def changes(data):
-    """The host routes of IPv4 in messages of the kernel.
-
-    :param data: bytes
-    :returns: list of (address, set of next hops; empty when it is gone)
-    """
-    found = []
-    while len(data) >= 16:
-        length, kind = struct.unpack_from('=LH', data)
-        body = data[16:length]
-        data = data[(length + 3) & ~3:]
-        if kind not in (_RTM_NEWROUTE, _RTM_DELROUTE) or len(body) < 12:
-            continue
-        family, prefix = body[0], body[1]
-        values = dict(_attributes(body[12:]))
-        if family != socket.AF_INET or prefix != 32 or (
-                _RTA_DST not in values):
-            continue
-        found.append((socket.inet_ntoa(values[_RTA_DST]),
-                      _hops(values) if kind == _RTM_NEWROUTE else set()))
-    return found
+def changes(data: bytes) -> list[tuple[str, set[str]]]:
+    """Next hops of the host routes of IPv4 in messages of the kernel."""
+    return [(address, _hops(found) if new else set())
+            for new, address, _table, found in rtnetlink.host_routes(data)
+            if ':' not in address]
 
 
-def _hops(values):
-    hops = set()
-    if _RTA_GATEWAY in values:
-        hops.add(socket.inet_ntoa(values[_RTA_GATEWAY]))
-    data = values.get(_RTA_MULTIPATH, b'')
+def _hops(found):
+    hops = [found]
+    data = found.get(rtnetlink.MULTIPATH, b'')
     while len(data) >= _RTNH.size:
         length = _RTNH.unpack_from(data)[0]
-        inner = dict(_attributes(data[_RTNH.size:length]))
-        if _RTA_GATEWAY in inner:
-            hops.add(socket.inet_ntoa(inner[_RTA_GATEWAY]))
+        hops.append(rtnetlink.attributes(data[_RTNH.size:length]))
         data = data[(length + 3) & ~3:]
-    return hops
-
-
-def _attributes(data):
-    while len(data) >= 4:
-        length, kind = struct.unpack_from('=HH', data)
-        yield kind & 0x3fff, data[4:length]
-        data = data[(length + 3) & ~3:]
+    return {socket.inet_ntoa(hop[rtnetlink.GATEWAY]) for hop in hops
+            if rtnetlink.GATEWAY in hop}
 
 
 def _listen():
     opened = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW,
                            socket.NETLINK_ROUTE)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
-    opened.bind((0, _RTMGRP_IPV4_ROUTE))
+    opened.bind((0, rtnetlink.IPV4_ROUTES))
     return opened

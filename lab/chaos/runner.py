@@ -3,6 +3,7 @@
 
 """The run: one action after the other, each until all is well again."""
 
+from collections import abc
 import contextlib
 import json
 import os
@@ -26,17 +27,10 @@ SUMMARY, TEXT, PLOT = 'summary.json', 'summary.txt', 'plot.svg'
 
 
 class Runner:
-    """A run in its cloud.
+    """A run in its cloud."""
 
-    :param profile: values.Profile
-    :param actions: list of actions.base.Action
-    :param seed: int
-    :param seconds: of actions
-    :param directory: of the results
-    :param say: function(text)
-    """
-
-    def __init__(self, profile, actions, seed, seconds, directory, say):
+    def __init__(self, profile: values.Profile, actions: list, seed: int,
+                 seconds, directory, say: abc.Callable[[str], object]):
         self._profile = profile
         self._actions = actions
         self._seed = seed
@@ -46,11 +40,8 @@ class Runner:
         self._episodes = []
         self._world = self._history = self._judge = self._journal = None
 
-    def run(self):
-        """The whole run.
-
-        :returns: dict, the summary
-        """
+    def run(self) -> dict:
+        """The whole run."""
         with contextlib.ExitStack() as stack:
             self._journal = stack.enter_context(
                 journal.Journal(self._directory, self._say))
@@ -60,11 +51,12 @@ class Runner:
             self._world = worlds.World(cloud, self._profile, self._say)
             stack.callback(self._keep_logs, cloud)
             self._world.build()
-            self._history = stack.enter_context(history.History(cloud))
             self._judge = judge.Judge(cloud, self._world, self._profile,
                                       self._say)
             self._judge.start()
             stack.callback(self._judge.stop)
+            self._history = stack.enter_context(
+                history.History(self._judge))
             self._play_all()
             self._judge.stop()
             return self._result()
@@ -98,11 +90,7 @@ class Runner:
         self._episodes.append(episode)
         self._journal.settled(episode)
 
-    def _play(self, planned):
-        """One episode.
-
-        :returns: values.Episode
-        """
+    def _play(self, planned) -> values.Episode:
         self._journal.begin(planned)
         step = steps.Step(self._world, self._history, planned.target,
                           planned.parameters)
@@ -156,7 +144,6 @@ class Runner:
         return os.path.join(self._directory, name)
 
     def _keep_logs(self, cloud):
-        """Keep what the agents and the other services have said."""
         for name in (*cloud.gateways, 'central'):
             node = cloud[name]
             if not node.pid:
@@ -168,19 +155,13 @@ class Runner:
                         opened.write(node.log(service))
 
 
-def passed(summary, profile):
-    """Whether a run was good.
-
-    :param summary: dict of :meth:`Runner.run`
-    :param profile: values.Profile
-    :returns: bool
-    """
+def passed(summary: dict, profile: values.Profile) -> bool:
+    """Whether the summary is that of a good run."""
     return (not summary['violations'] and
             summary['loss_share'] <= profile.loss_limit)
 
 
 def _violation(planned, error):
-    """The values.Violation of an action that failed."""
     return values.Violation(
         values.ACTION, planned.target,
         f'{planned.action.name}: {type(error).__name__}: {error}',

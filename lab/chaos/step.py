@@ -3,6 +3,7 @@
 
 """One action as it is carried out: its cloud, parameters and excuses."""
 
+from collections import abc
 import time
 
 from lab.chaos import values
@@ -11,11 +12,11 @@ from lab.chaos import values
 # have its routes.
 _INSTALLED = 0.5
 # Seconds from the death of a session of BGP until the spine misses it at the
-# latest: three intervals of BFD of one second (chaos.building), and the look
-# of the history.
+# latest: three intervals of BFD of one second (chaos.building), and a look at
+# the table.
 _MISSED = 3.5
 # Seconds from the claim of a port in SB until all chassis send to its new
-# owner: each one changes over by itself (lab.floor, decision record 0009).
+# owner: each one changes over by itself (decision record 0009).
 _SWITCHED = 0.3
 # Seconds after a standstill of the machine in which OVN takes living chassis
 # for dead, and moves gateway ports to and fro.
@@ -23,16 +24,9 @@ _UNREST = 10.0
 
 
 class Step:
-    """What an action gets.
+    """What an action gets; its target is a node, or a router."""
 
-    :param world: world.World
-    :param history: history.History
-    :param target: name of a node, or of a router
-    :param parameters: dict of what was chosen
-    :ivar began: when the action began
-    """
-
-    def __init__(self, world, history, target, parameters):
+    def __init__(self, world, history, target: str, parameters: dict):
         self.world = world
         self.cloud = world.cloud
         self.target = target
@@ -71,10 +65,7 @@ class Step:
                 if one.router == router]
 
     def excuse(self, subjects, since, until, why):
-        """Note an excuse.
-
-        :param subjects: of targets
-        """
+        """Note an excuse."""
         self._excuses += [values.Excuse(subject, since, until, why)
                           for subject in subjects]
 
@@ -105,11 +96,8 @@ class Step:
         """
         self._moved.append((router, time.monotonic(), why))
 
-    def excuses(self):
-        """All excuses, when the step is settled.
-
-        :returns: tuple of values.Excuse
-        """
+    def excuses(self) -> tuple[values.Excuse, ...]:
+        """All excuses, when the step is settled."""
         for name, why, outage in self._absences:
             for since, until in self._history.absent(name, self.began):
                 if outage and since <= max(outage[1], outage[0] + _MISSED):
@@ -145,19 +133,13 @@ class Step:
                         at + _SWITCHED, why)
 
 
-def claims(moves, router):
-    """When a router got a new owner, list of seconds.
-
-    :param moves: iterable of values.Move
-    """
+def claims(moves: abc.Iterable[values.Move], router):
+    """When a router got a new owner, list of seconds."""
     return [move.at for move in moves if move.router == router and move.owner]
 
 
-def unrest(stalls):
+def unrest(stalls: list[tuple[float, float]]) -> list:
     """The times in which OVN may move ports because the machine stood still.
-
-    :param stalls: list of (end, seconds), in turn
-    :returns: list of (since, until)
     """
     found = []
     for at, length in stalls:

@@ -10,7 +10,6 @@ has measured meanwhile (:mod:`lab.chaos.hostload`), and prints the text.
 import dataclasses
 import json
 import os
-import resource
 import sys
 
 from lab.chaos import hostload
@@ -19,52 +18,9 @@ from lab.chaos import losses
 NAME, TEXT = 'summary.json', 'summary.txt'
 
 
-class Usage:
-    """The use of the machine's processor from the start on."""
-
-    def __init__(self):
-        self._begin = _jiffies()
-        self._found = {}
-
-    def stop(self):
-        """Measure."""
-        busy, idle = (after - before for before, after in
-                      zip(self._begin, _jiffies()))
-        with open('/proc/loadavg', encoding='ascii') as opened:
-            load = opened.read().split()[0]
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        self._found = {'busy_share': round(busy / max(1, busy + idle), 3),
-                       'load': float(load), 'judge_peak_kb': peak}
-
-    def found(self):
-        """dict: busy_share (0 to 1), load, judge_peak_kb."""
-        return self._found
-
-
-def _jiffies():
-    """(busy, idle) ticks of the machine."""
-    with open('/proc/stat', encoding='ascii') as opened:
-        ticks = [int(word) for word in opened.readline().split()[1:]]
-    idle = ticks[3] + ticks[4]
-    return sum(ticks) - idle, idle
-
-
 @dataclasses.dataclass(frozen=True)
 class Material:
-    """All that a summary is made of.
-
-    :ivar profile: values.Profile
-    :ivar began: monotonic seconds, as ended
-    :ivar samples: list of probes.Samples
-    :ivar episodes: list of values.Episode
-    :ivar violations: list of values.Violation
-    :ivar routes: of routes.Routes
-    :ivar moves: tuple of values.Move
-    :ivar leaks: dict of counter of the sink to packets
-    :ivar usage: dict of :class:`Usage`
-    :ivar growth: growth.Growth
-    :ivar errors: list of text: looks of the watch that failed
-    """
+    """All that a summary is made of."""
 
     profile: object
     began: float
@@ -74,10 +30,10 @@ class Material:
     violations: list
     routes: list
     moves: tuple
-    leaks: dict
-    usage: dict
+    leaks: dict  # dict of counter of the sink to packets
+    usage: dict  # of the machine, see :func:`hostload.evaluate`
     growth: object
-    errors: list
+    errors: list  # list of text: looks of the watch that failed
 
 
 def make(material):
@@ -204,12 +160,8 @@ def text(summary):
     return '\n'.join(lines)
 
 
-def add_host(directory):
-    """Merge the measurements of the host into both summaries.
-
-    :param directory: of the run
-    :returns: the summary, dict
-    """
+def add_host(directory) -> dict:
+    """Merge the measurements of the host into both summaries."""
     path = os.path.join(directory, NAME)
     with open(path, encoding='utf-8') as opened:
         summary = json.load(opened)
@@ -226,10 +178,7 @@ def add_host(directory):
 
 
 def main(directory):
-    """Add the host's part; returns the exit status.
-
-    :param directory: of the run
-    """
+    """Add the host's part; returns the exit status."""
     if not os.path.exists(os.path.join(directory, NAME)):
         print(f'the run has left no {NAME} in {directory}', file=sys.stderr)
         return 1

@@ -19,14 +19,9 @@ _WORDS = {'route': 'blackhole route', 'address': 'address', 'rule': 'rule',
 
 
 class Verdict:
-    """Looks at everything.
+    """Looks at everything."""
 
-    :param cloud: cloud.Cloud
-    :param world: world.World
-    :param profile: values.Profile
-    """
-
-    def __init__(self, cloud, world, profile):
+    def __init__(self, cloud, world, profile: values.Profile):
         self._cloud = cloud
         self._world = world
         self._profile = profile
@@ -34,11 +29,8 @@ class Verdict:
         self._foreign = frozenset()
         self._leaked = {}
 
-    def remember(self):
-        """Remember the objects of others, as they are at the start.
-
-        :returns: list of (kind, subject, text): what is not there already
-        """
+    def remember(self) -> list[tuple[str, str, str]]:
+        """Remember the objects of others, as they are at the start."""
         state = self._world.state()
         self._foreign = frozenset(state.foreign)
         for name in state.gateways:
@@ -83,11 +75,8 @@ class Verdict:
                       self._changed(name, state, seen.rest)]
         return self._counting(found)
 
-    def leaked(self):
-        """Packets that leaked since the last call.
-
-        :returns: list of (kind, subject, text)
-        """
+    def leaked(self) -> list:
+        """Packets that leaked since the last call."""
         before, self._leaked = self._leaked, self.leaks()
         count = self._leaked['leaked'] - before['leaked']
         return self._counting([(
@@ -101,11 +90,8 @@ class Verdict:
         return {item['counter']['name']: item['counter']['packets']
                 for item in json.loads(out)['nftables'] if 'counter' in item}
 
-    def foreign(self):
-        """Objects of the operator that are not there.
-
-        :returns: list of (kind, subject, text)
-        """
+    def foreign(self) -> list:
+        """Objects of the operator that are not there."""
         found, seen = [], {}
         for one in self._world.state().foreign:
             key = (one.node, one.look)
@@ -138,14 +124,8 @@ class Verdict:
         return changed(self._rest[name], rest, gone)
 
 
-def changed(before, after, gone=()):
-    """How the objects of others differ from those of the start.
-
-    :param before: set of text
-    :param after: set of text
-    :param gone: tuple of text: what begins like that may be gone
-    :returns: list of text
-    """
+def changed(before: set[str], after: set[str], gone: tuple = ()) -> list[str]:
+    """How the objects of others differ from those of the start."""
     return ([f'changed: -{text}' for text in sorted(before - after)
              if not text.startswith(gone or ('\0',))] +
             [f'changed: +{text}' for text in sorted(after - before)])

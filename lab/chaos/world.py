@@ -3,6 +3,7 @@
 
 """The cloud as it is meant to be, for the actions and the judge."""
 
+from collections import abc
 import contextlib
 import dataclasses
 import threading
@@ -22,16 +23,10 @@ FIRST_VIP, SECOND_VIP = (str(plan.VIPS[n]) for n in (10, 20))
 
 
 class World:
-    """Knows what is meant, and changes it together with the cloud.
+    """Knows what is meant, and changes it together with the cloud."""
 
-    :param cloud: the Cloud, without agents
-    :param profile: values.Profile
-    :param say: function(text)
-    :ivar routers: dict of name to neutron.Router
-    :ivar operator: :class:`operators.Operator`
-    """
-
-    def __init__(self, cloud, profile, say):
+    def __init__(self, cloud, profile: values.Profile,
+                 say: abc.Callable[[str], object]):
         self.cloud = cloud
         self.profile = profile
         self.routers = {}
@@ -194,11 +189,10 @@ class World:
 
     # -- floating IPs and routers -----------------------------------------
 
-    def add_fips(self, router, machines):
+    def add_fips(self, router, machines: list) -> list:
         """Floating IPs, in one transaction.
 
         :param machines: list of cloud.Vm, or fixed addresses as text
-        :returns: list of neutron.FloatingIp
         """
         allocate = self.cloud.neutron.allocate
         made = self.cloud.neutron.add_fips(self.routers[router], [

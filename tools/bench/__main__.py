@@ -26,10 +26,9 @@ _EVENTS = ('start', 'one', 'burst', 'takeover', 'renew', 'periodic',
 _OF_ROUTERS = ('takeover', 'day')
 
 
-def main(argv=None):
+def main(argv: list | None = None) -> int:
     """Measure, or show what was measured.
 
-    :param argv: list of str, default sys.argv[1:]
     :returns: exit status, 1 when something could not be measured, or when a
         count has grown
     """
@@ -41,12 +40,8 @@ def main(argv=None):
     return given.function(given)
 
 
-def without_path(arguments):
-    """The arguments for the results, which name no file of a machine.
-
-    :param arguments: list of str
-    :returns: likewise, without ``--json FILE``
-    """
+def without_path(arguments: list[str]) -> list[str]:
+    """The arguments for the results, which name no file of a machine."""
     rest = iter(arguments)
     return [argument for argument in rest
             if not argument.startswith('--json=') and
@@ -89,7 +84,6 @@ def _parser():
 
 
 def _add_choices(run):
-    """What is measured, and how often."""
     run.add_argument('--addresses', default='fips',
                      choices=['fips', 'ports', 'networks'],
                      help='floating IPs; or machines on a provider network, '
@@ -131,7 +125,6 @@ def _add_choices(run):
 
 
 def _add_subjects(run):
-    """Who is measured."""
     run.add_argument('--against', metavar='REVISION', action='append',
                      default=[], help='another revision of the agent, in '
                      'turns with this tree; may be given several times')
@@ -214,7 +207,6 @@ def _without_routers(given):
 
 
 def _play(crew, size, given):
-    """All scenarios at one size."""
     started = time.monotonic()
     if size > given.peer_most:
         for member in [one for one in crew.members

@@ -29,7 +29,6 @@ class World(worlds.World):
     def __init__(self, host, method):
         super().__init__(host, method)
         routing.announce_all()
-        self._vrf = f' vrf {host.vrf}' if host.vrf else ''
         self._pipe = None if method == STATIC else subprocess.Popen(
             ['ip', '-batch', '-'], stdin=subprocess.PIPE, text=True)
 
@@ -76,13 +75,11 @@ class World(worlds.World):
         """There is nothing that could go on."""
         return
 
-    def _planes(self, addresses, present, flows_first=True):
+    def _planes(self, addresses, present, flows_first=True) -> dict:
         """Write flows, and then routes.
 
         ovs-vswitchd reads all routes again after a change of one, and a flow
         that comes later waits for that.
-
-        :returns: dict of place to milliseconds
         """
         steps = [*([self._flows] if observe.FLOW in self.host.places else []),
                  self._routes]
@@ -91,7 +88,7 @@ class World(worlds.World):
             found.update(step(addresses, present)[1])
         return found
 
-    def _flows(self, addresses, present):
+    def _flows(self, addresses, present) -> float:
         """Write flows.
 
         :returns: monotonic seconds before, and dict of place to milliseconds
@@ -102,7 +99,6 @@ class World(worlds.World):
                                addresses, present)
 
     def _routes(self, addresses, present):
-        """Write routes; returns as of :meth:`_flows`."""
         write = self._static if self.method == STATIC else self._kernel
         return self._timed(lambda: write(addresses, present),
                            (observe.ROUTE, observe.RIB), addresses, present)
@@ -115,12 +111,10 @@ class World(worlds.World):
             addresses, present, others, self._patience, places))
 
     def _kernel(self, addresses, present):
-        """Routes of the kernel; in a VRF as the agent has them, in two."""
         verb = 'add' if present else 'del'
-        tables = [254] + [hosts.VRF_TABLE] * bool(self.host.vrf)
         self._pipe.stdin.write(''.join(
-            f'route {verb} {address}/32 dev {hosts.BRIDGE} table {table:d}\n'
-            for address in addresses for table in tables))
+            f'route {verb} {address}/32 dev {hosts.BRIDGE}\n'
+            for address in addresses))
         self._pipe.stdin.flush()
 
     def _static(self, addresses, present):
@@ -130,7 +124,7 @@ class World(worlds.World):
         """
         no = '' if present else 'no '
         lines = ['enable', 'configure terminal', 'XFRR_start_configuration',
-                 *(f'{no}ip route {address}/32 {hosts.BRIDGE}{self._vrf}'
+                 *(f'{no}ip route {address}/32 {hosts.BRIDGE}'
                    for address in addresses),
                  'XFRR_end_configuration', 'end']
         with observe.Vty(_STATICD) as staticd:

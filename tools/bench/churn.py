@@ -6,7 +6,7 @@
 import random
 import time
 
-from tools.bench import samples
+from tools.bench import addressing
 
 # Seconds between two changes: faster than a pass.
 _PAUSE = 0.01
@@ -16,10 +16,9 @@ _GROUP = 20
 _SEED = 16
 
 
-def plan(events):
+def plan(events: int) -> list:
     """The changes of a day, the same each time.
 
-    :param events: how many
     :returns: list of ('fips', list of addresses, present) and of ('gateway',
         present); an address or gateway comes and goes in turns
     """
@@ -32,8 +31,8 @@ def plan(events):
             found.append(('gateway', here))
             continue
         count = _GROUP if kind < _MOVES + _GROUPS else 1
-        first = chosen.randrange(samples.FIRST // count) * count
-        some = set(samples.addresses(first, count))
+        first = chosen.randrange(addressing.FIRST // count) * count
+        some = set(addressing.addresses(first, count))
         comes = not some <= present
         changed = some - present if comes else some
         present = present | some if comes else present - some
@@ -44,11 +43,9 @@ def plan(events):
     return found
 
 
-def play(world, events):
+def play(world, events: int) -> float:
     """Play a day, and wait until the node is as at its beginning.
 
-    :param world: a :class:`worlds.World` whose gateways are here
-    :param events: number of changes
     :returns: milliseconds from the last change until all is right
     :raises RuntimeError: when something is missing, or left, in the end
     """

@@ -32,10 +32,7 @@ _LAUNCHES = ('fork_exec', 'posix_spawn')
 
 
 class Counters:
-    """Counts on all threads that begin later.
-
-    :param directory: where the files go
-    """
+    """Counts on all threads that begin later."""
 
     def __init__(self, directory):
         self._directory = directory

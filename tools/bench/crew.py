@@ -23,41 +23,31 @@ class Failed(Exception):
 class Member:
     """A subject in its world, a child process.
 
-    :param subject: a :class:`subjects.Subject`
-    :param method: announce method, '' for a subject without a choice
-    :param routers: number of routers
-    :param interval: seconds, ``reconcile_interval``
-    :param vrf: name of a VRF, '' for the default
     :param work_queue: milliseconds that zebra waits before it handles changed
         routes, None for its default; part of the method in the results
     :param addresses: 'fips', or another kind, which stands before each event
         in the results
     """
 
-    def __init__(self, subject, method, routers, interval=60, vrf='',
-                 work_queue=None, addresses='fips'):
+    def __init__(self, subject, method: str, routers: int,
+                 interval: float = 60, work_queue: int | None = None,
+                 addresses='fips'):
         self.subject = subject
         self._about = {'subject': subject.name, 'method': method + (
             '' if work_queue is None else f', zebra work-queue {work_queue}'),
-                       'routers': routers, 'vrf': bool(vrf)}
+                       'routers': routers}
         self.name = f'{subject.name} {method}'.strip()
         self._what = '' if addresses == 'fips' else f'{addresses}: '
         self._process = subprocess.Popen(
             [sys.executable, '-m', 'tools.bench.worker', json.dumps({
                 'kind': subject.kind, 'program': subject.program,
                 'method': method, 'routers': routers, 'interval': interval,
-                'vrf': vrf, 'work_queue': work_queue,
-                'addresses': addresses})],
+                'work_queue': work_queue, 'addresses': addresses})],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             cwd=facts.ROOT)
 
-    def play(self, scenario, size, **settings):
-        """One turn.
-
-        :param size: number of present addresses
-        :returns: list of (:class:`results.Key`, value)
-        :raises Failed: when there is no result
-        """
+    def play(self, scenario, size: int, **settings) -> list:
+        """One turn; raises Failed when there is no result."""
         request = json.dumps({'scenario': scenario, **settings})
         try:
             print(request, file=self._process.stdin, flush=True)
@@ -82,14 +72,10 @@ class Member:
 
 @dataclasses.dataclass
 class Crew:
-    """Members who take turns.
+    """Members who take turns."""
 
-    :ivar members: list of :class:`Member`
-    :ivar run: the :class:`results.Run` for their values
-    """
-
-    members: list
-    run: results.Run
+    members: list  # list of :class:`Member`
+    run: results.Run  # the :class:`results.Run` for their values
 
     def play(self, scenario, size, turns=1, **settings):
         """Have all members play some turns, each time another one first.

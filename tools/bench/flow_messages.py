@@ -20,13 +20,8 @@ _COOKIE = 0x998
 _PRIORITY = 900
 
 
-def changes(addresses, present):
-    """Messages that add or delete one flow for each address.
-
-    :param addresses: iterable of IPv4 addresses
-    :param present: whether to add
-    :returns: bytes
-    """
+def changes(addresses, present: bool) -> bytes:
+    """Messages that add or delete one flow for each address."""
     return b''.join(_flow_mod(address, _ADD if present else _DELETE_STRICT)
                     for address in addresses)
 
@@ -46,11 +41,10 @@ def _message(kind, body=b''):
 class Switch:
     """A connection to the management socket of a bridge.
 
-    :param bridge: name of the bridge
     :raises OSError: when the switch does not answer
     """
 
-    def __init__(self, bridge):
+    def __init__(self, bridge: str):
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(60)
         self._socket.connect(f'/run/openvswitch/{bridge}.mgmt')
@@ -64,12 +58,8 @@ class Switch:
     def __exit__(self, *_exception):
         self._socket.close()
 
-    def write(self, messages):
-        """Send messages, and return when the switch has obeyed them.
-
-        :param messages: bytes, see :func:`changes`
-        :raises OSError: when the switch refuses one
-        """
+    def write(self, messages: bytes):
+        """Send messages, and return when the switch has obeyed them."""
         self._socket.sendall(messages + _message(_BARRIER))
         self._until(_BARRIER_REPLY)
 
@@ -82,7 +72,6 @@ class Switch:
                 raise OSError('the switch refuses a flow')
 
     def _receive(self):
-        """Read one message; returns its type."""
         while len(self._rest) < _HEADER.size or len(
                 self._rest) < _HEADER.unpack_from(self._rest)[2]:
             data = self._socket.recv(1 << 16)

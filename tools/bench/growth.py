@@ -4,8 +4,7 @@
 
 """What one event costs beside few and beside many: tools.bench.growth, root.
 
-The world is that of tools.bench.endtoend: python3 -m tools.bench.growth.  One
-address comes and goes beside 100 and beside 10,000 addresses.  The bench
+One address comes and goes beside 100 and beside 10,000 addresses.  The bench
 counts calls of Python functions, received rows, messages and launched
 processes, in all processes of the agent, and fails when a count grows by more
 than the limit.
@@ -24,12 +23,12 @@ import sys
 import tempfile
 import time
 
+from tools.bench import addressing
 from tools.bench import counted
 from tools.bench import host as hosts
 from tools.bench import ports
 from tools.bench import processes
 from tools.bench import programs
-from tools.bench import samples
 from tools.bench import tenants
 
 # The most growth of a count, and a difference that is no growth: a watch may
@@ -49,10 +48,7 @@ _PATIENCE = 600
 
 
 class Counted:
-    """A host whose agent counts: a part of its class.
-
-    :param directory: where the counts go
-    """
+    """A host whose agent counts: a part of its class."""
 
     def __init__(self, routers, directory):
         super().__init__(routers)
@@ -128,15 +124,13 @@ _HOSTS = {'fips': CountedFips, 'ports': CountedPorts,
           'networks': CountedNetworks}
 
 
-def measure(host, repeat):
+def measure(host, repeat: int) -> dict:
     """The counts of an address that comes, and of one that goes.
 
-    :param repeat: number of events of each kind; the smallest of each count
-        is kept
-    :returns: dict of 'add', 'remove' to a list of two dicts, see
-        :meth:`Counted.counting`
+    :param repeat: number of events of each kind; the smallest of each count is
+        kept
     """
-    address = samples.addresses(0, 1)
+    address = addressing.addresses(0, 1)
     found = {}
     with contextlib.closing(host.observer()) as observer:
         others = observer.in_rib()
@@ -151,6 +145,14 @@ def measure(host, repeat):
             for verb, counts in found.items()}
 
 
+def _start(host, method, present):
+    with contextlib.closing(host.observer()) as observer:
+        # Each router has an address of its own.
+        others = observer.in_rib() + host.routers
+        host.start_agent(method)
+        observer.wait(present, True, others, _PATIENCE)
+
+
 def _smallest(runs):
     """The smallest of each count of some runs, a dict."""
     return collections.Counter({name: min(run[name] for run in runs)
@@ -163,11 +165,10 @@ def _judged(name):
             name != counted.SENT + counted.OTHER)
 
 
-def compare(what, few, many, functions):
+def compare(what, few: list, many, functions: int):
     """Print the counts; returns whether no judged one has grown too much.
 
-    :param few: list of two dicts, see :meth:`Counted.counting`; likewise
-        many
+    :param few: list of two dicts, see :meth:`Counted.counting`; likewise many
     :param functions: number of functions to name whose calls have grown most
     """
     good = True
@@ -186,10 +187,9 @@ def compare(what, few, many, functions):
     return good
 
 
-def main(argv=None):
+def main(argv: list | None = None) -> int:
     """Count, print and judge.
 
-    :param argv: list of str, default sys.argv[1:]
     :returns: exit status, 1 when a count has grown too much
     """
     parser = argparse.ArgumentParser(description=__doc__)
@@ -212,13 +212,12 @@ def main(argv=None):
             _HOSTS[args.addresses](routers, directory)) as host:
         present = 0
         for count in (args.few, args.many):
-            samples.fill(host, samples.addresses(samples.FIRST + present,
-                                                 count - present))
+            addressing.fill(host, addressing.addresses(
+                addressing.FIRST + present, count - present))
             present = count
             for method in args.methods:
-                samples.start(host, method,
-                              samples.addresses(samples.FIRST, count),
-                              _PATIENCE)
+                _start(host, method,
+                       addressing.addresses(addressing.FIRST, count))
                 host.wait_until_idle()
                 found[method, count] = measure(host, args.repeat)
                 host.stop_agent()

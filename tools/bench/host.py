@@ -7,7 +7,6 @@ Databases, user-space Open vSwitch and FRR run with their ordinary paths in
 namespaces of their own, which take everything with them when they end.
 """
 
-import contextlib
 import os
 import shutil
 import signal
@@ -17,11 +16,11 @@ import time
 from lab import syscalls
 from ovn_network_agent.tests.functional.ovn import cloud as clouds
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from tools.bench import addressing
 from tools.bench import observe
 from tools.bench import processes
 from tools.bench import programs
 from tools.bench import routing
-from tools.bench import samples
 
 BRIDGE = 'br-ex'
 NETWORK = '198.18.0.1/16'
@@ -30,8 +29,6 @@ HOSTNAME = 'gw1'
 _INSIDE = 'OVNA_BENCH_INSIDE'
 _VOLATILE = ('/run', '/etc/frr', '/etc/openvswitch', '/var/log/frr',
              '/var/log/openvswitch', '/var/tmp', '/etc/ovn-network-agent')
-# The kernel's VRF, and its routing table.
-VRF, VRF_TABLE = 'vrf-provider', 10
 
 
 def enter():
@@ -54,29 +51,14 @@ def enter():
 
 
 class Host:
-    """All that the agent needs on a node and in OVN.
-
-    :param routers: how many, bound here
-    :param debug: have the agent log more
-    :param program: path of the agent, default that of this environment
-    :param vrf: name of a VRF to make and to announce in, '' for the default
-    :param version: 6 for gateway ports of both families
-    :ivar cloud: writes rows as Neutron, northd and ovn-controller do
-    :ivar program: path of the agent that :meth:`start_agent` starts
-    :ivar interval: seconds, ``reconcile_interval`` of the next configuration
-    :ivar driver: name of the agent's driver
-    :ivar places: those of an address, see :class:`observe.Observer`
-    """
+    """All that the agent needs on a node and in OVN."""
 
     driver = 'fip_route'
     places = observe.PLACES
 
-    def __init__(self, routers, debug=False, program=None, vrf='',
-                 version=4):
+    def __init__(self, routers: int, debug=False, program: str | None = None,
+                 vrf: str = '', version=4):
         self.routers = routers
-        self.vrf = vrf
-        # Each has an address of its own.
-        self.along = routers
         self.interval = 60
         self._debug = debug
         self.program = program or os.path.join(
@@ -91,17 +73,11 @@ class Host:
                'external_ids:system-id=' + clouds.CHASSIS,
                'external_ids:hostname=' + HOSTNAME,
                'external_ids:ovn-bridge-mappings=physnet1:' + BRIDGE)
-        if vrf:
-            programs.run('ip', 'link', 'add', vrf, 'type', 'vrf', 'table',
-                         f'{VRF_TABLE:d}')
-            programs.run('ip', 'link', 'set', vrf, 'up')
-        routing.start(vrf)
+        routing.start()
         for number, address in enumerate(self.gateways):
             high, low = divmod(number, 250)
             self.cloud.add_router(
-                f'r{number}', [f'{address}/16', *(
-                    [f'2001:db8:c612::ffff:{number:x}/64']
-                    if version == 6 else [])], clouds.CHASSIS,
+                f'r{number}', [f'{address}/16'], clouds.CHASSIS,
                 mac=f'fa:16:3e:00:{high + 1:02x}:{low:02x}')
 
     def _northbound(self):
@@ -116,13 +92,10 @@ class Host:
     @property
     def gateways(self):
         """The addresses of the routers' gateway ports, a list."""
-        return samples.gateways(self.routers)
+        return addressing.gateways(self.routers)
 
-    def add_fips(self, addresses, router=0):
-        """Floating IPs in one transaction.
-
-        :returns: monotonic time before it was sent
-        """
+    def add_fips(self, addresses, router=0) -> float:
+        """Floating IPs in one transaction."""
         operations = [ovsdb.insert(
             'NAT', f'nat{n}', type='dnat_and_snat', external_ip=address,
             logical_ip='10.0.0.5', **self._nat(address, router))
@@ -136,12 +109,8 @@ class Host:
         return {'external_ids': ovsdb.ovsdb_dict(
             {'neutron:fip_id': f'fip-{address}'})}
 
-    def move(self, router, here):
-        """Have a gateway port come, or leave for another chassis.
-
-        :param router: its number
-        :returns: monotonic time before the transaction
-        """
+    def move(self, router, here) -> float:
+        """Have a gateway port come, or leave for another chassis."""
         started = time.monotonic()
         self.cloud.move(f'lrp-r{router:d}',
                         clouds.CHASSIS if here else clouds.OTHER)
@@ -184,7 +153,7 @@ class Host:
 
     def observer(self):
         """A new :class:`observe.Observer`."""
-        return observe.Observer(BRIDGE, vrf=self.vrf, places=self.places)
+        return observe.Observer(BRIDGE, places=self.places)
 
     def _configuration(self, method):
         return f'''\
@@ -199,7 +168,7 @@ ovn_sb_remote = {self.sb.remote}
 [fip_route]
 announce_method = {method}
 [frr]
-vrf_name = {self.vrf}
+vrf_name =
 [veth_leak]
 veth_leak_enabled = false
 '''
@@ -223,7 +192,6 @@ veth_leak_enabled = false
         return self._agent.pid
 
     def _program(self):
-        """The command that starts the agent, a list."""
         return [self.program]
 
     def stop_agent(self):
@@ -260,16 +228,6 @@ veth_leak_enabled = false
         _vsctl('set', 'bridge', 'br-int', 'fail_mode=secure')
         patch('provnet-1')
         programs.run('ip', 'link', 'set', BRIDGE, 'up')
-
-
-@contextlib.contextmanager
-def running(routers, debug=False, **options):
-    """A :class:`Host` while the block runs; takes the same arguments."""
-    host = Host(routers, debug, **options)
-    try:
-        yield host
-    finally:
-        host.close()
 
 
 def patch(*localnets):

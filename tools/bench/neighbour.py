@@ -26,12 +26,10 @@ class Learning:
 
     The constructor asks once: this number is the one from before.
 
-    :param family: address family in the words of FRR
     :raises RuntimeError: when the session is not established
     """
 
-    def __init__(self, family='ipv4 unicast'):
-        self._family = family
+    def __init__(self):
         self._bgpd = observe.Vty(os.path.join(routing.SPINE, 'bgpd.vty'))
         self._before = self._count()
         # The number at each change, and the monotonic time of the change.
@@ -50,12 +48,9 @@ class Learning:
         self._thread.join()
         self._bgpd.close()
 
-    def wait(self, difference, timeout):
+    def wait(self, difference: int, timeout: float) -> dict:
         """Wait until the neighbour has so many prefixes more.
 
-        :param difference: number, negative for fewer prefixes
-        :param timeout: seconds
-        :returns: dict of FIRST and LAST to monotonic seconds
         :raises RuntimeError: when the time is over, or the session has ended
         """
         wanted = self._before + difference
@@ -92,7 +87,7 @@ class Learning:
     def _count(self):
         """How many prefixes the neighbour has from this node."""
         shown = json.loads(
-            self._bgpd.ask(f'show bgp {self._family} summary json'))
+            self._bgpd.ask('show bgp ipv4 unicast summary json'))
         peer = shown.get('peers', {}).get(routing.HERE, {})
         if peer.get('state') != 'Established':
             raise RuntimeError('the neighbour has no session with this node, '

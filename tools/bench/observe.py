@@ -17,14 +17,11 @@ import re
 import select
 import selectors
 import socket
-import struct
 import subprocess
 import time
 
-# linux/rtnetlink.h
-_RTMGRP_IPV4_ROUTE = 0x40
-_RTM_NEWROUTE, _RTM_DELROUTE = 24, 25
-_RTA_DST, _RTA_TABLE = 1, 15
+from lab import rtnetlink
+
 _MAIN = 254
 _EVENT = re.compile(r'event=(\w+).*cookie=0x998 .*nw_dst=([\d.]+)')
 # Commands on their way to a daemon, whose answers have to fit the socket, and
@@ -39,30 +36,19 @@ FIRST = 'first kernel route'
 
 
 class Observer:
-    """Where each address is, and since when.
+    """Where each address is, and since when."""
 
-    :param bridge: name of the bridge
-    :param node: lab.node.Node to look at, None for where we are
-    :param vrf: name of FRR's VRF, '' for the default
-    :param table: the kernel's routing table to look at
-    :param kinds: types of routes in FRR that count
-    :param places: those to wait for
-    """
-
-    def __init__(self, bridge, node=None, vrf='', table=_MAIN,
-                 kinds=('kernel', 'static'), places=PLACES):
+    def __init__(self, bridge: str, table=_MAIN, kinds=('kernel', 'static'),
+                 places=PLACES):
         self._table, self._kinds, self._places = table, kinds, places
-        self._vrf = f'vrf {vrf} ' if vrf else ''
         self._where = {ROUTE: set(), FLOW: set()}
         self._selector = selectors.DefaultSelector()
-        netlink = (socket.AF_NETLINK, socket.SOCK_RAW, 0)
-        self._netlink = (node.call(socket.socket, *netlink) if node else
-                         socket.socket(*netlink))
+        self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
         self._netlink.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)
-        self._netlink.bind((0, _RTMGRP_IPV4_ROUTE))
+        self._netlink.bind((0, rtnetlink.IPV4_ROUTES))
         self._selector.register(self._netlink, selectors.EVENT_READ,
                                 self._read_routes)
-        self._monitor = (node.popen if node else subprocess.Popen)(
+        self._monitor = subprocess.Popen(
             ['ovs-ofctl', 'monitor', bridge, 'watch:!initial'],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
@@ -74,8 +60,7 @@ class Observer:
         self._rest = b''
         self._selector.register(self._monitor.stderr, selectors.EVENT_READ,
                                 self._read_flows)
-        path = '/run/frr/zebra.vty'
-        self._zebra = Vty(node.path(path) if node else path)
+        self._zebra = Vty('/run/frr/zebra.vty')
 
     def close(self):
         """Give back what it holds."""
@@ -93,14 +78,11 @@ class Observer:
             for key, _events in ready:
                 key.data()
 
-    def wait(self, addresses, present, others, timeout=60, places=None):
+    def wait(self, addresses: list[str], present, others, timeout: float = 60,
+             places=None) -> dict:
         """Wait until all addresses are in all places, or in none.
 
-        :param addresses: list of IPv4 addresses
-        :param present: which of both
         :param others: :meth:`in_rib` without these addresses
-        :param timeout: seconds
-        :param places: those to wait for, default those of this observer
         :returns: dict of place to the monotonic time when it was so, and of
             FIRST to that of the first route
         :raises RuntimeError: when the time is over
@@ -145,15 +127,14 @@ class Observer:
             # All routes would be too much to ask for again and again.
             return self.in_rib() == others + len(wanted) * present
         address, = wanted
-        shown = self._zebra.ask(f'show ip route {self._vrf}{address}/32 json')
+        shown = self._zebra.ask(f'show ip route {address}/32 json')
         routes = json.loads(shown or '{}').get(address + '/32', ())
         return present == any(route.get('selected') and
                               route.get('installed') for route in routes)
 
     def in_rib(self):
         """How many routes of our kinds zebra has selected."""
-        shown = json.loads(self._zebra.ask(
-            f'show ip route {self._vrf}summary json'))
+        shown = json.loads(self._zebra.ask('show ip route summary json'))
         return sum(route['fib'] for route in shown['routes']
                    if route['type'] in self._kinds)
 
@@ -177,15 +158,10 @@ class Observer:
                     1 << 16, socket.MSG_DONTWAIT))
 
     def _take_routes(self, data):
-        while data:
-            length, kind = struct.unpack_from('=IH', data)
-            if kind in (_RTM_NEWROUTE, _RTM_DELROUTE):
-                address = _destination(data[16:length], self._table)
-                if kind == _RTM_NEWROUTE:
-                    self._where[ROUTE].add(address)
-                else:
-                    self._where[ROUTE].discard(address)
-            data = data[(length + 3) & ~3:]
+        for new, address, table, _found in rtnetlink.host_routes(data):
+            if table == self._table:
+                (self._where[ROUTE].add if new else
+                 self._where[ROUTE].discard)(address)
 
     def _read_flows(self):
         data = self._monitor.stderr.read()
@@ -202,10 +178,7 @@ class Observer:
 
 
 class Vty:
-    """The command socket of a daemon of FRR.
-
-    :param path: of the socket
-    """
+    """The command socket of a daemon of FRR."""
 
     def __init__(self, path):
         self._socket = socket.socket(socket.AF_UNIX)
@@ -247,19 +220,3 @@ class Vty:
     def close(self):
         """Give back the socket."""
         self._socket.close()
-
-
-def _destination(route, wanted):
-    """The destination of a host route in a table, '' for other routes."""
-    _family, length, _source, _tos, table = route[:5]
-    if length != 32:
-        return ''
-    at, destination = 12, ''
-    while at + 4 <= len(route):
-        length, kind = struct.unpack_from('=HH', route, at)
-        if kind == _RTA_DST:
-            destination = socket.inet_ntoa(route[at + 4:at + 8])
-        elif kind == _RTA_TABLE:
-            table, = struct.unpack_from('=I', route, at + 4)
-        at += (length + 3) & ~3
-    return destination if table == wanted else ''

@@ -25,6 +25,7 @@ from lab import node as nodes
 from lab import outages
 from lab import plan
 from lab import withdrawals
+from lab.chaos import building
 
 # Seconds in which everything has to agree again.
 _SETTLE = 90
@@ -33,35 +34,25 @@ _QUIET = 3.0
 _WELL = 'in sync'
 # Characters of a line of the log.
 _WIDTH = 240
-# watchfrr waits a minute between two restarts of a daemon; the first restart
-# is as with these options.
-_WATCHFRR = '--min-restart-interval 1 --max-restart-interval 1'
 _FRR = ('staticd', 'bgpd', 'bfdd', 'zebra', 'frr')
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What one outage has cost.
+    """What one outage has cost."""
 
-    :ivar noticed: seconds from the begin to the first status that is not
-        "in sync", None when the agent has noticed nothing
-    :ivar said: that status
-    :ivar well: seconds from the end to the last "in sync", 0 at least; from
-        the death of what a supervisor starts again
-    :ivar report: :class:`bothways.Report`
-    :ivar first: seconds from the begin to the first lost probe, or None
-    :ivar last: seconds from the end to the last lost probe, or None
-    :ivar withdrawn: number of routes to /32 that the spine has lost
-    :ivar moved: number of moves of the gateway port
-    """
-
+    # Seconds from the begin to the first status that is not "in sync", None
+    # when the agent has noticed nothing
     noticed: float | None
     said: str
+    # Seconds from the end to the last "in sync", 0 at least; from the death of
+    # what a supervisor starts again
     well: float
-    report: bothways.Report
+    report: bothways.Report  # :class:`bothways.Report`
+    # Seconds from the begin to the first lost probe, or None
     first: float | None
-    last: float | None
-    withdrawn: int
+    last: float | None  # seconds from the end to the last lost probe, or None
+    withdrawn: int  # number of routes to /32 that the spine has lost
     moved: int
 
     def __str__(self):
@@ -76,11 +67,7 @@ class Result:
 
 
 class World:
-    """A cloud with agents, one router with a floating IP and one machine.
-
-    :param cloud: the Cloud
-    :param method: announce method
-    """
+    """A cloud with agents, one router with a floating IP and one machine."""
 
     def __init__(self, cloud, method):
         self.cloud = cloud
@@ -90,6 +77,11 @@ class World:
         self.fip = cloud.neutron.add_fip(self.router, self._vm.port)
         cloud.start_agents({'DEFAULT': {'debug': 'false'},
                             'fip_route': {'announce_method': method}})
+
+    def both_ways(self):
+        """Probes both ways, see :class:`bothways.BothWays`."""
+        return bothways.BothWays(self.cloud['client'], self._vm,
+                                 self.fip.address)
 
     @property
     def owner(self):
@@ -115,17 +107,12 @@ class World:
                  for agent in self.cloud.agents.values()})
 
     def suffer(self, outage):
-        """One outage of gw1.
-
-        :param outage: :class:`outages.Outage`
-        :returns: :class:`Result`
-        """
+        """One outage of gw1."""
         self.settle()
         agent = self.agent
         with (withdrawals.Withdrawals(self.cloud) as withdrawn,
               moves.Moves(self.cloud) as followed,
-              bothways.BothWays(self.cloud['client'], self._vm,
-                                self.fip.address) as running):
+              self.both_ways() as running):
             began = time.monotonic()
             outage.begin(self.cloud, 'gw1')
             time.sleep(max(0.0, began + outage.seconds - time.monotonic()))
@@ -182,12 +169,8 @@ def with_bfd(cloud):
     cloud['gw1'].stop('bfdd')
 
 
-def measure(world, outage, times, log=False):
-    """Repeat one outage and print each.
-
-    :param log: whether to print what the agent has logged, too
-    :returns: list of :class:`Result`
-    """
+def measure(world, outage, times, log: bool = False) -> list:
+    """Repeat one outage and print each."""
     found = []
     for _number in range(times):
         mark = len(world.agent.log())
@@ -240,7 +223,7 @@ def main():
         if of_frr:
             if 'bfdd' in of_frr:
                 with_bfd(cloud)
-            with outages.watched_by_watchfrr(cloud['gw1'], _WATCHFRR):
+            with outages.watched_by_watchfrr(cloud['gw1'], building.WATCHFRR):
                 rows += _measured(world, of_frr, args)
     print(f'{args.method}; median, worst of: times | noticed (s) | in sync '
           'again (s) | lost probes | longest gap (ms) | last loss from the '

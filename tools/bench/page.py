@@ -3,8 +3,6 @@
 
 """Results of tools.bench as the tables of the documentation's page."""
 
-import dataclasses
-
 from tools.bench import observe
 from tools.bench import results
 from tools.bench import scenarios
@@ -23,8 +21,6 @@ def lines(document):
     """The page's tables in reStructuredText, a list of text.
 
     A table without a row is left out.
-
-    :param document: see :func:`results.read`
     """
     runs = results.by_run(document)
     keys = sorted({key for run in runs for key in run
@@ -33,16 +29,16 @@ def lines(document):
                     {table.FLOOR, table.PEER, table.OURS})
     parts = [
         ('The agent and the floor, in milliseconds', _TIMES,
-         [_beside(runs, key, _other(key, table.FLOOR)) for key in keys]),
+         [_beside(runs, key, table.like(key, table.FLOOR)) for key in keys]),
         ('The processor, and the memory', _COSTS,
          [_cost(runs, key) for key in keys if key.place in _PLACES]),
         ('The agent and the peer, in milliseconds', _PEERS,
          # The peer's time ends with the kernel.
-         [_beside(runs, key, _other(key, table.PEER, ''), inverse=True,
+         [_beside(runs, key, table.like(key, table.PEER, ''), inverse=True,
                   places=(worlds.ALL, observe.ROUTE)) for key in keys])]
     parts += [(f'The agent and its revision {other}, in milliseconds',
                _COMPARED,
-               [_beside(runs, key, _other(key, other)) for key in keys])
+               [_beside(runs, key, table.like(key, other)) for key in keys])
               for other in others]
     return [line for title, titles, rows in parts if any(rows)
             for line in _rst(title, titles, list(filter(None, rows)))]
@@ -51,12 +47,6 @@ def lines(document):
 def _order(key):
     # The events in the order of their names, a growing number in each.
     return (key.what, key.method, key.routers, key.size, key.place)
-
-
-def _other(key, subject, method=None):
-    return dataclasses.replace(
-        key, subject=subject,
-        method=key.method if method is None else method)
 
 
 def _beside(runs, key, other, inverse=False, places=(worlds.ALL,)):
@@ -95,7 +85,6 @@ def _number(runs, key):
 
 
 def _rst(title, titles, rows):
-    """A simple table with a title."""
     widths = [max(len(row[n]) for row in (titles, *rows))
               for n in range(len(titles))]
     rule = '  '.join('=' * width for width in widths)

@@ -178,10 +178,9 @@ class World(worlds.World):
     reload = renew
 
 
-def subject():
+def subject() -> subjects.Subject:
     """The peer in an environment of its own, which is made when it is new.
 
-    :returns: a :class:`subjects.Subject`
     :raises SystemExit: when it cannot be installed
     """
     version = '7.0.0'

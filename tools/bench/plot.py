@@ -27,13 +27,8 @@ _COLOURS = {'ours kernel': '#0072b2', 'ours static': '#d55e00',
 _OTHER = '#cc79a7'
 
 
-def write(document, directory):
-    """Draw a picture of each event that was measured.
-
-    :param document: see :func:`results.read`
-    :param directory: of the files speed-EVENT.svg
-    :returns: list of paths
-    """
+def write(document, directory) -> list:
+    """Draw a picture of each event that was measured."""
     paths = []
     for name, what in EVENTS.items():
         curves = points(document, what)
@@ -45,16 +40,12 @@ def write(document, directory):
     return paths
 
 
-def points(document, what):
-    """Medians of an event with ten routers, without a VRF.
-
-    :returns: dict of subject and method to sorted list of (size, ms)
-    """
+def points(document, what) -> dict[str, list[tuple[int, float]]]:
+    """Medians of an event with ten routers."""
     runs = results.by_run(document)
     found = {}
     for key in {key for run in runs for key in run}:
-        if (key.what, key.place, key.routers, key.vrf) == (
-                what, worlds.ALL, 10, False):
+        if (key.what, key.place, key.routers) == (what, worlds.ALL, 10):
             median = results.summary(results.values(runs, key)).median
             found.setdefault(f'{key.subject} {key.method}'.strip(),
                              []).append((key.size, median))
@@ -63,10 +54,7 @@ def points(document, what):
 
 @matplotlib.rc_context({'svg.fonttype': 'none', 'svg.hashsalt': 'speed'})
 def draw(title, curves, path):
-    """Write a picture, whose description has the curves as JSON.
-
-    :param curves: see :func:`points`
-    """
+    """Write a picture, whose description has the curves as JSON."""
     drawn = figure.Figure((7, 4.4), layout='constrained')
     axes = drawn.subplots()
     for name, some in curves.items():

@@ -34,11 +34,8 @@ class Host(hosts.Host):
         self._rows = {}
         self.cloud.add_switch()
 
-    def add_fips(self, addresses, router=0):
-        """Machines whose ports are claimed here, in one transaction.
-
-        :returns: monotonic time before it was sent
-        """
+    def add_fips(self, addresses, router=0) -> float:
+        """Machines whose ports are claimed here, in one transaction."""
         here, = self.sb.rows('Chassis', '_uuid', where=ovsdb.clauses(
             {'name': clouds.CHASSIS}))
         operations = [ovsdb.insert(
@@ -68,12 +65,10 @@ class PeerHost(peer.Host):
         super().__init__(*args, **options)
         self._rows = {}
 
-    def add_fips(self, addresses, router=0):
+    def add_fips(self, addresses, router=0) -> float:
         """Ports of Neutron, which ovn-northd then says are up.
 
         The peer follows the updates of rows, and not their insertion.
-
-        :returns: monotonic time before they are up
         """
         *ports, _switch = self.nb.transact(*(ovsdb.insert(
             'Logical_Switch_Port', f'port{number:d}', name=_port(address),
@@ -104,16 +99,11 @@ class PeerHost(peer.Host):
 
 
 def _in_switch(mutator, uuids):
-    """Ports come to the switch of the network, or go."""
     return ovsdb.mutate('Logical_Switch', {'name': peer.NETWORK}, 'ports',
                         mutator, ovsdb.ovsdb_set(uuids))
 
 
-def _made(addresses, results):
-    """The rows that a transaction has made.
-
-    :returns: dict of address to UUID as the protocol has it
-    """
+def _made(addresses, results) -> dict[str, list]:
     return {address: each['uuid']
             for address, each in zip(addresses, results, strict=True)}
 

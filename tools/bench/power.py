@@ -12,27 +12,26 @@ another node.  "0/0/0" stands for OVN's defaults.
 
 import argparse
 import contextlib
-import os
 import re
 import statistics
 import subprocess
 import sys
 import time
 
-from lab import bothways
 from lab import chassis
 from lab import cloud as clouds
-from lab import echo
 from lab import moves
 from lab import node as nodes
 from lab import plan
+from tools.bench import outages
+from tools.bench import processes
 
+say = outages.say
 _FLAPS = re.compile(r'flap_count=(\d+)')
 # Seconds in which everything has to agree again.
 _SETTLE = 60
 # Seconds after a pause in which a late alarm would come.
 _AFTER = 4.0
-_TICK = os.sysconf('SC_CLK_TCK')
 # Packets of BFD in OVN's tunnels, and not in the agent's relays: geneve has
 # the tunnel key 32 bits behind the header of UDP (RFC 8926, section 3.4).
 _COUNTER = '''\
@@ -83,32 +82,12 @@ class Still:
                 f'300 ms, {1000 * float(longest):.0f} ms at most')
 
 
-class World:
-    """A cloud with agents, one router and one machine.
-
-    :param cloud: the Cloud
-    :ivar nodes: names of the gateway and compute nodes
-    """
+class World(outages.World):
+    """The world of the outages, whose owner may be any gateway."""
 
     def __init__(self, cloud):
-        self.cloud = cloud
+        super().__init__(cloud, 'kernel')
         self.nodes = (*cloud.gateways, *cloud.computes)
-        self.router = cloud.add_router('alpha')
-        self._vm = cloud.add_vm(self.router)
-        echo.start(self._vm.node)
-        self._fip = cloud.neutron.add_fip(self.router, self._vm.port)
-        cloud.start_agents({'DEFAULT': {'debug': 'false'},
-                            'fip_route': {'announce_method': 'kernel'}})
-
-    def both_ways(self):
-        """Probes both ways, see :class:`bothways.BothWays`."""
-        return bothways.BothWays(self.cloud['client'], self._vm,
-                                 self._fip.address)
-
-    @property
-    def owner(self):
-        """Host name of the gateway that has the port, '' without one."""
-        return self.cloud.neutron.owner(self.router)
 
     def settle(self):
         """Wait until one gateway leads, and announces alone."""
@@ -121,7 +100,7 @@ class World:
         others = [priority for name, priority in priorities.items()
                   if name != owner]
         return (owner and priorities[owner] > max(others) and all(others) and
-                self.cloud.bgp_table().get(f'{self._fip.address}/32') == [
+                self.cloud.bgp_table().get(f'{self.fip.address}/32') == [
                     plan.UPLINKS[owner][1]] and
                 all(chassis.tunnels_up(self.cloud[name])
                     for name in self.nodes if self._tunnels(name)))
@@ -179,11 +158,6 @@ class World:
         say(f'{what}: {time.monotonic() - began:.0f} s, '
             f'{self.flaps() - before:d} changes of BFD, {len(seen):d} moves; '
             f'{report}')
-
-
-def say(text):
-    """Print a line with the time of day."""
-    print(f'{time.strftime("%H:%M:%S")} {text}', flush=True)
 
 
 def fail(world, count):
@@ -282,10 +256,10 @@ def cost(world, seconds):
     node = world.cloud[name]
     node.run(['nft', '-f', '-'], input=_COUNTER)
     pid = node.services['vswitchd'].pid
-    before, began = _used(pid), time.monotonic()
+    before, began = processes.load([pid]), time.monotonic()
     time.sleep(seconds)
     took = time.monotonic() - began
-    used = _used(pid) - before
+    used = processes.load([pid]).since(before).processor / 1000
     packets = int(re.search(r'counter packets (\d+)', node.out(
         'nft', 'list', 'table', 'inet', 'bench'))[1])
     node.run(['nft', 'delete', 'table', 'inet', 'bench'])
@@ -293,13 +267,6 @@ def cost(world, seconds):
     say(f'idle: {count:d} tunnels, {packets / took / count:.2f} packets/s '
         f'each way in a tunnel, ovs-vswitchd {100 * used / took:.2f} % of a '
         'processor')
-
-
-def _used(pid):
-    """Processor seconds of a process."""
-    with open(f'/proc/{pid:d}/stat', encoding='ascii') as opened:
-        words = opened.read().rpartition(')')[2].split()
-    return (int(words[11]) + int(words[12])) / _TICK
 
 
 def main():

@@ -6,6 +6,7 @@
 import contextlib
 import dataclasses
 import os
+import threading
 import time
 
 # linux/posix-timers.h
@@ -16,14 +17,10 @@ _KIBI = 1024
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """What some processes have used so far.
+    """What some processes have used so far."""
 
-    :ivar processor: milliseconds of the processor, in user and kernel mode
-    :ivar wakes: how often a thread has gone to sleep, to be woken again
-    """
-
-    processor: float
-    wakes: int
+    processor: float  # milliseconds of the processor, in user and kernel mode
+    wakes: int  # how often a thread has gone to sleep, to be woken again
 
     def since(self, before):
         """The difference to an earlier :class:`Load`."""
@@ -50,12 +47,8 @@ def family(pid):
     return found
 
 
-def named(word):
-    """Processes of this PID namespace with a word in their command line.
-
-    :param word: bytes
-    :returns: list of process ids
-    """
+def named(word: bytes) -> list:
+    """Processes of this PID namespace with a word in their command line."""
     found = []
     for pid in filter(str.isdigit, os.listdir('/proc')):
         with contextlib.suppress(*_GONE), open(
@@ -118,10 +111,33 @@ def name(pid):
     return 'ended'
 
 
-def files(pids):
-    """Number of open files of some processes."""
-    total = 0
-    for pid in pids:
-        with contextlib.suppress(*_GONE):
-            total += len(os.listdir(f'/proc/{pid:d}/fd'))
-    return total
+def resident(pid: int, most: bool = False) -> float:
+    """Resident memory in MB, now or at most so far."""
+    with open(f'/proc/{pid:d}/status') as opened:
+        return next(int(line.split()[1]) / 1000 for line in opened
+                    if line.startswith('VmHWM' if most else 'VmRSS'))
+
+
+class Peak:
+    """The largest share of a processor that a process uses in a second."""
+
+    def __init__(self, pid: int):
+        self._pid = pid
+        self._most = 0.0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        before, started = load([self._pid]), time.monotonic()
+        while not self._ended.wait(1):
+            now, moment = load([self._pid]), time.monotonic()
+            self._most = max(self._most, now.since(before).processor / 1000 /
+                             (moment - started))
+            before, started = now, moment
+
+    def end(self) -> float:
+        """The largest share; 1.0 is a whole processor."""
+        self._ended.set()
+        self._thread.join()
+        return self._most

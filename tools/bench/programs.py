@@ -8,13 +8,8 @@ import subprocess
 import time
 
 
-def spawn(argv, name, **options):
-    """Start a program that ends with the namespaces.
-
-    :param name: of its log, /run/NAME.log
-    :param options: for subprocess.Popen
-    :returns: subprocess.Popen
-    """
+def spawn(argv, name, **options) -> subprocess.Popen:
+    """Start a program that ends with the namespaces."""
     with open(f'/run/{name}.log', 'ab') as log:
         return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log,
                                 stderr=log, **options)

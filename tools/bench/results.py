@@ -20,26 +20,15 @@ FORMAT = 1
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """What a value is about.
+    """What a value is about."""
 
-    :ivar what: the event, such as 'one added', or 'ports: one added'
-    :ivar place: where an observer saw the change, or 'all'
-    :ivar unit: 'ms', 'number', 'bytes' or 's'
-    :ivar subject: 'ours', 'floor', 'peer' or a revision
-    :ivar method: 'static' or 'kernel', or '' without a choice
-    :ivar size: number of addresses that are present
-    :ivar routers: number of routers that they are dealt out to
-    :ivar vrf: whether a VRF is used
-    """
-
-    what: str
-    place: str
-    unit: str
-    subject: str
-    method: str
+    what: str  # the event, such as 'one added', or 'ports: one added'
+    place: str  # where an observer saw the change, or 'all'
+    unit: str  # 'ms', 'number', 'bytes' or 's'
+    subject: str  # 'ours', 'floor', 'peer' or a revision
+    method: str  # 'static' or 'kernel', or '' without a choice
     size: int
-    routers: int
-    vrf: bool
+    routers: int  # number of routers that they are dealt out to
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,12 +61,9 @@ def summary(values):
 
 
 class Run:
-    """The values of one call of the command.
+    """The values of one call of the command."""
 
-    :param facts: dict that says when, where and what was measured
-    """
-
-    def __init__(self, facts):
+    def __init__(self, facts: dict):
         self._facts = facts
         self._values = collections.defaultdict(list)
         self._failures = []
@@ -129,12 +115,8 @@ def write(path, document):
     os.rename(path + '.new', path)
 
 
-def append(path, run):
-    """Add a run to a file.
-
-    :param run: a :class:`Run`
-    :returns: the whole document
-    """
+def append(path, run: Run):
+    """Add a run to a file: the whole document."""
     document = read(path)
     document['runs'].append(run.document())
     write(path, document)
@@ -148,23 +130,16 @@ def by_run(document):
              for sample in run['samples']} for run in document['runs']]
 
 
-def values(runs, key):
-    """All values of a key, of all runs.
-
-    :param runs: see :func:`by_run`
-    :returns: list of numbers, which may be empty
-    """
+def values(runs, key) -> list[float]:
+    """All values of a key, of all runs."""
     return [value for run in runs for value in run.get(key, ())]
 
 
-def ratio(runs, key, other):
+def ratio(runs, key, other) -> float | None:
     """How many times the median of another subject a median is.
 
     Only the runs count that have both, because other runs were on a machine
     with other work.
-
-    :param key: a :class:`Key`, likewise other
-    :returns: number, or None when no run has both
     """
     both = [run for run in runs if run.get(key) and run.get(other)]
     if not both:

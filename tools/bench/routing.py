@@ -5,7 +5,6 @@
 
 import os
 import shutil
-import subprocess
 
 from tools.bench import programs
 
@@ -18,7 +17,7 @@ _DAEMONS = '/usr/lib/frr/'
 _FIRST = ('mgmtd',) if os.path.exists(_DAEMONS + 'mgmtd') else ()
 _FRR = '''\
 frr defaults traditional
-router bgp 65001{vrf}
+router bgp 65001
  bgp router-id 10.0.0.1
  no bgp ebgp-requires-policy
  timers bgp 1 60
@@ -40,17 +39,11 @@ router bgp 65002
 '''
 
 
-def start(vrf=''):
-    """Start the neighbour, and then FRR of this node.
-
-    :param vrf: name of a VRF that exists, for the uplink and BGP; '' for the
-        default VRF
-    """
-    inside = f' vrf {vrf}' if vrf else ''
-    for name, text in (('frr.conf', _FRR.format(vrf=inside)),
-                       ('vtysh.conf', '')):
+def start():
+    """Start the neighbour, and then FRR of this node."""
+    for name, text in (('frr.conf', _FRR), ('vtysh.conf', '')):
         _write(os.path.join('/etc/frr', name), text)
-    _start_spine(vrf)
+    _start_spine()
     for name in (*_FIRST, 'zebra', 'staticd', 'bgpd'):
         programs.spawn([_DAEMONS + name, '-A', '127.0.0.1'], name)
         programs.wait_for(f'/run/frr/{name}.vty')
@@ -63,34 +56,19 @@ def announce_all():
                  f'ip prefix-list {_LIST} seq 5 permit 0.0.0.0/0 le 32')
 
 
-def wait_before_work(milliseconds):
-    """Set how long zebra waits before it handles changed routes.
-
-    :param milliseconds: number, 10 without this setting
-    """
+def wait_before_work(milliseconds: int):
+    """Set how long zebra waits before it handles changed routes."""
     programs.run('vtysh', '-c', 'configure terminal', '-c',
                  f'zebra work-queue {milliseconds:d}')
 
 
-def neighbour(arguments=()):
-    """Have the neighbour answer a command.
-
-    :param arguments: words of the command for vtysh
-    :returns: text
-    """
-    return subprocess.run(
-        ['vtysh', '--vty_socket', SPINE, '-c', ' '.join(arguments)],
-        check=True, capture_output=True, text=True).stdout
-
-
 def _write(path, text):
-    """A file of FRR's user."""
     with open(path, 'w') as opened:
         opened.write(text)
     shutil.chown(path, 'frr', 'frr')
 
 
-def _start_spine(vrf):
+def _start_spine():
     """The neighbour of BGP, so that an announcement is an announcement."""
     os.makedirs(SPINE)
     shutil.chown(SPINE, 'frr', 'frr')
@@ -99,8 +77,6 @@ def _start_spine(vrf):
     programs.run('ip', 'netns', 'add', 'spine')
     programs.run('ip', 'link', 'add', UPLINK, 'type', 'veth', 'peer', 'name',
                  'gw1', 'netns', 'spine')
-    if vrf:
-        programs.run('ip', 'link', 'set', UPLINK, 'master', vrf)
     programs.run('ip', 'link', 'set', UPLINK, 'up')
     programs.run('ip', 'addr', 'add', '10.0.0.1/30', 'dev', UPLINK)
     for words in ('link set lo up', 'link set gw1 up',

@@ -10,11 +10,11 @@ yields (what, place, unit, value).
 import random
 import time
 
+from tools.bench import addressing
 from tools.bench import churn
 from tools.bench import neighbour
 from tools.bench import observe
 from tools.bench import processes
-from tools.bench import samples
 from tools.bench import worlds
 
 MS, COUNT, MEGABYTES = 'ms', 'number', 'MB'
@@ -27,11 +27,9 @@ _NEVER, OFTEN = 86400, 2
 _SEED = 16
 
 
-def run(world, scenario, **settings):
+def run(world: worlds.World, scenario, **settings) -> list:
     """Play one turn.
 
-    :param world: a :class:`worlds.World`
-    :param scenario: a name of :data:`ALL`
     :returns: list of (what, place, unit, value), empty for what this subject
         cannot do
     """
@@ -64,13 +62,13 @@ def leave(world):
 
 def one(world):
     """One floating IP added, and removed."""
-    yield from _both(world, 'one', samples.addresses(0, 1))
+    yield from _both(world, 'one', addressing.addresses(0, 1))
 
 
 def burst(world, count):
     """Many floating IPs added in one transaction, and removed."""
-    yield from _both(world, f'{count:d} at once', samples.addresses(
-        samples.FIRST + world.size, count))
+    yield from _both(world, f'{count:d} at once', addressing.addresses(
+        addressing.FIRST + world.size, count))
 
 
 def takeover(world):
@@ -88,11 +86,10 @@ def renew(world):
     yield from _used(world, 'resync without change', _PASSES, world.renew)
 
 
-def periodic(world, settled, passes):
+def periodic(world, settled: float, passes: int):
     """A periodic pass that finds nothing to do: the difference to rest.
 
     :param settled: seconds after a reload until what it began is over
-    :param passes: number of passes that are measured as one
     """
     world.processes()
     loads, usual = [], world.host.interval
@@ -109,11 +106,9 @@ def periodic(world, settled, passes):
         loads[1] - loads[0]) * OFTEN
 
 
-def compared(world, changes, interval=OFTEN, spread=0):
+def compared(world, changes: int, interval: float = OFTEN, spread: float = 0):
     """One floating IP added, and removed, while everything is compared.
 
-    :param changes: how many additions
-    :param interval: seconds between two comparisons
     :param spread: seconds over which the changes are spread; without any, one
         follows the other
     """
@@ -127,7 +122,7 @@ def compared(world, changes, interval=OFTEN, spread=0):
     for moment in sorted(chosen.random() for _change in range(changes)):
         wait_until(started + spread * moment)
         yield from _both(world, f'one, compared every {interval:d} s',
-                         samples.addresses(0, 1))
+                         addressing.addresses(0, 1))
     if interval != usual:
         world.compare_every(usual)
 
@@ -200,7 +195,6 @@ def day(world, events):
 
 
 def _held(world):
-    """Megabytes of the subject."""
     return sum(map(processes.proportional, world.processes())) / _MEGA
 
 

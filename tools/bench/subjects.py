@@ -19,16 +19,10 @@ _COMPILE = ('import compileall, ovn_network_agent; '
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """Somebody who is measured.
-
-    :ivar name: for the results
-    :ivar kind: 'agent', 'floor' or 'peer'
-    :ivar program: path of the program, or None
-    :ivar version: text
-    """
+    """Somebody who is measured."""
 
     name: str
-    kind: str
+    kind: str  # 'agent', 'floor' or 'peer'
     program: str | None
     version: str
 
@@ -54,7 +48,6 @@ def revision(name):
 
     Its environment has the packages of this one; only the agent is another.
 
-    :param name: what git calls it
     :raises SystemExit: when there is no such commit
     """
     commit = facts.commit(name)
@@ -80,13 +73,12 @@ def revision(name):
     return Subject(name, 'agent', path, commit)
 
 
-def compile_modules(program):
+def compile_modules(program: str):
     """Compile the modules of an agent, as an installation does.
 
     A start would otherwise compile all modules, each time where the
     environment has ``PYTHONDONTWRITEBYTECODE``.  This takes 0.15 s.
 
-    :param program: path of the agent, beside its Python
     :raises SystemExit: when this fails
     """
     # Isolated: the modules of the present directory are of another agent.
@@ -97,8 +89,6 @@ def compile_modules(program):
 def make_venv(path, package):
     """A virtual environment with a released package.
 
-    :param path: of the environment
-    :param package: what pip installs
     :raises SystemExit: when it cannot be installed
     """
     _run(sys.executable, '-m', 'venv', path)
@@ -107,10 +97,7 @@ def make_venv(path, package):
 
 
 def _run(*argv):
-    """Run a program.
-
-    :raises SystemExit: when it fails, with what it said
-    """
+    """Run a program; raises SystemExit when it fails, with what it said."""
     ended = subprocess.run(argv, stdin=subprocess.DEVNULL,
                            capture_output=True, text=True)
     if ended.returncode:

@@ -14,11 +14,7 @@ _TITLES = ('what', 'present', 'routers', 'who', 'median', 'p90', 'p99',
 
 
 def lines(document, hidden=()):
-    """The table, a list of text.
-
-    :param document: see :func:`results.read`
-    :param hidden: places not to show
-    """
+    """The lines of the table of a document."""
     runs = results.by_run(document)
     keys = sorted({key for run in runs for key in run
                    if key.place not in hidden}, key=_order)
@@ -32,37 +28,32 @@ def lines(document, hidden=()):
 
 
 def _order(key):
-    return (key.vrf, key.what, key.place, key.size, key.routers, key.method,
+    return (key.what, key.place, key.size, key.routers, key.method,
             key.subject)
 
 
 def _row(runs, key, others):
-    """The cells of one key, a tuple of text."""
     found = results.summary(results.values(runs, key))
     place = '' if key.place == worlds.ALL else f' ({key.place})'
-    return (key.what + place + (' [VRF]' if key.vrf else ''),
+    return (key.what + place,
             f'{key.size:d}', f'{key.routers:d}',
             f'{key.subject} {key.method}'.strip(),
             f'{number(found.median)} {key.unit}', *map(
                 number, (found.p90, found.p99, found.most)),
             f'{found.count:d}',
-            _times(results.ratio(runs, key, _like(key, FLOOR))),
-            _times(_inverse(results.ratio(runs, key, _like(key, PEER, '')))),
+            _times(results.ratio(runs, key, like(key, FLOOR))),
+            _times(results.ratio(runs, like(key, PEER, ''), key)),
             _times(next((found for found in (
-                results.ratio(runs, key, _like(key, other))
+                results.ratio(runs, key, like(key, other))
                 for other in others) if found is not None), None)
                 if key.subject == OURS else None))
 
 
-def _like(key, subject, method=None):
+def like(key, subject, method=None):
     """The same of another subject."""
     return dataclasses.replace(
         key, subject=subject,
         method=key.method if method is None else method)
-
-
-def _inverse(found):
-    return 1 / found if found else None
 
 
 def _times(found):

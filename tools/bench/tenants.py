@@ -38,11 +38,8 @@ class Host(hosts.Host):
         return [address.replace('198.18.', '198.19.')
                 for address in super().gateways]
 
-    def add_fips(self, addresses, router=0):
-        """Networks behind a router, in one transaction of each database.
-
-        :returns: monotonic time before they were sent
-        """
+    def add_fips(self, addresses, router=0) -> float:
+        """Networks behind a router, in one transaction of each database."""
         started = time.monotonic()
         found = self.nb.transact(
             *(operation for number, address in enumerate(addresses)
@@ -90,6 +87,5 @@ class Host(hosts.Host):
 
 
 def _in_router(number, mutator, uuids):
-    """Ports come to a router, or go."""
     return ovsdb.mutate('Logical_Router', {'name': f'neutron-r{number:d}'},
                         'ports', mutator, ovsdb.ovsdb_set(uuids))

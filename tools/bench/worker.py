@@ -39,8 +39,7 @@ def main():
     os.dup2(2, 1)
     nodes, kind = _KINDS[settings['kind']]
     with contextlib.closing(nodes[settings['addresses']](
-            settings['routers'], program=settings['program'],
-            vrf=settings['vrf'])) as host:
+            settings['routers'], program=settings['program'])) as host:
         if settings['work_queue'] is not None:
             routing.wait_before_work(settings['work_queue'])
         host.interval = settings['interval']
@@ -52,7 +51,6 @@ def main():
 
 
 def _answer(world, request):
-    """Carry out a request; returns the answer, a dict."""
     try:
         return {'found': scenarios.run(world, **request)}
     except Exception as error:  # The scenario costs only itself.

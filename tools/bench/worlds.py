@@ -9,14 +9,15 @@ before the program is started: dict of place to time, with ALL, the last of
 the places that count.
 """
 
+from collections import abc
 import json
 import time
 
 from ovn_network_agent.control.socket import client
+from tools.bench import addressing
 from tools.bench import neighbour
 from tools.bench import observe
 from tools.bench import processes
-from tools.bench import samples
 
 ALL, COMMIT, LAUNCHED = 'all', 'NB commit', 'launched'
 # Seconds for a change, and further seconds for each present address: the peer
@@ -43,12 +44,7 @@ class CannotDo(Exception):
 
 
 class World:
-    """A node, its rows in OVN, and the agent.
-
-    :param host: a :class:`hosts.Host`
-    :param method: announce method
-    :ivar size: how many floating IPs are present
-    """
+    """A node, its rows in OVN, and the agent."""
 
     def __init__(self, host, method):
         self.host = host
@@ -67,21 +63,20 @@ class World:
         if size < self.size:
             raise ValueError(f'{self.size:d} addresses are present, which is '
                              f'more than {size:d}')
-        samples.fill(self.host, samples.addresses(
-            samples.FIRST + self.size, size - self.size))
+        addressing.fill(self.host, addressing.addresses(
+            addressing.FIRST + self.size, size - self.size))
         self.size = size
 
     @property
     def _patience(self):
-        """Seconds for any change."""
         return _PATIENCE + _PATIENCE_EACH * self.size
 
     @property
     def present(self):
         """The present addresses, a list."""
-        return samples.addresses(samples.FIRST, self.size)
+        return addressing.addresses(addressing.FIRST, self.size)
 
-    def start(self):
+    def start(self) -> dict:
         """Start the agent and wait until all is in place.
 
         :returns: dict of place to milliseconds, and LAUNCHED to the number of
@@ -105,13 +100,8 @@ class World:
         self._observer.wait_for_rib(self._foreign, self._patience)
         self._forget()
 
-    def change(self, addresses, present):
-        """Have addresses come, or go.
-
-        :param addresses: list of text, none of the present ones
-        :param present: which of both
-        :returns: as of :meth:`start`, and COMMIT
-        """
+    def change(self, addresses: list[str], present):
+        """Have addresses come, or go: as of :meth:`start`, and COMMIT."""
         self._observer.drain()
         others = self._observer.in_rib() - (0 if present else len(addresses))
         before = self.host.launched()
@@ -234,10 +224,9 @@ class World:
         """Take in what the observers have been told."""
         self._observer.drain()
 
-    def expect(self, gone):
+    def expect(self, gone: list[str]):
         """Wait until the present addresses are there, and others are not.
 
-        :param gone: list of addresses
         :raises RuntimeError: when it takes too long
         """
         there = self.host.gateways + self.present
@@ -246,7 +235,6 @@ class World:
         self._observer.wait(there, True, self._foreign, self._patience)
 
     def _times(self, started, found):
-        """Milliseconds of monotonic times."""
         times = milliseconds(started, found)
         return {**times, ALL: max(times.values())}
 
@@ -260,11 +248,8 @@ class World:
             self._observer = None
 
 
-def calm(programs=processes.others):
-    """Wait until the consequences of a change are over on this node.
-
-    :param programs: function that returns the process ids of the node
-    """
+def calm(programs: abc.Callable = processes.others):
+    """Wait until the consequences of a change are over on this node."""
     deadline = time.monotonic() + _RESTLESS
     used = _STILL
     while used >= _STILL and time.monotonic() < deadline:
@@ -273,20 +258,13 @@ def calm(programs=processes.others):
         used = processes.load(programs()).since(before).processor
 
 
-def milliseconds(started, found):
-    """Times since a start.
-
-    :param started: monotonic seconds
-    :param found: dict of place to monotonic seconds
-    """
+def milliseconds(started: float, found: dict):
+    """Times since a start."""
     return {place: (when - started) * 1000 for place, when in found.items()}
 
 
-def announced(found):
-    """Times of a move: ALL without the flows, which may come later.
-
-    :param found: dict of place to milliseconds
-    """
+def announced(found: dict[str, float]):
+    """Times of a move: ALL without the flows, which may come later."""
     return {**found, ALL: max(
         when for place, when in found.items()
         if place in (observe.ROUTE, observe.RIB))}

@@ -18,7 +18,6 @@ _DAEMONS = ('kernel', 'ovs', 'frr', 'netfilter')
 
 
 def _term(step):
-    """An orderly stop, a pause, and a start."""
     _stop(step, step.target)
     step.hold()
     step.world.start_agent(step.target)
@@ -81,7 +80,6 @@ def _reload(step, name, group, **options):
 
 
 def _method(step):
-    """The announce method changes while it carries traffic."""
     before = step.world.gateway(step.target).method
     method = 'kernel' if before == 'static' else 'static'
     for one in (method, before):
@@ -91,7 +89,6 @@ def _method(step):
 
 
 def _options(step):
-    """Some option of the agent, and back again."""
     group, option, default = step['option']
     for value in (step['value'], default):
         _reload(step, step.target, group, **{option: value})

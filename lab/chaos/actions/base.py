@@ -3,6 +3,7 @@
 
 """What an action is: how it is planned, and how it is carried out."""
 
+from collections import abc
 import dataclasses
 import typing
 
@@ -11,22 +12,15 @@ from lab import outages
 
 @dataclasses.dataclass(frozen=True)
 class Action:
-    """One kind of action.
-
-    :ivar name: short name
-    :ivar what: what happens, for --list
-    :ivar perform: function(step.Step) from the begin to the end
-    :ivar on: 'node' for a gateway as target, 'router' for a router
-    :ivar choices: dict of parameter to tuple of its possible values
-    :ivar seconds: least and most of the parameter 'seconds'
-    """
+    """One kind of action."""
 
     name: str
     what: str
-    perform: typing.Callable
-    on: str = 'node'
+    perform: typing.Callable  # function(step.Step) from the begin to the end
+    on: str = 'node'  # 'node' for a gateway as target, 'router' for a router
+    # Dict of parameter to tuple of its possible values
     choices: dict = dataclasses.field(default_factory=dict)
-    seconds: tuple = (0.0, 0.0)
+    seconds: tuple = (0.0, 0.0)  # least and most of the parameter 'seconds'
 
     def targets(self, profile):
         """Names of all possible targets in a profile, a tuple."""
@@ -35,12 +29,8 @@ class Action:
         return tuple(f'gw{n + 1:d}' for n in range(profile.gateways))
 
 
-def outage(name, seconds, what=None, perform=None):
-    """An action that is an outage of :mod:`lab.outages`.
-
-    :param seconds: least and most
-    :param perform: function(step) around :func:`suffer`
-    """
+def outage(name, seconds, what=None, perform: abc.Callable | None = None):
+    """An action that is an outage of :mod:`lab.outages`."""
     one = outages.OUTAGES[name]
     return Action(name, what or one.what,
                   perform or (lambda step: suffer(step, name)),

@@ -14,7 +14,6 @@ _PATIENCE = 30
 
 
 def _fips(step):
-    """Floating IPs of fixed addresses without machines come and go."""
     world = step.world
     cidr = world.routers[step.target].internal.cidr
     made = world.add_fips(step.target, [
@@ -28,7 +27,6 @@ def _fips(step):
 
 
 def _readdress(step):
-    """An address of one fixed address goes to another one."""
     world = step.world
     cidr = world.routers[step.target].internal.cidr
     fip, = world.add_fips(step.target, [str(cidr[_BEYOND])])
@@ -40,7 +38,6 @@ def _readdress(step):
 
 
 def _router(step):
-    """A router with a floating IP comes and goes."""
     world, names = step.world, step.cloud.gateways
     first = names.index(step.target)
     world.add_router('gamma', names[first:] + names[:first])
@@ -51,7 +48,6 @@ def _router(step):
 
 
 def _vip(step):
-    """Another VIP on all gateways comes and goes."""
     world = step.world
     vip = world.vip(worlds.SECOND_VIP, plan.BACKENDS[step['backend']])
     before = {name: world.gateway(name).vips
@@ -64,7 +60,6 @@ def _vip(step):
 
 
 def _backend(step):
-    """The VIP that is probed gets another backend, and the first one back."""
     world = step.world
     for backend in (plan.BACKENDS[step['backend']], plan.BACKENDS[0]):
         for name in step.cloud.gateways:
@@ -88,7 +83,6 @@ def _wait_owner(step, router, name):
 
 
 def _other(step, router):
-    """The gateway after the owner of a router."""
     names = step.cloud.gateways
     owner = step.world.owner(router)
     return names[(names.index(owner) + 1) % len(names)]
@@ -111,7 +105,6 @@ def _back(step):
 
 
 def _double(step):
-    """All routers go to one node, and at once to another one."""
     names = step.cloud.gateways
     other = names[(names.index(step.target) + 1) % len(names)]
     for name in (step.target, other):
@@ -123,7 +116,6 @@ def _double(step):
 
 
 def _group(step):
-    """A standby leaves the gateway group, and comes back as the last."""
     world, router = step.world, step.world.routers[step.target]
     name = _other(step, step.target)
     remove, add = {routers.GATEWAY_CHASSIS: (_chassis_out, _chassis_in),

@@ -29,7 +29,6 @@ _SYSCTLS = (
 
 
 def _owner(step):
-    """The node that has the router of the step."""
     name = step.world.owner(step.target)
     if not name:
         raise nodes.NodeError(f'nobody has {step.target}')
@@ -37,7 +36,6 @@ def _owner(step):
 
 
 def _address(step):
-    """An address of the router of the step."""
     return step.world.address(step.target)
 
 
@@ -168,7 +166,6 @@ def _mac_binding(step):
 
 
 def _storm(step):
-    """Several of the others at once, on one node."""
     for name in step['kinds']:
         {'rule': lambda one: _rule(_Part(one, place=1)),
          'neighbour': _neighbour, 'leak-route': _leak_route,

@@ -76,7 +76,6 @@ def _caught_up(step):
 
 
 def _power(step):
-    """Power failure, and the boot of the same node after some time."""
     world, name = step.world, step.target
     step.excuse_claims(name, 'OVN had not noticed the death')
     step.excuse_absence(name, 'the node was without power')
@@ -101,7 +100,6 @@ def _on(step):
 
 
 def _jump(step):
-    """The clock jumps, and comes back later."""
     outages.jump(step['jump'])
     try:
         step.hold()

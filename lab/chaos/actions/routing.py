@@ -8,6 +8,7 @@ import time
 
 from lab import frr
 from lab import node as nodes
+from lab import outages
 from lab import plan
 from lab import waiting
 from lab.chaos import values
@@ -18,14 +19,13 @@ _DAEMONS = ('staticd', 'bgpd', 'zebra')
 
 
 def _killed(*daemons):
-    """A function that kills daemons, and waits for watchfrr and BGP."""
     def perform(step):
         world, name = step.world, step.target
         step.excuse_absence(name, _WHY)
         # The operator's saved lines come back with the daemons.
         with world.without(name, 'frr'), world.exempting(
                 values.FOREIGN, name, 'FRR starts'):
-            _kill(step, daemons)
+            outages.kill_frr(*daemons)(step.cloud, name)
             nodes.wait_until('watchfrr has started the daemons', lambda: all(
                 frr.answers(step.node, one) for one in
                 {*_DAEMONS, *daemons}), 90)
@@ -35,13 +35,6 @@ def _killed(*daemons):
                 step.cloud.route(plan.LOOPBACKS[name]) is not None), 90)
             wait_configured(step.node, world.operator.objects(name))
     return perform
-
-
-def _kill(step, daemons):
-    pids = [frr.pid(step.node, one) for one in daemons]
-    step.node.run(['kill', '-KILL', *pids])
-    nodes.wait_until(f'{daemons} have ended', lambda: not any(
-        step.node.exists('/proc/' + pid) for pid in pids))
 
 
 def wait_configured(node, objects):

@@ -9,11 +9,11 @@ import os
 import signal
 import time
 
-from lab import beyond
 from lab import node as nodes
 from lab import plan
 from lab import probe
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import beyond
 from ovn_network_agent.tests.lab import egressed
 from ovn_network_agent.tests.lab import judged
 

@@ -8,7 +8,6 @@ import os
 import socket
 import time
 
-from lab import beyond
 from lab import dual
 from lab import echo
 from lab import node as nodes
@@ -16,6 +15,7 @@ from lab import plan
 from ovn_network_agent import ownership
 from ovn_network_agent.backends.northbound import egress
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import beyond
 from ovn_network_agent.tests.lab import judged
 
 DRIVERS = 'fip_route,veth_leak,gateway_drain,port_forward,egress_ip'

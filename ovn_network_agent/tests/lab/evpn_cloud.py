@@ -12,7 +12,6 @@ import itertools
 import json
 
 from lab import dump
-from lab import evpn
 from lab import families
 from lab import frr
 from lab import node as nodes
@@ -21,6 +20,7 @@ from lab import probe
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import evpn
 
 DRIVERS = 'fip_route,veth_leak,gateway_drain,port_forward,evpn'
 # Seconds until all of a VNI is gone, or what somebody deleted is back.  Up to

@@ -10,14 +10,14 @@ import itertools
 import json
 import time
 
-from lab import balancers
 from lab import dual
 from lab import echo
-from lab import evpn
 from lab import node as nodes
 from lab import plan
 from lab import probe
+from ovn_network_agent.tests.lab import balancers
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import evpn
 
 # Of both tenants.
 _INSIDE = ipaddress.ip_network('10.99.0.0/24')

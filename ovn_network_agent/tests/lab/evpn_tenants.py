@@ -5,12 +5,12 @@
 
 import socket
 
-from lab import captured
-from lab import evpn
 from lab import families
 from lab import plan
 from lab import probe
 from ovn_network_agent.model import evpn_names
+from ovn_network_agent.tests.lab import captured
+from ovn_network_agent.tests.lab import evpn
 
 # Addresses that no VRF knows, by family.
 UNKNOWN = {version: str(family.test_net[9])

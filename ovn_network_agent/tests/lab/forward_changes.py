@@ -6,7 +6,6 @@
 import signal
 import time
 
-from lab import crowd
 from lab import dump
 from lab import echo
 from lab import frr
@@ -15,6 +14,7 @@ from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import crowd
 from ovn_network_agent.tests.lab import forwarding as pf
 
 # Seconds; 1.2 and 1.5 were measured with seven times as much to do as the

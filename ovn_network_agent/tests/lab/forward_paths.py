@@ -7,7 +7,6 @@ import collections
 import socket
 import time
 
-from lab import crowd
 from lab import dump
 from lab import echo
 from lab import node as nodes
@@ -15,6 +14,7 @@ from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import crowd
 from ovn_network_agent.tests.lab import forwarding as pf
 
 # Clients of which one backend after the other is asked.

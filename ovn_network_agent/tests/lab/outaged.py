@@ -12,12 +12,12 @@ import signal
 import time
 
 from lab import frr
-from lab import memory
 from lab import node as nodes
 from lab import outages
 from lab import plan
 from lab import withdrawals
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import memory
 
 # Seconds until a connection that is silently dead is noticed.
 _SILENT = 15

@@ -12,12 +12,12 @@ import unittest
 from lab import dump
 from lab import echo
 from lab import node as nodes
-from lab import oneway
 from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import forwarding as pf
+from ovn_network_agent.tests.lab import oneway
 
 CHECKED, OTHER = (str(plan.VIPS[n]) for n in (10, 20))
 OUTSIDE = '100.127.9.0/24'

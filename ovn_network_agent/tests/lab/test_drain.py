@@ -10,13 +10,13 @@ import unittest
 
 from lab import chassis
 from lab import node as nodes
-from lab import overlapping
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import draining
 from ovn_network_agent.tests.lab import leaving
 from ovn_network_agent.tests.lab import matrix
+from ovn_network_agent.tests.lab import overlapping
 
 # Drained stops; to measure, more of them are in order.
 RUNS = int(os.environ.get('LAB_DRAINS', '2'))

@@ -7,11 +7,11 @@ import collections
 import json
 import time
 
-from lab import beyond
 from lab import node as nodes
 from lab import plan
 from lab import probe
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import beyond
 from ovn_network_agent.tests.lab import dry_runs
 from ovn_network_agent.tests.lab import egress_faults
 from ovn_network_agent.tests.lab import egressed

@@ -9,13 +9,13 @@ import itertools
 import os
 import time
 
-from lab import evpn
 from lab import frr
 from lab import node as nodes
 from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import evpn
 from ovn_network_agent.tests.lab import evpn_cloud
 from ovn_network_agent.tests.lab import evpn_faults
 from ovn_network_agent.tests.lab import evpn_routed

@@ -7,7 +7,6 @@ import json
 import re
 
 from lab import echo
-from lab import evpn
 from lab import frr
 from lab import node as nodes
 from lab import plan
@@ -15,6 +14,7 @@ from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests import http_get
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import dry_runs
+from ovn_network_agent.tests.lab import evpn
 from ovn_network_agent.tests.lab import evpn_cloud
 from ovn_network_agent.tests.lab import evpn_faults
 from ovn_network_agent.tests.lab import evpn_tenants

@@ -5,11 +5,11 @@
 
 import json
 
-from lab import evpn
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import evpn
 from ovn_network_agent.tests.lab import evpn_cloud
 from ovn_network_agent.tests.lab import explaining
 from ovn_network_agent.tests.lab import faults

@@ -6,11 +6,11 @@
 import time
 import unittest
 
-from lab import failovers
-from lab import learned
 from lab import neutron
 from lab import node as nodes
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import failovers
+from ovn_network_agent.tests.lab import learned
 from ovn_network_agent.tests.lab import leaving
 from ovn_network_agent.tests.lab import matrix
 

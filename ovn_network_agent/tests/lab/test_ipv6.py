@@ -11,13 +11,13 @@ from lab import echo
 from lab import node as nodes
 from lab import plan
 from lab import probe
-from lab import unnumbered
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import explaining
 from ovn_network_agent.tests.lab import faults
 from ovn_network_agent.tests.lab import leaving
 from ovn_network_agent.tests.lab import leftovers
+from ovn_network_agent.tests.lab import unnumbered
 
 KINDS = ('tcp', 'udp')
 # All that concern BGP and the way out, for both families.

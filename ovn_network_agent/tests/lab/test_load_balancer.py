@@ -8,13 +8,13 @@ import ipaddress
 import time
 import types
 
-from lab import balancers
 from lab import echo
 from lab import families
 from lab import node as nodes
 from lab import northbound
 from lab import probe
 from lab import routers
+from ovn_network_agent.tests.lab import balancers
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import frr_restarts
 from ovn_network_agent.tests.lab import test_tenant_network

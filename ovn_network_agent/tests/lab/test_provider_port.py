@@ -10,7 +10,6 @@ import statistics
 import time
 
 from lab import announcing
-from lab import captured
 from lab import dump
 from lab import echo
 from lab import frr
@@ -21,6 +20,7 @@ from lab import probe
 from lab import withdrawals
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
+from ovn_network_agent.tests.lab import captured
 from ovn_network_agent.tests.lab import frr_restarts
 from ovn_network_agent.tests.lab import leaving
 

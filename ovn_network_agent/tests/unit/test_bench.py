@@ -10,13 +10,13 @@ import types
 
 from oslotest import base
 
+from tools.bench import addressing
 from tools.bench import flow_messages
 from tools.bench import ports
 from tools.bench import results
-from tools.bench import samples
 from tools.bench import table
 
-KEY = results.Key('one added', 'all', 'ms', 'ours', 'kernel', 100, 10, False)
+KEY = results.Key('one added', 'all', 'ms', 'ours', 'kernel', 100, 10)
 FLOOR = dataclasses.replace(KEY, subject='floor')
 PEER = dataclasses.replace(KEY, subject='peer', method='')
 OTHER = dataclasses.replace(KEY, subject='v1.0')
@@ -129,28 +129,28 @@ class TableTest(base.BaseTestCase):
 class AddressesTest(base.BaseTestCase):
 
     def test_a_thousand_routers_have_valid_addresses_of_their_own(self):
-        found = samples.gateways(1000)
+        found = addressing.gateways(1000)
         self.assertEqual(1000, len(set(found)))
         for address in found:
             self.assertTrue(all(0 <= int(part) <= 255
                                 for part in address.split('.')), address)
         self.assertEqual(set(), set(found) & set(
-            samples.addresses(0, samples.FIRST + 11000)))
+            addressing.addresses(0, addressing.FIRST + 11000)))
 
     def test_too_many(self):
-        self.assertRaises(ValueError, samples.gateways, 32001)
-        self.assertRaises(ValueError, samples.gateways, -1)
+        self.assertRaises(ValueError, addressing.gateways, 32001)
+        self.assertRaises(ValueError, addressing.gateways, -1)
 
     def test_all_are_dealt_out_with_and_without_routers(self):
         for routers in (0, 3):
             dealt = []
-            samples.fill(types.SimpleNamespace(
+            addressing.fill(types.SimpleNamespace(
                 routers=routers, add_fips=lambda some, _router, dealt=dealt:
                     dealt.extend(some)), list('abcdefg'))
             self.assertEqual(list('abcdefg'), sorted(dealt))
 
     def test_each_port_has_a_name_a_mac_and_a_key_of_its_own(self):
-        some = samples.addresses(0, samples.FIRST + 20000)
+        some = addressing.addresses(0, addressing.FIRST + 20000)
         for of in (ports._port, ports._mac, ports._number):
             self.assertEqual(len(some), len(set(map(of, some))))
         self.assertLess(ports._FIRST_KEY + max(map(ports._number, some)),

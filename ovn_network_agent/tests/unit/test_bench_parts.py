@@ -33,7 +33,7 @@ def document(*medians):
     run = results.Run({})
     for subject, method, size, ms in medians:
         run.add(results.Key('one added', 'all', 'ms', subject, method, size,
-                            10, False), ms)
+                            10), ms)
     return {'format': results.FORMAT, 'runs': [run.document()]}
 
 
@@ -116,7 +116,7 @@ class PlotTest(base.BaseTestCase):
                 ('floor', 'kernel', 'kernel route', 1),
                 ('peer', '', 'all', 150), ('peer', '', 'kernel route', 150)):
             run.add(results.Key('one added', place, 'ms', subject, method,
-                                1000, 10, False), ms)
+                                1000, 10), ms)
         lines = page.lines({'format': results.FORMAT,
                             'runs': [run.document()]})
         self.assertEqual(
@@ -133,7 +133,7 @@ class PlotTest(base.BaseTestCase):
             for subject, method, ms in zip(('ours', 'peer'), ('kernel', ''),
                                            times, strict=True):
                 run.add(results.Key(what, 'all', 'ms', subject, method, 1000,
-                                    routers, False), ms)
+                                    routers), ms)
         lines = page.lines({'format': results.FORMAT,
                             'runs': [run.document()]})
         self.assertEqual(

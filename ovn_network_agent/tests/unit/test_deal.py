@@ -12,7 +12,8 @@ from ovn_network_agent.tests import tools
 
 deal = tools.load('deal')
 _PREFIX = 'ovn_network_agent.tests.lab.'
-COSTS = {'lab.a.A': (90.0, 3), 'lab.b.B': (50.0, 1), 'lab.c.C': (40.0, 2)}
+COSTS = {'lab.a.A': (90.0, 3), 'lab.b.B': (50.0, 1), 'lab.c.C': (40.0, 2),
+         '*': (60.0, 2)}
 
 
 def tests(name, number):
@@ -37,7 +38,7 @@ class DealTest(unittest.TestCase):
         self.assertEqual([B, C + A[:1]], deal.deal(A[:1] + B + C, COSTS, 2))
 
     def test_a_class_that_nothing_is_known_of(self):
-        """Its tests take as long as all others on average: 30 s."""
+        """Its tests take as long as those of the fast ones: 30 s."""
         new = tests('d.D', 2)
         self.assertEqual([A, new + B], deal.deal(A + B + new, COSTS, 2))
 
@@ -46,6 +47,10 @@ class DealTest(unittest.TestCase):
             '# a comment', ''] + [f'{seconds:7.1f} {number:4d}  {name}\n'
                                   for name, (seconds, number)
                                   in COSTS.items()]))
+
+    def test_only_what_takes_long_has_a_line(self):
+        self.assertEqual({'*': (9.0, 5), 'long': (11.0, 1)}, deal.long({
+            'short': (7.0, 2), 'long': (11.0, 1), 'quick': (2.0, 3)}))
 
     def test_the_lists_of_the_repository(self):
         for tier in deal.TIERS:

@@ -3,41 +3,19 @@
 
 """What many agents ask of NB and SB: python3 -m tools.bench.fleet.
 
-Real ovsdb-servers hold a cloud.
-
-``reads``
-  One real replica of the agent begins to follow each server through a
-  recorder.  Then many light clients send the server what the replica has
-  sent, read all that comes, and answer the probes of the server.  So the
-  server works as for as many agents, while this process does not keep the
-  rows of each.
-
-``writes``
-  Real agents, whose kernel and FRR are played, start, are drained and clean
-  up after a dead chassis.
-
-``restart``
-  NB, SB, and then both are restarted under such real agents.
-
-``unrelated``
-  SB gets many changes that concern none of such real agents: ports of virtual
-  machines, learnt MAC addresses, and marks of the ovn-controllers.
-
-``storm``
-  A server is restarted under many light clients.  These connect again as
-  agents do, at the times of the same state machine.
+Real ovsdb-servers hold a cloud.  doc/source/contributor/benchmarks.rst
+describes the parts.
 """
 
 import argparse
 
 from tools.bench.fleet import reads
 from tools.bench.fleet import restart
-from tools.bench.fleet import storm
 from tools.bench.fleet import unrelated
 from tools.bench.fleet import writes
 
 _PARTS = {'reads': reads.run, 'writes': writes.run, 'restart': restart.run,
-          'unrelated': unrelated.run, 'storm': storm.run}
+          'unrelated': unrelated.run}
 
 
 def main():
@@ -47,7 +25,7 @@ def main():
     parser.add_argument('--parts', nargs='+', choices=sorted(_PARTS),
                         default=['reads'])
     parser.add_argument('--gateways', type=int, nargs='+',
-                        default=[3, 30, 300], help='reads and storm')
+                        default=[3, 30, 300], help='reads')
     parser.add_argument('--routers', type=int, default=300)
     parser.add_argument('--fips', type=int, default=10)
     parser.add_argument('--events', type=int, default=20, help='reads')
@@ -66,10 +44,7 @@ def main():
                         help='real agents: seconds of a measurement at rest, '
                         'and of the changes of each kind')
     parser.add_argument('--away', type=float, default=5,
-                        help='storm and restart: seconds that a server is '
-                        'away')
-    parser.add_argument('--probe', type=int, default=6000,
-                        help='storm: milliseconds, ovsdb_probe_interval')
+                        help='restart: seconds that a server is away')
     parser.add_argument('--clustered', action='store_true',
                         help='restart and unrelated: NB and SB are clusters '
                         'of one member')

@@ -62,12 +62,9 @@ _REAL = {'northbound': router_rows.NorthboundBackend,
 
 
 class _Counts(logging.Handler):
-    """Counts what the agents do on their connections, and errors.
+    """Counts what the agents do on their connections, and errors."""
 
-    :param remotes: set of the remotes whose bytes count
-    """
-
-    def __init__(self, remotes):
+    def __init__(self, remotes: set[str]):
         super().__init__(logging.ERROR)
         self.found = collections.Counter()
         self.texts = collections.Counter()
@@ -121,13 +118,10 @@ class _Counts(logging.Handler):
 class _Agent:
     """One agent, and its local database.
 
-    :param number: number of its chassis
-    :param remotes: dict of 'nb' and 'sb' to a remote
-    :param options: options of the agent, see :func:`worlds.conf`
     :param jitter: see :class:`ovn.chassis.absence_marks.Absence`
     """
 
-    def __init__(self, number, remotes, options, jitter):
+    def __init__(self, number: int, remotes: dict[str, str], options, jitter):
         self._local = ovsdb.Server('ovs').start()
         self._local.transact(*wirings.wiring(self._ids(number)))
         self._number = number
@@ -184,9 +178,6 @@ def serve(pipe, numbers, remotes, options, jitter):
     """Make agents, and answer questions until the pipe ends.
 
     A question is (name of a method of :class:`_Crew`, its arguments).
-
-    :param pipe: multiprocessing Connection
-    :param numbers: numbers of their chassis
     """
     for context in privileged.kernel, privileged.ovs:
         context.set_client_mode(False)
@@ -221,12 +212,8 @@ class _Crew:
         for number in set(numbers) & self._agents.keys():
             self._agents[number].drain(wanted)
 
-    def connected(self, limit):
-        """Wait until all agents follow NB and SB.
-
-        :param limit: seconds
-        :returns: list of monotonic seconds at which each agent was there
-        """
+    def connected(self, limit: float) -> list[float]:
+        """Wait until all agents follow NB and SB."""
         deadline = time.monotonic() + limit
         found = {}
         while len(found) < len(self._agents):

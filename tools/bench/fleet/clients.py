@@ -19,13 +19,10 @@ _END = 4096
 class Clients:
     """Light clients of one server.
 
-    :param path: the server's socket
-    :param requests: messages to begin with
-    :param count: number of clients
     :ivar size: bytes that each of them gets at the beginning
     """
 
-    def __init__(self, path, requests, count):
+    def __init__(self, path, requests, count: int):
         self._path = path
         self._begin = ''.join(json.dumps(one) for one in requests).encode()
         self._ids = [json.dumps(one['id']) for one in requests]

@@ -3,6 +3,7 @@
 
 """The rows of a cloud, as Neutron, ovn-northd and the agents write them."""
 
+from collections import abc
 import contextlib
 import ipaddress
 import random
@@ -40,19 +41,15 @@ class Cloud:
 
     As a context manager, it ends its servers.
 
-    :param gateways: number of chassis
-    :param routers: number of routers, each with one gateway port
-    :param fips: floating IPs of each router
     :param written: function(number of a router) that says whether its owner
         has written its rows
-    :param tcp: listen on a port of 127.0.0.1, too
-    :param no_standby: number of a gateway that is no standby, or None
     :param clustered: have the servers be clusters of one member, which know
         after a restart what their clients have
     """
 
-    def __init__(self, gateways, routers, fips, written=lambda number: True,
-                 tcp=False, no_standby=None, clustered=False):
+    def __init__(self, gateways: int, routers: int, fips,
+                 written: abc.Callable = lambda number: True,
+                 no_standby: int | None = None, clustered=False):
         self.gateways = gateways
         self.routers = routers
         self._written = written
@@ -62,7 +59,7 @@ class Cloud:
         with contextlib.ExitStack() as opened:
             self.nb, self.sb = (
                 opened.enter_context(contextlib.closing(
-                    servers.Server(name, tcp=tcp)))
+                    servers.Server(name)))
                 for name in ('nb', 'sb'))
             if clustered:
                 self.nb.create_cluster()
@@ -163,11 +160,11 @@ class Cloud:
                 'Port_Binding', logical_port=name, type=kind,
                 options=ovsdb.ovsdb_dict(options), **place)
 
-    def relays(self, first=_CANDIDATES):
+    def relays(self, first: int = _CANDIDATES):
         """The most relays that a node has.
 
-        :param first: number of the candidates of a port, the first ones in
-            its order, that have relays with each other
+        :param first: number of the candidates of a port, the first ones in its
+            order, that have relays with each other
         """
         found, groups = {}, {}
         for row in self.nb.rows('Gateway_Chassis', 'name', 'chassis_name',

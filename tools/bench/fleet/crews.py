@@ -9,7 +9,7 @@ import multiprocessing
 
 from ovs.db import idl
 
-from tools.bench import usage
+from tools.bench import processes
 from tools.bench.fleet import agents
 
 _SUCCEEDED = (idl.Transaction.SUCCESS,)
@@ -18,23 +18,14 @@ _REFUSED = (idl.Transaction.TRY_AGAIN, idl.Transaction.ERROR)
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """What all agents have done in a time.
-
-    :ivar accepted: transactions
-    :ivar refused: transactions
-    :ivar silent: connections given up because the server was silent
-    :ivar attempts: attempts to connect
-    :ivar size: bytes received from NB and SB
-    :ivar withdrawn: removed objects of the kernel and FRR
-    :ivar errors: Counter of messages
-    """
+    """What all agents have done in a time."""
 
     accepted: int
     refused: int
-    silent: int
+    silent: int  # connections given up because the server was silent
     attempts: int
-    size: int
-    withdrawn: int
+    size: int  # bytes received from NB and SB
+    withdrawn: int  # removed objects of the kernel and FRR
     errors: collections.Counter
 
 
@@ -43,14 +34,11 @@ class Crews:
 
     As a context manager, it ends them.
 
-    :param numbers: numbers of the chassis
-    :param remotes: dict of 'nb' and 'sb' to a remote
-    :param count: number of processes
-    :param options: options of the agents
     :param jitter: see :class:`ovn.chassis.absence_marks.Absence`
     """
 
-    def __init__(self, numbers, remotes, count, options, jitter=None):
+    def __init__(self, numbers, remotes: dict[str, str], count: int, options,
+                 jitter=None):
         context = multiprocessing.get_context('spawn')
         self._parts = []
         for first in range(count):
@@ -64,21 +52,14 @@ class Crews:
         for _process, pipe in self._parts:
             pipe.recv()
 
-    def ask(self, name, *args):
-        """Ask all processes at once.
-
-        :param name: name of a method of :class:`agents._Crew`
-        :returns: list of their answers
-        """
+    def ask(self, name: str, *args) -> list:
+        """Ask all processes at once: list of their answers."""
         for _process, pipe in self._parts:
             pipe.send((name, *args))
         return [pipe.recv() for _process, pipe in self._parts]
 
     def counts(self):
-        """What has been counted since the last call.
-
-        :returns: :class:`Counts`
-        """
+        """What has been counted since the last call."""
         found, texts = collections.Counter(), collections.Counter()
         for counted, said in self.ask('counts'):
             found += counted
@@ -96,12 +77,12 @@ class Crews:
 
     def processor(self):
         """Seconds of processor time of all agents so far."""
-        return sum(usage.Process(process.pid).processor()
-                   for process, _pipe in self._parts)
+        return processes.load(
+            process.pid for process, _pipe in self._parts).processor / 1000
 
     def memory(self):
         """Resident memory of all agents in MB."""
-        return sum(usage.Process(process.pid).memory()
+        return sum(processes.resident(process.pid)
                    for process, _pipe in self._parts)
 
     def close(self):

@@ -7,6 +7,7 @@ A thread follows NB and SB, and writes the owners to SB.  It also says how far
 the agents are, without a question to the servers.
 """
 
+from collections import abc
 import threading
 
 from ovn_network_agent.ovsdb import connection
@@ -29,8 +30,6 @@ class Ovn:
     """Plays OVN for a cloud.
 
     As a context manager, it ends its connections.
-
-    :param cloud: :class:`cloud.Cloud`
     """
 
     def __init__(self, cloud):
@@ -107,12 +106,9 @@ class Ovn:
         with self._databases['nb'].rows() as nb:
             return dict(next(iter(nb['NB_Global'].values())).external_ids)
 
-    def settle(self, condition, what, limit=400):
-        """Wait for a condition, and for the proofs of all owners.
-
-        :param condition: function()
-        :param what: text
-        """
+    def settle(self, condition: abc.Callable[[], object], what: str,
+               limit=400):
+        """Wait for a condition, and for the proofs of all owners."""
         waiting.eventually(
             lambda: condition() and not self.missing(),
             lambda: f'{what}; {len(self.missing())} proofs missing', limit)

@@ -43,11 +43,8 @@ def measure(cloud, name, requests, count, happenings, repeat):
         print(f'{name}: memory {server.memory():.0f} MB', flush=True)
 
 
-def _reach_all(cloud, name, clients, repeat):
-    """Print how long one change takes until all clients have it.
-
-    :returns: number of changes
-    """
+def _reach_all(cloud, name, clients, repeat) -> int:
+    """Print how long one change takes until all clients have it."""
     taken = []
     for number in range(1, repeat + 1):
         started = time.monotonic()
@@ -60,10 +57,7 @@ def _reach_all(cloud, name, clients, repeat):
 
 
 def run(options):
-    """Measure each number of gateways; prints.
-
-    :param options: of the command line
-    """
+    """Measure each number of gateways; prints."""
     for count in options.gateways:
         print(f'{count} gateways, {options.routers} routers with '
               f'{options.fips} floating IPs each', flush=True)

@@ -28,12 +28,7 @@ def complete(decoder, text):
 
 
 class Recorder:
-    """Stands between a replica and a server, and keeps what it asks for.
-
-    :param path: the server's socket
-    :ivar remote: where the replica connects
-    :ivar requests: messages of the replica, but for echoes and answers
-    """
+    """Stands between a replica and a server, and keeps what it asks for."""
 
     def __init__(self, path, directory):
         self._path = path
@@ -75,10 +70,7 @@ class Recorder:
 
 
 def replica(name, server, directory):
-    """Follow a server as an agent does.
-
-    :returns: (requests, dict of table to number of rows)
-    """
+    """Follow a server as an agent does."""
     recorder = Recorder(server.remote.removeprefix('unix:'), directory)
     handler = replicas.Handler()
     made = connection.Database(name, recorder.remote, handler, 10, 60000)

@@ -5,7 +5,7 @@
 
 import time
 
-from tools.bench import usage
+from tools.bench import processes
 from tools.bench.fleet import stage
 
 # Seconds for all agents to be current again.
@@ -16,23 +16,14 @@ _TENTHS = (('first', 0), ('10 %', 1), ('half', 5), ('90 %', 9), ('last', 10))
 
 
 def run(options):
-    """Restart NB, SB, and both, under real agents; prints.
-
-    :param options: of the command line
-    """
+    """Restart NB, SB, and both, under real agents; prints."""
     with stage.settled(options) as made:
         for names in (('nb',), ('sb',), ('nb', 'sb')):
             once(made, names, options.away)
 
 
-def once(made, names, away):
-    """Servers are away for some seconds, and all agents lose them.
-
-    :param made: :class:`stage.Stage`
-    :param names: 'nb', 'sb'
-    :param away: seconds
-    :returns: :class:`crews.Counts`
-    """
+def once(made, names, away: float):
+    """Servers are away for some seconds, and all agents lose them."""
     servers = {name: getattr(made.cloud, name) for name in names}
     for server in servers.values():
         server.kill()
@@ -46,7 +37,7 @@ def once(made, names, away):
     for server in servers.values():
         server.start()
     begun = time.monotonic()
-    peaks = {name: usage.Peak(server.process)
+    peaks = {name: processes.Peak(server.pid)
              for name, server in servers.items()}
     found = made.measurement.step(
         f'{" and ".join(names)} back after {away:.0f} s, and '
@@ -59,12 +50,11 @@ def once(made, names, away):
     for name, server in servers.items():
         print(f'    {name}: in its busiest second '
               f'{peaks[name].end() * 100:.0f} % of a processor; memory at '
-              f'most {server.process.peak():.0f} MB', flush=True)
+              f'most {server.memory(True):.0f} MB', flush=True)
     return found
 
 
 def _spread(after):
-    """The moments of some of the agents, as text."""
     return ', '.join(
         f'{name} {after[min(tenth * len(after) // 10, len(after) - 1)]:.1f} s'
         for name, tenth in _TENTHS)

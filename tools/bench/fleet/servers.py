@@ -4,7 +4,7 @@
 """ovsdb-servers whose processor time and memory are seen."""
 
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from tools.bench import usage
+from tools.bench import processes
 
 # Seconds that a loaded server may take for an answer.
 LIMIT = 600
@@ -26,10 +26,6 @@ class Server(ovsdb.Server):
             self._client = Patient(self._path('sock'))
         return self._client.call(method, params)
 
-    def schema(self):
-        """The schema of the database, a dict."""
-        return self._call('get_schema', [self.database])
-
     def transact(self, *operations):
         """One transaction; gives the results.
 
@@ -42,14 +38,14 @@ class Server(ovsdb.Server):
         return results
 
     @property
-    def process(self):
-        """The present :class:`usage.Process`."""
-        return usage.Process(self._process.pid)
+    def pid(self) -> int:
+        """Of the present process."""
+        return self._process.pid
 
-    def processor(self):
+    def processor(self) -> float:
         """Seconds of processor time so far."""
-        return self.process.processor()
+        return processes.load([self.pid]).processor / 1000
 
-    def memory(self):
-        """Resident memory in MB."""
-        return self.process.memory()
+    def memory(self, most: bool = False) -> float:
+        """Resident memory in MB, now or at most so far."""
+        return processes.resident(self.pid, most)

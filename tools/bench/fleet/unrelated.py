@@ -3,6 +3,7 @@
 
 """What changes of SB that concern no agent cost servers and agents."""
 
+from collections import abc
 import time
 
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -15,10 +16,7 @@ _BATCH = 10
 
 
 def run(options):
-    """Load SB with changes of each kind under real agents; prints.
-
-    :param options: of the command line
-    """
+    """Load SB with changes of each kind under real agents; prints."""
     with stage.settled(options) as made:
         machines = Machines(made.cloud)
         for kind in (machines.bind, machines.learn, machines.hear):
@@ -26,10 +24,7 @@ def run(options):
 
 
 class Machines:
-    """Virtual machines of other nodes.
-
-    :param cloud: :class:`clouds.Cloud`
-    """
+    """Virtual machines of other nodes."""
 
     def __init__(self, cloud):
         self._sb = cloud.sb
@@ -68,14 +63,10 @@ class Machines:
             nb_cfg=number)
 
 
-def once(made, kind, rate, seconds):
+def once(made, kind: abc.Callable, rate, seconds):
     """Changes of one kind.
 
-    :param made: :class:`stage.Stage`
-    :param kind: function(number) that gives an operation
     :param rate: changes a second, fewer if the server is slower
-    :param seconds: how long
-    :returns: :class:`crews.Counts`
     """
     server, fleet = made.cloud.sb, made.fleet
     idle = made.measurement.rest(seconds)

@@ -7,8 +7,8 @@ from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from tools.bench.fleet import cloud as clouds
 from tools.bench.fleet import crews
-from tools.bench.fleet import measurement as measurements
 from tools.bench.fleet import ovn
+from tools.bench.fleet import stage
 
 _LIMIT = 400
 # Seconds of grace for routes of the chassis that dies.
@@ -18,10 +18,7 @@ _SEVERAL = 10
 
 
 def run(options):
-    """Play the scenario with real agents; prints.
-
-    :param options: of the command line
-    """
+    """Play the scenario with real agents; prints."""
     count, routers = options.agents, options.routers
     print(f'{count} agents, {routers} routers with {options.fips} floating '
           'IPs each', flush=True)
@@ -60,7 +57,7 @@ def _orphans(cloud, count):
 
 
 def _scenario(cloud, fleet, played, options):
-    measurement = measurements.Measurement(cloud, fleet)
+    measurement = stage.Measurement(cloud, fleet)
 
     def start():
         fleet.ask('start')

@@ -74,7 +74,7 @@ class BenchTest(base.BaseTestCase):
                 if subject == 'floor' and 'compared' in what:
                     continue
                 found = run[results.Key(what, 'all', 'ms', subject, 'kernel',
-                                        3, 2, False)]
+                                        3, 2)]
                 self.assertEqual(count, len(found))
                 self.assertTrue(all(value > 0 for value in found))
         self.assertNotIn(self.path, str(results.read(self.path)['runs']))
@@ -83,11 +83,11 @@ class BenchTest(base.BaseTestCase):
                 ('SIGHUP', 'processor', 'ms'), ('memory', 'PSS', 'MB'),
                 ('day of 20 changes', 'all', 'ms')):
             self.assertGreater(run[results.Key(
-                what, place, unit, 'ours', 'kernel', 3, 2, False)][0], 0)
+                what, place, unit, 'ours', 'kernel', 3, 2)][0], 0)
         # Less than nothing is possible, beside other work of the machine.
         self.assertEqual(1, len(run[results.Key(
             'periodic pass without change', 'processor', 'ms', 'ours',
-            'kernel', 3, 2, False)]))
+            'kernel', 3, 2)]))
         self.assertIn('x floor', ended.stdout)
         self.assertEqual([], self.worlds())
         self.assertEqual(['results.json'], os.listdir(self.directory))
@@ -103,23 +103,10 @@ class BenchTest(base.BaseTestCase):
             for what in ('start', 'one added', 'one removed',
                          '4 at once added', '4 at once removed'):
                 self.assertGreater(run[results.Key(
-                    f'ports: {what}', 'all', 'ms', subject, 'kernel', 3, 0,
-                    False)][0], 0)
+                    f'ports: {what}', 'all', 'ms', subject, 'kernel', 3,
+                    0)][0], 0)
         self.assertEqual({3}, {key.size for key in run})
         self.assertNotIn('takeover', ended.stdout)
-
-    def test_from_end_to_end(self):
-        ended = subprocess.run(
-            [sys.executable, '-m', 'tools.bench.endtoend', '--methods',
-             'kernel', '--routers', '2', '--present', '3', '--start-with',
-             '5', '--at-once', '2', '--repeat', '1', '--starts', '1'],
-            cwd=tools.ROOT, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, env={**os.environ, 'TMPDIR': self.directory})
-        self.assertEqual(0, ended.returncode, ended.stderr)
-        for what in ('3 present: one: add', '3 present: 2 at once: remove',
-                     'start with 5'):
-            self.assertRegex(ended.stdout,
-                             rf'{what} +all +median +[\d.]+ ms')
 
     def test_a_revision_that_does_not_exist(self):
         ended = self.bench('run', '--against', 'no-such-revision')

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The benchmark of the fleet: agents that write, and clients that return."""
+"""The benchmark of the fleet: agents that write."""
 
 import argparse
-import contextlib
 import json
 
 from oslotest import base
@@ -14,9 +13,7 @@ from tools.bench.fleet import cloud as clouds
 from tools.bench.fleet import crews
 from tools.bench.fleet import ovn
 from tools.bench.fleet import restart
-from tools.bench.fleet import returning
 from tools.bench.fleet import stage
-from tools.bench.fleet import storm
 from tools.bench.fleet import unrelated
 
 # Tables of NB that each agent has the rows of.
@@ -80,17 +77,3 @@ class FleetAgentsTest(base.BaseTestCase):
                 self.assertEqual(0, found.accepted)
                 # A server may ask for a sign of life.
                 self.assertLess(found.size, 2000)
-
-    def test_clients_load_again_after_a_restart(self):
-        with clouds.Cloud(2, 2, 1, tcp=True) as cloud:
-            begin, size = storm.begin(cloud.nb, 'nb')
-            crowd = storm.Crowd([returning.Client(
-                storm.address(cloud.nb), begin, size, (1000, 2000), 6000)
-                for _number in range(3)])
-            with contextlib.closing(crowd):
-                crowd.run(crowd.all_loaded)
-                cloud.nb.kill()
-                crowd.run(lambda: not any(
-                    client.loaded for client in crowd.clients))
-                cloud.nb.start()
-                crowd.run(crowd.all_loaded)

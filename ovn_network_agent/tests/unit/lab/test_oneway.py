@@ -5,7 +5,7 @@
 
 import unittest
 
-from lab import oneway
+from ovn_network_agent.tests.lab import oneway
 
 
 class OneWayTest(unittest.TestCase):

@@ -109,11 +109,11 @@ class UnrestTest(unittest.TestCase):
         self.assertEqual([], step.unrest([]))
 
 
-class NoteTest(unittest.TestCase):
+class AbsencesTest(unittest.TestCase):
 
     def test_absences(self):
-        found = []
-        for now, present in ((1, True), (2, False), (3, False), (4, True),
-                             (5, True), (6, False)):
-            history.note(found, present, now, 0.5)
-        self.assertEqual([[1.5, 4], [5.5, None]], found)
+        seen = [(1, 'gw1', {'a'}), (2, 'gw1', set()), (3, 'gw2', set()),
+                (4, 'gw1', {'a'}), (6, 'gw1', set())]
+        self.assertEqual([(2, 4), (6, 7)],
+                         history.absences(seen, 'gw1', 0, 7))
+        self.assertEqual([(6.5, 7)], history.absences(seen, 'gw1', 6.5, 7))

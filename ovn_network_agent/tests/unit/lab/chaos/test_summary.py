@@ -16,7 +16,6 @@ from lab.chaos import plot
 from lab.chaos import profiles
 from lab.chaos import runner
 from lab.chaos import summary as summaries
-from lab.chaos import tables
 from lab.chaos import values
 from ovn_network_agent.tests.unit.lab.chaos import test_losses
 
@@ -85,22 +84,6 @@ class SummaryTest(unittest.TestCase):
         for text in ('oracle gw1: missing: <x> & "$y$"',
                      *(one['subject'] for one in summary['targets'])):
             self.assertIn(text, texts)
-
-
-class TablesTest(unittest.TestCase):
-
-    def test_several_runs(self):
-        runs = [made('...' + lost + '.' * (100 - len(lost)))
-                for lost in ('', 'x', 'xxxxxxxxxxxxxxxxxxxx')]
-        self.assertEqual(
-            {'times': 3, 'median_ms': 100.0, 'worst_ms': 2000.0,
-             'unexcused_ms': 2000.0},
-            {name: value for name, value in
-             tables.merged(runs)['move'].items() if name != 'parts_ms'})
-        text = tables.table(runs)
-        self.assertIn('   * - ``move``\n     - 3\n     - 100 ms\n'
-                      '     - 2.0 s\n     - 2.0 s\n', text)
-        self.assertIn('3 runs', tables.overview(runs))
 
 
 class HostTest(unittest.TestCase):

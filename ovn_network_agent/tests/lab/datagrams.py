@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The program that sends datagrams, or counts them, for :mod:`lab.oneway`.
+"""The program that sends datagrams, or counts them, for oneway.py.
 
 ``datagrams.py send ADDRESS PORT SECONDS`` and ``datagrams.py receive PORT``.
 Both print ``ready``, and end with their standard input.  Then they print JSON:

@@ -110,7 +110,6 @@ def leaving(node, *devices):
 
     A further port of the provider bridge gets them, too, as one to a switch.
 
-    :param devices: through which they may leave, beside that port
     :returns: context manager with a function that gives them, as a set of
         texts, since the last time
     """

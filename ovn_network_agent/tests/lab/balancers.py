@@ -25,16 +25,11 @@ def vip(address, port=echo.PORT):
 class Balancer:
     """One row of Load_Balancer, on a router and the switch of its members.
 
-    :param cloud: cloud.Cloud
-    :param router: neutron.Router
-    :param addresses: of the virtual IPs
-    :param machines: cloud.Vm, the members
     :param source: from which OVN checks the members, None for no checks
-    :param port: of the virtual IPs and the members
     """
 
     def __init__(self, cloud, router, addresses, machines, source=None,
-                 protocol='tcp', port=echo.PORT):
+                 protocol='tcp', port: int = echo.PORT):
         self._cloud, self._name = cloud, 'lb-' + routers.new_uuid()
         self._port = port
         self._backends = ','.join(vip(each.port.address, port)

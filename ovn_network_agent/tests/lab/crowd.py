@@ -19,15 +19,9 @@ _AGAIN = 1.0
 _TRIES = 5
 
 
-def ask(node, target, sources, port=echo.PORT):
+def ask(node, target: str, sources: list, port=echo.PORT) -> dict:
     """Ask the responder behind an address once from each source, by UDP.
 
-    :param node: the Node that sends, and has the sources (a local route is
-        enough)
-    :param target: IP address, text
-    :param sources: list of IP addresses, text
-    :returns: dict of source to (address that the responder saw, its own
-        address)
     :raises NodeError: when some sources got no answer
     """
     found = {}

@@ -31,19 +31,13 @@ _OVERHEAD = 50
 
 @dataclasses.dataclass
 class Tenant:
-    """A provider network with a VNI, and what the fabric has of it.
-
-    :ivar vni: that of the PE's VRF
-    :ivar network: :class:`routers.Network`
-    :ivar host: the Node behind the PE
-    :ivar port: of the responders of its host and machines, and of no other
-        tenant's
-    """
+    """A provider network with a VNI, and what the fabric has of it."""
 
     name: str
-    vni: int
-    network: routers.Network
-    host: nodes.Node
+    vni: int  # that of the PE's VRF
+    network: routers.Network  # :class:`routers.Network`
+    host: nodes.Node  # the Node behind the PE
+    # Of the responders of its host and machines, and of no other tenant's
     port: int
 
 
@@ -86,12 +80,8 @@ def gateway_config(name):
             'route-map EVPN permit 10\nexit\n')
 
 
-def add_tenants(cloud, segments):
-    """Networks with a VNI, VRFs of the spine, and hosts.
-
-    :param segments: dict of name to (VNI, physical network, VLAN or 0)
-    :returns: list of :class:`Tenant`
-    """
+def add_tenants(cloud, segments: dict[str, tuple[int, str, int]]) -> list:
+    """Networks with a VNI, VRFs of the spine, and hosts."""
     found = []
     for name, (vni, *segment) in segments.items():
         host = cloud.nodes[name] = nodes.Node(name)
@@ -112,13 +102,8 @@ def add_tenants(cloud, segments):
     return found
 
 
-def add_network(cloud, tenant, name, cidr, *segment):
-    """A further network of a tenant's VNI, of IPv4 alone.
-
-    :param cidr: its address range
-    :param segment: physical network, and VLAN or 0
-    :returns: :class:`Tenant` with this network
-    """
+def add_network(cloud, tenant, name, cidr, *segment) -> Tenant:
+    """A further network of a tenant's VNI, of IPv4 alone."""
     network = cloud.neutron.add_provider_network(name, cidr, *segment)
     _add_subnets(cloud.neutron, (cidr, {'router': network.gateway}))
     set_vnis(cloud.neutron, [(network, tenant.vni)])
@@ -154,11 +139,9 @@ def _vrf(tenant):
         f'addr add {plan.CLIENT_GATEWAY6}/64 dev to-{tenant.name} nodad']
 
 
-def instance(vni, asn, local, routes):
+def instance(vni, asn: int, local, routes):
     """The lines of FRR for a VNI, text.
 
-    :param asn: number of the AS
-    :param local: address of the node's tunnels
     :param routes: kind of those that are announced, as FRR calls it
     """
     families = ''.join(
@@ -175,12 +158,8 @@ def instance(vni, asn, local, routes):
             f'vrf vrf-{vni}\n vni {vni}\nexit-vrf\n')
 
 
-def add_machine(cloud, tenant, host):
-    """A machine of both families on a tenant's network, with a responder.
-
-    :param host: name of its node
-    :returns: :class:`cloud.Vm`
-    """
+def add_machine(cloud, tenant, host: str):
+    """A machine of both families on a tenant's network, with a responder."""
     vm = cloud.add_vm(tenant.network, host)
     cloud.neutron.set_addresses(vm.port, *addresses(vm))
     vm.lines = (
@@ -199,11 +178,8 @@ def addresses(vm):
 
 # -- what Neutron writes ---------------------------------------------------
 
-def set_vnis(neutron, vnis):
-    """Give networks a VNI as Neutron's BGPVPN does, in one transaction.
-
-    :param vnis: list of (Network, VNI or 0 for none)
-    """
+def set_vnis(neutron, vnis: list[tuple]):
+    """Give networks a VNI as Neutron's BGPVPN does, in one transaction."""
     def write(_txn, tables):
         for network, vni in vnis:
             row = routers.find_one(tables, 'Logical_Switch',
@@ -219,10 +195,7 @@ def set_vnis(neutron, vnis):
 
 
 def _add_subnets(neutron, *subnets):
-    """The DHCP options of subnets.
-
-    :param subnets: (address range, dict of options)
-    """
+    """The DHCP options of subnets."""
     def write(txn, tables):
         for cidr, options in subnets:
             routers.insert(txn, tables, 'DHCP_Options', cidr=str(cidr),

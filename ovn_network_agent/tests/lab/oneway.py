@@ -21,29 +21,18 @@ _LATE = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The results of the datagrams of one direction.
-
-    :ivar sent: number of sent datagrams
-    :ivar lost: number of datagrams that did not arrive
-    :ivar twice: number of datagrams that arrived more than once
-    :ivar longest_gap_ms: longest time in milliseconds from the sending of a
-        lost datagram to the sending of the next one that arrived; 0 without
-        a loss
-    """
+    """The results of the datagrams of one direction."""
 
     sent: int
     lost: int
-    twice: int
+    twice: int  # number of datagrams that arrived more than once
+    # Longest time in milliseconds from the sending of a lost datagram to the
+    # sending of the next one that arrived; 0 without a loss
     longest_gap_ms: float
 
 
-def summarise(sent, arrived):
-    """Evaluate datagrams.
-
-    :param sent: list of monotonic seconds, one for each datagram
-    :param arrived: list of numbers of the arrived datagrams
-    :returns: :class:`Report`
-    """
+def summarise(sent: list[float], arrived: list[int]):
+    """Evaluate datagrams."""
     there = set(arrived)
     lost, longest, since = 0, 0.0, None
     for number, at in enumerate(sent):
@@ -62,14 +51,10 @@ def summarise(sent, arrived):
 class OneWay:
     """Datagrams from one node to another, until the block ends.
 
-    :param source: the Node that sends
-    :param target: the Node that counts
-    :param address: IP address of the target, text
     :param port: UDP port that nothing else uses
-    :ivar report: :class:`Report`, after :meth:`stop`
     """
 
-    def __init__(self, source, target, address, port):
+    def __init__(self, source, target, address: str, port):
         self._receiver = _program(target, 'receive', str(port))
         self._sender = None
         try:
@@ -93,10 +78,7 @@ class OneWay:
                 one.wait()
 
     def stop(self):
-        """End the probes.
-
-        :returns: :class:`Report`
-        """
+        """End the probes."""
         sent = json.loads(self._sender.communicate()[0])
         time.sleep(_LATE)
         arrived = json.loads(self._receiver.communicate()[0])

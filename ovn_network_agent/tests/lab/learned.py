@@ -7,24 +7,16 @@ The spine's kernel notifies of each route that zebra installs.  Repeated
 questions would take the lab's only processor from the announcing daemons.
 """
 
+from collections import abc
 import contextlib
 import socket
-import struct
 import sys
 import threading
 import time
 
 from lab import node as nodes
+from lab import rtnetlink
 
-# linux/rtnetlink.h
-_GROUPS = 0x40 | 0x400  # of IPv4 and of IPv6
-_NEWROUTE, _DELROUTE = 24, 25
-_DST, _DEVICE = 1, 4
-_HEADER = struct.Struct('=IHHII')
-_ROUTE = struct.Struct('=BBBBBBBBI')
-_ATTRIBUTE = struct.Struct('=HH')
-# Bits of a host's prefix.
-_HOST = {socket.AF_INET: 32, socket.AF_INET6: 128}
 # SO_RCVBUFFORCE of asm-generic/socket.h; no notification may be lost.
 _RECEIVE_BUFFER_FORCE = 33
 _BUFFER = 1 << 22
@@ -34,12 +26,10 @@ _DATAGRAM = 1 << 16
 class Learned:
     """Follows the spine's host routes to one gateway while the block runs.
 
-    :param cloud: the Cloud
-    :param by: name of the gateway
     :ivar since: dict of address to when it was learned, monotonic seconds
     """
 
-    def __init__(self, cloud, by):
+    def __init__(self, cloud, by: str):
         self._node = cloud['spine']
         self._by = by
         self._device = 0
@@ -50,7 +40,7 @@ class Learned:
         opened = self._node.call(socket.socket, socket.AF_NETLINK,
                                  socket.SOCK_RAW, 0)
         opened.setsockopt(socket.SOL_SOCKET, _RECEIVE_BUFFER_FORCE, _BUFFER)
-        opened.bind((0, _GROUPS))
+        opened.bind((0, rtnetlink.IPV4_ROUTES | rtnetlink.IPV6_ROUTES))
         self._device = self._node.call(socket.if_nametoindex,
                                        'to-' + self._by)
         opened.settimeout(0.2)
@@ -66,11 +56,9 @@ class Learned:
     def __exit__(self, *_exc):
         self._stack.close()
 
-    def wait(self, addresses, timeout=30):
+    def wait(self, addresses: abc.Iterable[str], timeout: float = 30) -> float:
         """Wait until the spine sends all addresses to the gateway.
 
-        :param addresses: iterable of text
-        :param timeout: seconds
         :returns: monotonic seconds at which it learned the last address
         """
         wanted = set(addresses)
@@ -87,36 +75,11 @@ class Learned:
                 self._take(data, time.monotonic())
 
     def _take(self, data, now):
-        for kind, address, device in _host_routes(data):
-            if kind == _NEWROUTE and device == self._device:
+        for new, address, _table, found in rtnetlink.host_routes(data):
+            # A route with several devices has no such attribute.
+            device = int.from_bytes(found.get(rtnetlink.OIF, b''),
+                                    sys.byteorder)
+            if new and device == self._device:
                 self.since.setdefault(address, now)
             else:
                 self.since.pop(address, None)
-
-
-def _host_routes(data):
-    """(type, address, index of the device) of the routes in a datagram.
-
-    The index is 0 for a route that has several devices or none.
-    """
-    at = 0
-    while at < len(data):
-        length, kind, _flags, _sequence, _port = _HEADER.unpack_from(data, at)
-        if kind in (_NEWROUTE, _DELROUTE):
-            start = at + _HEADER.size
-            family, bits = _ROUTE.unpack_from(data, start)[:2]
-            if bits == _HOST.get(family):
-                found = _attributes(data, start + _ROUTE.size, at + length)
-                yield (kind, socket.inet_ntop(family, found[_DST]),
-                       int.from_bytes(found.get(_DEVICE, b''), sys.byteorder))
-        at += (length + 3) & ~3
-
-
-def _attributes(data, at, end):
-    """Attributes of a route: dict of type to bytes."""
-    found = {}
-    while at < end:
-        length, kind = _ATTRIBUTE.unpack_from(data, at)
-        found[kind] = data[at + 4:at + length]
-        at += (length + 3) & ~3
-    return found

@@ -47,11 +47,8 @@ class Group:
         """
         self._write(str(pid), self._path, 'cgroup.procs')
 
-    def squeeze(self):
-        """Take memory away, until the kernel ends processes.
-
-        :returns: number of processes that the kernel has ended
-        """
+    def squeeze(self) -> int:
+        """Take memory away, until the kernel ends processes."""
         # The kernel says EAGAIN when it finds less than it is asked for.
         with contextlib.suppress(BlockingIOError):
             self._write(str(_FILES), self._path, 'memory.reclaim')

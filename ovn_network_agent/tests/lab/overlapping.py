@@ -21,9 +21,6 @@ _LIMIT = 30
 @contextlib.contextmanager
 def begun(node, others):
     """An overlap while the block runs: a node serves, and is dead to others.
-
-    :param node: the Node that has gateway ports
-    :param others: names of the nodes that are to take over
     """
     keeper = node.popen(
         [sys.executable, '-I', '-S', overlap_keeper.__file__, json.dumps(

@@ -63,10 +63,7 @@ def spine_config(gateways):
 
 
 def replace(cloud):
-    """Put BGP unnumbered in the place of the sessions of a cloud with IPv6.
-
-    :param cloud: :class:`cloud.Cloud` after ``add_ipv6``
-    """
+    """Put BGP unnumbered in the place of the sessions of a cloud with IPv6."""
     frr.add(cloud['spine'], spine_config(cloud.gateways))
     for name in cloud.gateways:
         frr.add(cloud[name], gateway_config(name))

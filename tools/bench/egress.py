@@ -3,7 +3,7 @@
 
 """Many egress addresses: python3 -m tools.bench.egress, root.
 
-The same node as in tools.bench.endtoend.  Each router has a network with
+The same node as in tools.bench run.  Each router has a network with
 machines, a port group with them, and an egress address of the mode "router".
 The times end with the rows in NB.
 """
@@ -112,7 +112,7 @@ def _measure(host, repeat):
     rows.say_memory(host)
     host.stop_agent()
     rows.play(host, 'start, all there', lambda: host.start_agent('kernel'),
-              time.monotonic, [])
+              host.ready, [])
     host.stop_agent()
 
 

@@ -3,7 +3,7 @@
 
 """Many peerings of routers: python3 -m tools.bench.peerings, root.
 
-The same node as in tools.bench.endtoend.  Each pair of routers has a network
+The same node as in tools.bench run.  Each pair of routers has a network
 of both families a router, and peers.  The times end with the rows in NB.
 """
 
@@ -150,7 +150,7 @@ def _measure(host, count, repeat):
     rows.say_memory(host)
     host.stop_agent()
     rows.play(host, 'start, all there', lambda: host.start_agent('kernel'),
-          time.monotonic, [])
+          host.ready, [])
     host.stop_agent()
 
 

@@ -6,6 +6,7 @@
 
 import time
 
+from lab import waiting
 from ovn_network_agent.tests.functional.backends import peerings
 from tools.bench import host as hosts
 from tools.bench import processes
@@ -29,6 +30,12 @@ class Host(hosts.Host):
             'columns': [column], 'timeout': _PATIENCE,
             'until': '==', 'rows': [{column: text}] if there else []}
             for text in texts))
+        return time.monotonic()
+
+    def ready(self):
+        """Wait until the agent has made its first pass; the time then."""
+        waiting.wait_until('the first pass', lambda: (
+            'First complete pass' in self.log('agent')))
         return time.monotonic()
 
     def rest(self):

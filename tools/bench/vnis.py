@@ -3,7 +3,7 @@
 
 """Many VNIs: python3 -m lab run -- .venv/bin/python -m tools.bench.vnis
 
-The same node as in tools.bench.endtoend, inside the lab's machine, whose
+The same node as in tools.bench run, inside the lab's machine, whose
 kernel has VRFs.  Each VNI has a network of its own, and all have the same
 addresses.  The neighbour counts the type 5 routes that it has from this node.
 """

@@ -35,7 +35,8 @@ class Host(hosts.Host):
     def ready(self):
         """Wait until the agent has made its first pass; the time then."""
         waiting.wait_until('the first pass', lambda: (
-            'First complete pass' in self.log('agent')))
+            'First complete pass' in
+            self.log('agent').rpartition('] Stopped\n')[2]))
         return time.monotonic()
 
     def rest(self):

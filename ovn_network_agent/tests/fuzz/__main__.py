@@ -40,8 +40,15 @@ def main(argv=None):
         left = None if given.seconds is None else (
             given.seconds - (time.monotonic() - start)) / (rounds - number)
         for target, limit in _shares(chosen, left):
-            report = _searched(target, f'{seed}.{number}', given.runs, limit)
-            _keep(target, report, given, findings)
+            report = engine.search(
+                target, corpus.read(target.name), f'{seed}.{number}',
+                None if given.runs is None else max(
+                    1, round(given.runs * target.share)), limit,
+                way=_way(given.atheris))
+            print(f'{target.name:22} {report.runs:8} inputs '
+                  f'{len(report.findings):2} findings', flush=True)
+            for finding in report.findings:
+                findings.setdefault((target.name, finding.what), finding)
     for finding in findings.values():
         _show(finding, given.findings)
     print(f'{len(findings)} findings')
@@ -56,8 +63,9 @@ def _arguments(argv):
     parser.add_argument('--seed', type=int, help='for the same inputs again')
     parser.add_argument('--target', default='', metavar='REGEX',
                         help='only targets with such a name')
-    parser.add_argument('--save', action='store_true',
-                        help='add inputs that ran new lines to the corpus')
+    parser.add_argument('--atheris', action='store_true',
+                        help='let atheris, which has to be installed, lead '
+                             'the inputs to new lines')
     parser.add_argument('--findings', default='build/fuzz', metavar='PATH',
                         help='directory for the inputs that failed')
     given = parser.parse_args(argv)
@@ -80,21 +88,11 @@ def _shares(chosen, seconds):
              seconds * target.share / whole) for target in chosen]
 
 
-def _searched(target, seed, runs, seconds):
-    return engine.search(
-        target, random.Random(f'{seed}.{target.name}'),
-        corpus.read(target.name),
-        None if runs is None else max(1, round(runs * target.share)), seconds)
-
-
-def _keep(target, report, given, findings):
-    print(f'{target.name:22} {report.runs:8} inputs {report.lines:5} lines '
-          f'{len(report.kept):4} new {len(report.findings):2} findings',
-          flush=True)
-    for finding in report.findings:
-        findings.setdefault((target.name, finding.what), finding)
-    if given.save:
-        corpus.add(target.name, report.kept)
+def _way(with_atheris):
+    if not with_atheris:
+        return engine.examples
+    from ovn_network_agent.tests.fuzz import guided
+    return guided.search
 
 
 def _show(finding, directory):
@@ -104,7 +102,8 @@ def _show(finding, directory):
     with open(path, 'wb') as opened:
         opened.write(finding.data)
     print(f'\n== {finding.target}: {finding.what}\n{finding.text}'
-          f'{finding.data[:300]!r}\nThe input is in {path}')
+          f'The input is in {path}.  As a line of the corpus:\n'
+          f'{finding.data!r}')
 
 
 if __name__ == '__main__':

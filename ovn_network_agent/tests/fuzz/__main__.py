@@ -4,6 +4,7 @@
 """Fuzzing of the parsers and of the privileged side; see tools/fuzz."""
 
 import argparse
+import importlib
 import os
 import random
 import re
@@ -12,7 +13,6 @@ import time
 
 from ovn_network_agent.tests.fuzz import corpus
 from ovn_network_agent.tests.fuzz import engine
-from ovn_network_agent.tests.fuzz import targets
 
 # Seconds in which each target of a long search gets its turn.
 _ROUND = 120.0
@@ -26,6 +26,8 @@ def main(argv=None):
     given = _arguments(argv)
     seed = random.SystemRandom().randrange(1 << 32) if (
         given.seed is None) else given.seed
+    way = _way(given.atheris)
+    targets = importlib.import_module('ovn_network_agent.tests.fuzz.targets')
     chosen = [target for name, target in sorted(targets.TARGETS.items())
               if re.search(given.target, name) and _possible(target)]
     if not chosen:
@@ -44,7 +46,7 @@ def main(argv=None):
                 target, corpus.read(target.name), f'{seed}.{number}',
                 None if given.runs is None else max(
                     1, round(given.runs * target.share)), limit,
-                way=_way(given.atheris))
+                way=way)
             print(f'{target.name:22} {report.runs:8} inputs '
                   f'{len(report.findings):2} findings', flush=True)
             for finding in report.findings:
@@ -64,8 +66,8 @@ def _arguments(argv):
     parser.add_argument('--target', default='', metavar='REGEX',
                         help='only targets with such a name')
     parser.add_argument('--atheris', action='store_true',
-                        help='let atheris, which has to be installed, lead '
-                             'the inputs to new lines')
+                        help='inputs of atheris, which has to be installed, '
+                             'in place of hypothesis')
     parser.add_argument('--findings', default='build/fuzz', metavar='PATH',
                         help='directory for the inputs that failed')
     given = parser.parse_args(argv)
@@ -89,10 +91,18 @@ def _shares(chosen, seconds):
 
 
 def _way(with_atheris):
+    """The function that makes inputs, for engine.search.
+
+    To be called before the targets are imported.
+    """
     if not with_atheris:
         return engine.examples
-    from ovn_network_agent.tests.fuzz import guided
-    return guided.search
+    try:
+        return importlib.import_module(
+            'ovn_network_agent.tests.fuzz.guided').search
+    except ImportError as error:
+        sys.exit(f'{error}: "pip install atheris" in the virtual environment '
+                 f'of the tests, or leave out --atheris')
 
 
 def _show(finding, directory):

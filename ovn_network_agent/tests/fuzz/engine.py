@@ -152,12 +152,14 @@ def examples(runs, target, corpus, seed, count, seconds):
             if runs.findings or not over():
                 runs.run(data)
 
-    settings = hypothesis.settings(
-        max_examples=_EXAMPLES, database=None, deadline=None,
-        derandomize=False, verbosity=hypothesis.Verbosity.quiet,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink))
     while not runs.findings and not over():
+        settings = hypothesis.settings(
+            max_examples=math.ceil(min(
+                _EXAMPLES, 2 * (most - runs.count) / inputs.MOST)),
+            database=None, deadline=None, derandomize=False,
+            verbosity=hypothesis.Verbosity.quiet,
+            suppress_health_check=list(hypothesis.HealthCheck),
+            phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink))
         try:
             hypothesis.seed(f'{seed}.{runs.count}')(settings(
                 hypothesis.given(made)(run)))()

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 _LONGEST = 8192
 _WIDEST = 64
-_EDITS = 8
+# Most inputs of a list.
+MOST = 8
 _PLACES = st.integers(0, 4 * _LONGEST)
 _WORD = re.compile(rb'\w+')
 _NUMBERS = (0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 33, 127, 128, 254, 255, 256,
@@ -61,7 +62,7 @@ def strategy(target, corpus):
 
 def _chains(entries, edits, make):
     return st.builds(make, st.sampled_from(entries), st.lists(
-        edits, min_size=1, max_size=_EDITS))
+        edits, min_size=1, max_size=MOST))
 
 
 # -- bytes ----------------------------------------------------------------

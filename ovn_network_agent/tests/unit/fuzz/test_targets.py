@@ -17,7 +17,7 @@ from ovn_network_agent.tests.fuzz import engine
 from ovn_network_agent.tests.fuzz import targets
 
 # New inputs of a target; all targets together take less than a minute.
-RUNS = 150
+RUNS = 200
 
 
 class TargetTest(unittest.TestCase):

@@ -5,7 +5,7 @@
 
 Each target runs in a process of its own.  So a parser that takes all memory,
 hangs in C or kills its process costs only itself, and the input is known: it
-lies in memory that both processes see.
+lies in a file.
 """
 
 import contextlib
@@ -13,7 +13,6 @@ import dataclasses
 import faulthandler
 import logging
 import math
-import mmap
 import multiprocessing
 import os
 import resource
@@ -39,8 +38,6 @@ MEMORY = 1 << 30
 _EXAMPLES = 100
 # The usual limit of Python; hypothesis has a higher one.
 _RECURSION = 1000
-_ROOM = 1 << 20
-_LENGTH = 8
 _ROOT = os.path.dirname(ovn_network_agent.__file__) + os.sep
 _FORK = multiprocessing.get_context('fork')
 
@@ -60,11 +57,11 @@ class Finding:
 class Runs:
     """Runs of a target in this process, counted, with their findings."""
 
-    def __init__(self, target, patience, note, writing):
+    def __init__(self, target, patience, last, writing):
         self.count = 0
         self.findings = {}
         self._target = target
-        self._note = note
+        self._last = last
         self._writing = writing
         self._timers = ((signal.ITIMER_PROF, patience),
                         (signal.ITIMER_REAL, _WAITS * patience))
@@ -74,7 +71,8 @@ class Runs:
 
         :raises Exception: that the target does not document
         """
-        self._note(data)
+        os.ftruncate(self._last, len(data))
+        os.pwrite(self._last, data, 0)
         self.count += 1
         try:
             with self._limits():
@@ -132,6 +130,15 @@ def _place(error):
         found) else ''
 
 
+def _played(strategy, function, count, seed):
+    hypothesis.seed(seed)(hypothesis.settings(
+        max_examples=count, database=None, deadline=None, derandomize=False,
+        verbosity=hypothesis.Verbosity.quiet,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink))(
+            hypothesis.given(strategy)(function)))()
+
+
 def examples(runs, target, corpus, seed, count, seconds):
     """Run examples of hypothesis until there is a finding.
 
@@ -153,16 +160,10 @@ def examples(runs, target, corpus, seed, count, seconds):
                 runs.run(data)
 
     while not runs.findings and not over():
-        settings = hypothesis.settings(
-            max_examples=math.ceil(min(
-                _EXAMPLES, 2 * (most - runs.count) / inputs.MOST)),
-            database=None, deadline=None, derandomize=False,
-            verbosity=hypothesis.Verbosity.quiet,
-            suppress_health_check=list(hypothesis.HealthCheck),
-            phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink))
         try:
-            hypothesis.seed(f'{seed}.{runs.count}')(settings(
-                hypothesis.given(made)(run)))()
+            _played(made, run, math.ceil(min(
+                _EXAMPLES, 2 * (most - runs.count) / inputs.MOST)),
+                f'{seed}.{runs.count}')
         except Exception:
             # Of the target, or of hypothesis, which reports several failures
             # and one that does not come back.
@@ -183,55 +184,50 @@ def search(target, corpus, seed, count=None, seconds=None, patience=PATIENCE,
     :param way: function as :func:`examples`
     :returns: :class:`Report`
     """
-    shared = mmap.mmap(-1, _ROOM)
+    # Hypothesis reads the constants of all modules here, not in each child.
+    _played(hypothesis.strategies.text(), lambda _text: None, 1, seed)
     reading, writing = _FORK.Pipe(duplex=False)
-    with tempfile.TemporaryDirectory(prefix='fuzz-') as directory:
-        log = os.path.join(directory, 'log')
-        process = _FORK.Process(target=_child, args=(
-            target, corpus, seed, count, seconds, patience, way, shared, log,
-            writing))
+    with (tempfile.TemporaryDirectory(prefix='fuzz-') as directory,
+          tempfile.TemporaryFile() as last,
+          tempfile.TemporaryFile('w+') as log):
+        def child():
+            tempfile.tempdir = directory
+            logging.root.handlers = [_Formatting()]
+            _trap_signals(log)
+            runs = Runs(target, patience, last.fileno(), writing)
+            with target.world():
+                _limit_memory()
+                for data in corpus:
+                    with contextlib.suppress(Exception):
+                        runs.run(data)
+                way(runs, target, corpus, seed, count, seconds)
+            runs.report()
+
+        process = _FORK.Process(target=child)
         process.start()
         writing.close()
-        report = None
         with contextlib.suppress(EOFError):
             report = reading.recv()
+            process.join()
+            return report
         process.join()
-        with open(log, encoding='utf-8') as opened:
-            text = opened.read()
-    if report:
-        return report
-    size = int.from_bytes(shared[:_LENGTH], 'big')
-    return Report(0, [Finding(
-        target.name, {
-            -signal.SIGPROF: f'more than {patience} s of processor time',
-            -signal.SIGALRM: f'more than {_WAITS * patience} s of waiting',
-        }.get(process.exitcode,
-              f'the process ended with status {process.exitcode}'),
-        bytes(shared[_LENGTH:_LENGTH + size]), text)])
+        last.seek(0)
+        log.seek(0)
+        return Report(0, [Finding(
+            target.name, {
+                -signal.SIGPROF: f'more than {patience} s of processor time',
+                -signal.SIGALRM: f'more than {_WAITS * patience} s of waiting',
+            }.get(process.exitcode,
+                  f'the process ended with status {process.exitcode}'),
+            last.read(), log.read())])
 
 
-def _child(target, corpus, seed, count, seconds, patience, way, shared, log,
-           writing):
-    def note(data):
-        data = data[:_ROOM - _LENGTH]
-        shared[:_LENGTH + len(data)] = len(data).to_bytes(
-            _LENGTH, 'big') + data
-
-    tempfile.tempdir = os.path.dirname(log)
-    logging.root.handlers = [_Formatting()]
-    with open(log, 'w', encoding='utf-8') as opened:
-        for number in (signal.SIGPROF, signal.SIGALRM):
-            signal.signal(number, signal.SIG_DFL)
-            faulthandler.register(number, opened, chain=True)
-        faulthandler.enable(opened)
-        runs = Runs(target, patience, note, writing)
-        with target.world():
-            _limit_memory()
-            for data in corpus:
-                with contextlib.suppress(Exception):
-                    runs.run(data)
-            way(runs, target, corpus, seed, count, seconds)
-        runs.report()
+def _trap_signals(log):
+    """Have the traceback written before a signal ends the process."""
+    for number in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(number, signal.SIG_DFL)
+        faulthandler.register(number, log, chain=True)
+    faulthandler.enable(log)
 
 
 def _limit_memory():

@@ -39,9 +39,12 @@ def main(argv=None):
     rounds = 1 if given.seconds is None else max(
         1, round(given.seconds / _ROUND))
     for number in range(rounds):
-        left = None if given.seconds is None else (
-            given.seconds - (time.monotonic() - start)) / (rounds - number)
-        for target, limit in _shares(chosen, left):
+        left = sum(target.share for target in chosen)
+        for target in chosen:
+            limit = None if given.seconds is None else (
+                start + given.seconds * (number + 1) / rounds -
+                time.monotonic()) * target.share / left
+            left -= target.share
             report = engine.search(
                 target, corpus.read(target.name), f'{seed}.{number}',
                 None if given.runs is None else max(
@@ -81,13 +84,6 @@ def _possible(target):
         print(f'{target.name}: left out, it needs root')
         return False
     return True
-
-
-def _shares(chosen, seconds):
-    """(target, its seconds) of one round."""
-    whole = sum(target.share for target in chosen)
-    return [(target, None if seconds is None else
-             seconds * target.share / whole) for target in chosen]
 
 
 def _way(with_atheris):

@@ -35,7 +35,7 @@ _WAITS = 10
 # Bytes that an input may take beyond what the process has at its start.
 MEMORY = 1 << 30
 # Examples of one run of hypothesis, which has no limit of time.
-_EXAMPLES = 100
+_EXAMPLES = 25
 # The usual limit of Python; hypothesis has a higher one.
 _RECURSION = 1000
 _ROOT = os.path.dirname(ovn_network_agent.__file__) + os.sep

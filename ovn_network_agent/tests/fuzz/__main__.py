@@ -4,6 +4,7 @@
 """Fuzzing of the parsers and of the privileged side; see tools/fuzz."""
 
 import argparse
+import importlib
 import os
 import random
 import re
@@ -12,7 +13,6 @@ import time
 
 from ovn_network_agent.tests.fuzz import corpus
 from ovn_network_agent.tests.fuzz import engine
-from ovn_network_agent.tests.fuzz import targets
 
 # Seconds in which each target of a long search gets its turn.
 _ROUND = 120.0
@@ -26,6 +26,8 @@ def main(argv=None):
     given = _arguments(argv)
     seed = random.SystemRandom().randrange(1 << 32) if (
         given.seed is None) else given.seed
+    way = _way(given.atheris)
+    targets = importlib.import_module('ovn_network_agent.tests.fuzz.targets')
     chosen = [target for name, target in sorted(targets.TARGETS.items())
               if re.search(given.target, name) and _possible(target)]
     if not chosen:
@@ -37,11 +39,21 @@ def main(argv=None):
     rounds = 1 if given.seconds is None else max(
         1, round(given.seconds / _ROUND))
     for number in range(rounds):
-        left = None if given.seconds is None else (
-            given.seconds - (time.monotonic() - start)) / (rounds - number)
-        for target, limit in _shares(chosen, left):
-            report = _searched(target, f'{seed}.{number}', given.runs, limit)
-            _keep(target, report, given, findings)
+        left = sum(target.share for target in chosen)
+        for target in chosen:
+            limit = None if given.seconds is None else (
+                start + given.seconds * (number + 1) / rounds -
+                time.monotonic()) * target.share / left
+            left -= target.share
+            report = engine.search(
+                target, corpus.read(target.name), f'{seed}.{number}',
+                None if given.runs is None else max(
+                    1, round(given.runs * target.share)), limit,
+                way=way)
+            print(f'{target.name:22} {report.runs:8} inputs '
+                  f'{len(report.findings):2} findings', flush=True)
+            for finding in report.findings:
+                findings.setdefault((target.name, finding.what), finding)
     for finding in findings.values():
         _show(finding, given.findings)
     print(f'{len(findings)} findings')
@@ -56,8 +68,9 @@ def _arguments(argv):
     parser.add_argument('--seed', type=int, help='for the same inputs again')
     parser.add_argument('--target', default='', metavar='REGEX',
                         help='only targets with such a name')
-    parser.add_argument('--save', action='store_true',
-                        help='add inputs that ran new lines to the corpus')
+    parser.add_argument('--atheris', action='store_true',
+                        help='inputs of atheris, which has to be installed, '
+                             'in place of hypothesis')
     parser.add_argument('--findings', default='build/fuzz', metavar='PATH',
                         help='directory for the inputs that failed')
     given = parser.parse_args(argv)
@@ -73,28 +86,19 @@ def _possible(target):
     return True
 
 
-def _shares(chosen, seconds):
-    """(target, its seconds) of one round."""
-    whole = sum(target.share for target in chosen)
-    return [(target, None if seconds is None else
-             seconds * target.share / whole) for target in chosen]
+def _way(with_atheris):
+    """The function that makes inputs, for engine.search.
 
-
-def _searched(target, seed, runs, seconds):
-    return engine.search(
-        target, random.Random(f'{seed}.{target.name}'),
-        corpus.read(target.name),
-        None if runs is None else max(1, round(runs * target.share)), seconds)
-
-
-def _keep(target, report, given, findings):
-    print(f'{target.name:22} {report.runs:8} inputs {report.lines:5} lines '
-          f'{len(report.kept):4} new {len(report.findings):2} findings',
-          flush=True)
-    for finding in report.findings:
-        findings.setdefault((target.name, finding.what), finding)
-    if given.save:
-        corpus.add(target.name, report.kept)
+    To be called before the targets are imported.
+    """
+    if not with_atheris:
+        return engine.examples
+    try:
+        return importlib.import_module(
+            'ovn_network_agent.tests.fuzz.guided').search
+    except ImportError as error:
+        sys.exit(f'{error}: "pip install atheris" in the virtual environment '
+                 f'of the tests, or leave out --atheris')
 
 
 def _show(finding, directory):
@@ -104,7 +108,8 @@ def _show(finding, directory):
     with open(path, 'wb') as opened:
         opened.write(finding.data)
     print(f'\n== {finding.target}: {finding.what}\n{finding.text}'
-          f'{finding.data[:300]!r}\nThe input is in {path}')
+          f'The input is in {path}.  As a line of the corpus:\n'
+          f'{finding.data!r}')
 
 
 if __name__ == '__main__':

@@ -4,8 +4,7 @@
 """The inputs in the repository: one file for each target.
 
 A line is an input, a bytes literal of Python.  A line that begins with "#" is
-a remark about the next input.  Inputs of lines ending in a bug are kept for
-ever: :func:`add` appends, and nothing removes.
+a remark about the next input.  An input that was a bug is kept for ever.
 """
 
 import ast
@@ -39,21 +38,3 @@ def _input(line):
     if not isinstance(found, bytes):
         raise ValueError(f'{line!r} is no bytes literal')
     return found
-
-
-def add(name, inputs, remark='', directory=DIRECTORY):
-    """Append inputs of a target.
-
-    :param name: name of the target
-    :param inputs: iterable of bytes
-    :param remark: why these are there, one line
-    :returns: the number of inputs that were not there before
-    """
-    there = set(read(name, directory))
-    new = [data for data in inputs if data not in there]
-    if new:
-        with open(path(name, directory), 'a', encoding='ascii') as opened:
-            if remark:
-                opened.write(f'# {remark}\n')
-            opened.writelines(f'{data!r}\n' for data in new)
-    return len(new)

@@ -1,156 +1,117 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The search: inputs that run new lines are kept and changed further.
+"""The search for inputs that a target fails at, with hypothesis.
 
 Each target runs in a process of its own.  So a parser that takes all memory,
 hangs in C or kills its process costs only itself, and the input is known: it
-lies in memory that both processes see.
+lies in a file.
 """
 
 import contextlib
 import dataclasses
+import faulthandler
 import logging
-import mmap
+import math
+import multiprocessing
 import os
-import pickle
 import resource
-import select
 import signal
+import sys
 import tempfile
 import time
 import traceback
 
-from ovn_network_agent.tests.fuzz import lines
-from ovn_network_agent.tests.fuzz import mutation
+import hypothesis
 
-# Seconds for one input; a usual one takes less than a millisecond.
+import ovn_network_agent
+from ovn_network_agent.tests.fuzz import inputs
+
+# Seconds of processor time for one input; a usual one takes less than a
+# millisecond.
 PATIENCE = 5
-# Seconds that a process may be silent; it reports each second.
-SILENCE = 4 * PATIENCE
+# How many times as long an input may wait: a busy machine delays each one.
+_WAITS = 10
 # Bytes that an input may take beyond what the process has at its start.
 MEMORY = 1 << 30
-_ROOM = 1 << 20
-_LENGTH = 8
-# Findings of one target after which the search ends: one bug has many inputs.
-_ENOUGH = 10
-# How many times as long as its processor time an input may wait.
-_WAITS = 10
-
-
-class Hang(BaseException):
-    """An input took too long."""
+# Examples of one run of hypothesis, which has no limit of time.
+_EXAMPLES = 25
+# The usual limit of Python; hypothesis has a higher one.
+_RECURSION = 1000
+_ROOT = os.path.dirname(ovn_network_agent.__file__) + os.sep
+_FORK = multiprocessing.get_context('fork')
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """An input that a target must not fail at.
-
-    :ivar target: name of the target
-    :ivar what: the exception and its place, one line
-    :ivar data: the input
-    :ivar text: the traceback
-    """
+    """An input that a target must not fail at."""
 
     target: str
+    # The exception and its place, one line.
     what: str
     data: bytes
+    # The traceback.
     text: str = ''
 
 
-@dataclasses.dataclass
-class Report:
-    """What a search has found.
+class Runs:
+    """Runs of a target in this process, counted, with their findings."""
 
-    :ivar runs: number of inputs
-    :ivar lines: number of lines of the agent that have run
-    :ivar kept: list of new inputs that have run new lines
-    :ivar findings: list of :class:`Finding`
-    :ivar functions: see :class:`lines.Lines`
-    """
-
-    runs: int = 0
-    lines: int = 0
-    kept: list = dataclasses.field(default_factory=list)
-    findings: list = dataclasses.field(default_factory=list)
-    functions: set = dataclasses.field(default_factory=set)
-
-
-class Search:
-    """A search in this process.
-
-    :param target: :class:`target.Target`
-    :param random: random.Random
-    :param inputs: list of bytes, the corpus
-    :param note: function that is called with each input before its run
-    :param patience: seconds for one input
-    """
-
-    def __init__(self, target, random, inputs, note=lambda data: None,
-                 patience=PATIENCE):
+    def __init__(self, target, patience, last, writing):
+        self.count = 0
+        self.findings = {}
         self._target = target
-        self._patience = patience
-        self._random = random
-        self._mutator = mutation.Mutator(random, target.words, target.values)
-        self._note = note
-        self._known = list(inputs)
-        self._places = set()
-        self._lines = lines.Lines(target.of)
-        self.report = Report(functions=self._lines.functions)
+        self._last = last
+        self._writing = writing
+        self._timers = ((signal.ITIMER_PROF, patience),
+                        (signal.ITIMER_REAL, _WAITS * patience))
 
-    def replay(self):
-        """Run the corpus.
+    def run(self, data):
+        """Run an input.
 
-        :returns: list of the inputs that ran a line first
+        :raises Exception: that the target does not document
         """
-        return [data for data in list(self._known) if self._run(data)]
-
-    def step(self):
-        """Make an input and run it."""
-        data = self._made()
-        if self._run(data):
-            self._known.append(data)
-            self.report.kept.append(data)
-
-    @property
-    def enough(self):
-        """Whether there are so many findings that more are of no use."""
-        return len(self.report.findings) >= _ENOUGH
-
-    def _made(self):
-        if not self._known:
-            return self._random.randbytes(self._random.randrange(64))
-        # The last inputs have led to the newest lines.
-        last = self._known[-8:] if self._random.randrange(2) else self._known
-        change = (self._mutator.json if self._target.json
-                  else self._mutator.bytes)
-        return change(self._random.choice(last),
-                      self._random.choice(self._known))
-
-    def _run(self, data):
-        """Run one input; whether it ran a new line, without a finding."""
-        self._note(data)
-        self.report.runs += 1
+        os.ftruncate(self._last, len(data))
+        os.pwrite(self._last, data, 0)
+        self.count += 1
         try:
-            with self._lines, _alarm(self._patience):
+            with self._limits():
                 self._target.function(data)
         except self._target.errors:
             pass
-        except (Exception, Hang) as error:
-            self._found(data, error)
-            self._lines.fresh()
-            return False
-        fresh = self._lines.fresh()
-        self.report.lines += fresh
-        return bool(fresh)
+        except Exception as error:
+            what = f'{type(error).__name__} {_place(error)}'
+            # The last one is the smallest.
+            self.findings[what] = Finding(
+                self._target.name, what, data,
+                ''.join(traceback.format_exception(error))[-4000:])
+            raise
 
-    def _found(self, data, error):
-        what = f'{type(error).__name__} {_place(error)}'
-        if what not in self._places:
-            self._places.add(what)
-            self.report.findings.append(Finding(
-                self._target.name, what, data, ''.join(
-                    traceback.format_exception(error))[-4000:]))
+    def report(self):
+        """Say to the first process what was found."""
+        self._writing.send(Report(self.count, list(self.findings.values())))
+
+    @contextlib.contextmanager
+    def _limits(self):
+        """The signals of the timers end the process."""
+        former = sys.getrecursionlimit()
+        sys.setrecursionlimit(_RECURSION)
+        for timer, seconds in self._timers:
+            signal.setitimer(timer, seconds)
+        try:
+            yield
+        finally:
+            for timer, _seconds in self._timers:
+                signal.setitimer(timer, 0)
+            sys.setrecursionlimit(former)
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """How many inputs a search has run, and what it has found."""
+
+    runs: int
+    findings: list
 
 
 class _Formatting(logging.Handler):
@@ -160,126 +121,116 @@ class _Formatting(logging.Handler):
         record.getMessage()
 
 
-@contextlib.contextmanager
-def _alarm(patience):
-    """Raise Hang in the block after some seconds of processor time.
-
-    A busy machine delays each input, so the time of the clock says nothing
-    before a multiple of the patience: then the input waits for something.
-    """
-    def ring(_number, _frame):
-        raise Hang(f'more than {patience} s of processor time, or '
-                   f'{_WAITS * patience} s of waiting')
-    timers = ((signal.SIGPROF, signal.ITIMER_PROF, patience),
-              (signal.SIGALRM, signal.ITIMER_REAL, _WAITS * patience))
-    former = [signal.signal(number, ring) for number, _which, _s in timers]
-    for _number, which, seconds in timers:
-        signal.setitimer(which, seconds)
-    try:
-        yield
-    finally:
-        for (number, which, _s), handler in zip(timers, former, strict=True):
-            signal.setitimer(which, 0)
-            signal.signal(number, handler)
-
-
 def _place(error):
     """Where in the agent an error was raised."""
     found = [frame for frame in traceback.extract_tb(error.__traceback__)
-             if frame.filename.startswith(lines.ROOT)]
-    inner = found[-1] if found else None
-    return f'{inner.filename.removeprefix(lines.ROOT)}:{inner.lineno}' if (
-        inner) else ''
+             if frame.filename.startswith(_ROOT) and
+             frame.filename != __file__]
+    return f'{found[-1].filename.removeprefix(_ROOT)}:{found[-1].lineno}' if (
+        found) else ''
 
 
-def search(target, random, inputs, runs=None, seconds=None,
-           patience=PATIENCE, silence=SILENCE):
-    """Search in a process of its own.
+def _played(strategy, function, count, seed):
+    hypothesis.seed(seed)(hypothesis.settings(
+        max_examples=count, database=None, deadline=None, derandomize=False,
+        verbosity=hypothesis.Verbosity.quiet,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink))(
+            hypothesis.given(strategy)(function)))()
+
+
+def examples(runs, target, corpus, seed, count, seconds):
+    """Run examples of hypothesis until there is a finding.
+
+    :param runs: :class:`Runs`
+    :param count: number of examples, None for no limit
+    :param seconds: seconds, None for no limit
+    """
+    made = inputs.strategy(target, corpus)
+    most = math.inf if count is None else runs.count + count
+    end = math.inf if seconds is None else time.monotonic() + seconds
+
+    def over():
+        return runs.count >= most or time.monotonic() >= end
+
+    def run(chain):
+        for data in chain:
+            # A finding is made smaller as long as it takes.
+            if runs.findings or not over():
+                runs.run(data)
+
+    while not runs.findings and not over():
+        try:
+            _played(made, run, math.ceil(min(
+                _EXAMPLES, 2 * (most - runs.count) / inputs.MOST)),
+                f'{seed}.{runs.count}')
+        except Exception:
+            # Of the target, or of hypothesis, which reports several failures
+            # and one that does not come back.
+            if not runs.findings:
+                raise
+
+
+def search(target, corpus, seed, count=None, seconds=None, patience=PATIENCE,
+           way=examples):
+    """Run the corpus and new inputs in a process of its own.
 
     :param target: :class:`target.Target`
-    :param random: random.Random
-    :param inputs: list of bytes, the corpus
-    :param runs: number of inputs beyond the corpus, None for no limit
+    :param corpus: list of bytes
+    :param seed: any text or number; the same one makes the same inputs
+    :param count: number of inputs beyond the corpus, None for no limit
     :param seconds: seconds, None for no limit
-    :param patience: seconds for one input
-    :param silence: seconds after which a silent process is killed
+    :param patience: seconds of processor time for one input
+    :param way: function as :func:`examples`
     :returns: :class:`Report`
     """
-    shared = mmap.mmap(-1, _ROOM)
-    reading, writing = os.pipe()
-    with tempfile.TemporaryDirectory(prefix='fuzz-') as directory:
-        pid = os.fork()
-        if pid == 0:
-            os.close(reading)
+    # Hypothesis reads the constants of all modules here, not in each child.
+    _played(hypothesis.strategies.text(), lambda _text: None, 1, seed)
+    reading, writing = _FORK.Pipe(duplex=False)
+    with (tempfile.TemporaryDirectory(prefix='fuzz-') as directory,
+          tempfile.TemporaryFile() as last,
+          tempfile.TemporaryFile('w+') as log):
+        def child():
             tempfile.tempdir = directory
-            _child(target, lambda note: _searched(
-                Search(target, random, inputs, note, patience), runs,
-                seconds, writing), shared, writing)
-        os.close(writing)
-        with os.fdopen(reading, 'rb', buffering=0) as pipe:
-            received = _listen(pipe, pid, silence)
-        _pid, status = os.waitpid(pid, 0)
-    if received and not status:
-        return pickle.loads(received)  # noqa: S301
-    size = int.from_bytes(shared[:_LENGTH], 'big')
-    return Report(findings=[Finding(
-        target.name, f'the process ended with status {status:#x}',
-        bytes(shared[_LENGTH:_LENGTH + size]))])
+            logging.root.handlers = [_Formatting()]
+            _trap_signals(log)
+            runs = Runs(target, patience, last.fileno(), writing)
+            with target.world():
+                _limit_memory()
+                for data in corpus:
+                    with contextlib.suppress(Exception):
+                        runs.run(data)
+                way(runs, target, corpus, seed, count, seconds)
+            runs.report()
+
+        process = _FORK.Process(target=child)
+        process.start()
+        writing.close()
+        with contextlib.suppress(EOFError):
+            report = reading.recv()
+            process.join()
+            return report
+        process.join()
+        last.seek(0)
+        log.seek(0)
+        return Report(0, [Finding(
+            target.name, {
+                -signal.SIGPROF: f'more than {patience} s of processor time',
+                -signal.SIGALRM: f'more than {_WAITS * patience} s of waiting',
+            }.get(process.exitcode,
+                  f'the process ended with status {process.exitcode}'),
+            last.read(), log.read())])
 
 
-def _listen(pipe, pid, silence):
-    """What the child reports at its end; a silent child is killed."""
-    received = b''
-    while True:
-        if not select.select([pipe], [], [], silence)[0]:
-            os.kill(pid, signal.SIGKILL)
-        data = pipe.read(1 << 16)
-        if not data:
-            return received.lstrip(b'.')
-        received += data
-
-
-def _child(target, searched, shared, writing):
-    """The life of the child; does not return."""
-    def note(data):
-        data = data[:_ROOM - _LENGTH]
-        shared[:_LENGTH + len(data)] = len(data).to_bytes(
-            _LENGTH, 'big') + data
-
-    status = 1
-    logging.root.handlers = [_Formatting()]
-    try:
-        with target.world():
-            _limit_memory()
-            report = searched(note)
-        with os.fdopen(writing, 'wb') as pipe:
-            pipe.write(pickle.dumps(report))
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(status)
+def _trap_signals(log):
+    """Have the traceback written before a signal ends the process."""
+    for number in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(number, signal.SIG_DFL)
+        faulthandler.register(number, log, chain=True)
+    faulthandler.enable(log)
 
 
 def _limit_memory():
     with open('/proc/self/statm', encoding='ascii') as opened:
         used = int(opened.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY,) * 2)
-
-
-def _searched(made, runs, seconds, writing):
-    """The report of a search, which says each second that it goes on."""
-    made.replay()
-    start = told = time.monotonic()
-    count = 0
-    while not made.enough:
-        now = time.monotonic()
-        if (runs is not None and count >= runs) or (
-                seconds is not None and now - start >= seconds):
-            break
-        if now - told > 1:
-            told = now
-            os.write(writing, b'.')
-        made.step()
-        count += 1
-    return made.report

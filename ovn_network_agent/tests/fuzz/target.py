@@ -6,8 +6,6 @@
 import contextlib
 import dataclasses
 
-from ovn_network_agent.tests.fuzz import lines
-
 
 @dataclasses.dataclass(frozen=True)
 class Target:
@@ -25,7 +23,6 @@ class Target:
     :ivar world: context manager that prepares the process, once
     :ivar root: whether the world needs root
     :ivar share: how many times as many inputs as other targets get
-    :ivar of: function of a code object, whether its lines count
     """
 
     name: str
@@ -38,4 +35,3 @@ class Target:
     world: object = contextlib.nullcontext
     root: bool = False
     share: float = 1.0
-    of: object = lines.is_ours

@@ -10,8 +10,13 @@ was read by a parser before.
 """
 
 import ast
+import contextlib
+import dataclasses
 import json
+import os
 import pathlib
+import sys
+import tempfile
 import unittest
 
 import ovn_network_agent
@@ -188,6 +193,33 @@ def _is_json(data):
 
 
 def _functions(target):
-    report = engine.search(target, None, corpus.read(target.name), runs=0)
-    assert not report.findings, report.findings
-    return report.functions
+    """(file, qualified name) of the functions that the corpus runs."""
+    found = set()
+
+    def note(frame, event, _argument):
+        code = frame.f_code
+        if event == 'call' and code.co_filename.startswith(str(ROOT)):
+            found.add((os.path.relpath(code.co_filename, ROOT),
+                       code.co_qualname))
+
+    def noted(data):
+        sys.setprofile(note)
+        try:
+            target.function(data)
+        finally:
+            sys.setprofile(None)
+
+    with tempfile.TemporaryFile('w+') as file:
+        @contextlib.contextmanager
+        def world():
+            with target.world():
+                yield
+            json.dump(sorted(found), file)
+            file.flush()
+
+        report = engine.search(dataclasses.replace(
+            target, function=noted, world=world), corpus.read(target.name),
+            0, count=0)
+        assert not report.findings, report.findings
+        file.seek(0)
+        return json.load(file)

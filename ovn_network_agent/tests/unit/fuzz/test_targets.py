@@ -17,7 +17,7 @@ from ovn_network_agent.tests.fuzz import engine
 from ovn_network_agent.tests.fuzz import targets
 
 # New inputs of a target; all targets together take less than a minute.
-RUNS = 250
+RUNS = 200
 
 
 class TargetTest(unittest.TestCase):
@@ -29,13 +29,12 @@ class TargetTest(unittest.TestCase):
                 else random.SystemRandom().randrange(1 << 32))
         inputs = corpus.read(target.name)
         report = engine.search(
-            target, random.Random(seed), inputs,
+            target, inputs, seed,
             budget.examples(max(1, round(RUNS * target.share))))
         self.assertEqual([], [
             f'seed {seed}: {found.what} for {found.data[:500]!r}\n{found.text}'
             for found in report.findings])
         self.assertLess(len(inputs), report.runs)
-        self.assertLess(0, report.lines)
 
 
 def _test(target):

@@ -90,7 +90,8 @@ def _prepared(router, profile):
                   'actions=mod_dl_dst:BRIDGE,NORMAL')
     if profile.vrf:
         facts |= {f'rule 2000 from {network} lookup {LEAK_TABLE:d}',
-                  f'rule 2001 from {network} iif br-ex blackhole'}
+                  f'rule 2001 from {network} iif br-ex blackhole',
+                  f'rule 2001 from all to {network} iif br-ex blackhole'}
         facts |= {f'rule 2001 from {tenant} iif br-ex blackhole'
                   for tenant in router.tenants}
     return facts

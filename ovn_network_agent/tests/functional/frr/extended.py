@@ -50,5 +50,10 @@ class Extended(unnumbered.Unnumbered):
         super().make_links()
         for namespace, address in ((self.namespace, OURS),
                                    (self.neighbour.namespace, THEIRS)):
-            namespace.run('ip', 'address', 'add', f'{address}/64', 'dev',
-                          unnumbered.UPLINK, 'nodad')
+            # zebra advertises the network for the capability.  A router makes
+            # no address of an advertisement; without forwarding the kernel
+            # would, and connections from it are of no known neighbour.
+            namespace.sh(f'''
+                sysctl -qw net.ipv6.conf.all.forwarding=1
+                ip address add {address}/64 dev {unnumbered.UPLINK} nodad
+                ''')

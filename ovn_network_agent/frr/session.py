@@ -12,14 +12,13 @@ from collections.abc import Sequence
 import errno
 import os
 import socket
-import struct
 import time
 from typing import Any
 
+from ovn_network_agent.common import unix_sockets
+
 SUFFIX = '.vty'
 SUCCESS = 0
-# Of a second, the unit of the option SO_SNDTIMEO.
-_MICROSECONDS = 1000000
 _MARK = b'\0\0\0'
 #: Status and text.
 Answer = tuple[int, str]
@@ -131,16 +130,9 @@ class Session:
         self._socket.close()
 
     def _connect(self, path: str) -> None:
-        # The daemon's queue of connections is full during a hang and right
-        # after the hang.  A socket that does not block would fail at once
-        # then (EAGAIN of connect(2)).  This option is the limit for a socket
-        # that blocks (SO_SNDTIMEO of socket(7)).
-        seconds, part = divmod(self._left(), 1)
-        self._socket.setsockopt(
-            socket.SOL_SOCKET, socket.SO_SNDTIMEO,
-            struct.pack('ll', int(seconds), int(part * _MICROSECONDS)))
         try:
-            self._within_limit(self._socket.connect, path)
+            self._within_limit(lambda where: unix_sockets.connect(
+                self._socket, where, self._deadline), path)
         except (ConnectionRefusedError, FileNotFoundError) as error:
             # The kernel's text does not say who refused.
             raise type(error)(

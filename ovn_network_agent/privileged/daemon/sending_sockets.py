@@ -6,8 +6,9 @@
 import os
 import re
 import socket
-import struct
+import time
 
+from ovn_network_agent.common import unix_sockets
 from ovn_network_agent.privileged.network import checks
 
 _NAME = re.compile(r'[0-9a-f]{32}')
@@ -24,10 +25,8 @@ def check(name: object) -> None:
 def give(name: str, opened: socket.socket) -> int:
     """Send an open socket to the agent; returns the id of this process."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
-        # Others may have filled the queue of the agent.  A socket with a time
-        # limit of Python would fail at once then (EAGAIN of connect(2)).
-        channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
-                           struct.pack('ll', _PATIENCE, 0))
-        channel.connect('\0' + name)
+        # Others may have filled the queue of the agent.
+        unix_sockets.connect(channel, '\0' + name,
+                             time.monotonic() + _PATIENCE)
         socket.send_fds(channel, [b'.'], [opened.fileno()])
     return os.getpid()

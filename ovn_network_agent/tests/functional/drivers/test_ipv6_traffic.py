@@ -8,6 +8,7 @@ and netlink.  A namespace behind br-int is a virtual machine whose floating IP
 is its own address, so nothing has to translate.
 """
 
+import json
 import os
 
 from ovn_network_agent.tests import namespaces
@@ -40,10 +41,21 @@ class Ipv6TrafficTest(base.CrashTestCase):
         self.settled()
 
     def ipv6_of_fabric(self):
-        """Addresses outside, and a second family of the session."""
+        """Addresses outside, and a second family of the session.
+
+        The kernel asks for the neighbour of a forwarded packet only from a
+        link-local address.  The uplink has none: bgpd would announce it as a
+        next hop, which the client's bgpd, without zebra, refuses.  So the node
+        knows the client for good, and not only for seconds after a question
+        of the client.
+        """
+        shown, = json.loads(self.client.run(
+            'ip', '-j', 'link', 'show', 'uplink'))
         self.node.sh(f'''
             sysctl -qw net.ipv6.conf.all.forwarding=1
             ip address replace {NODE}/64 dev uplink nodad
+            ip neighbour replace {CLIENT} lladdr {shown["address"]} \
+                dev uplink nud permanent
             ''')
         self.client.sh(f'''
             ip address replace {CLIENT}/64 dev uplink nodad

@@ -28,12 +28,14 @@ router bgp 65001
  {CAPABILITY}
 {_FAMILIES}
 '''
+# Only one side connects.  After a reset both would do so at once, and FRR 8.4
+# at times ends the session that is left of the two some milliseconds later.
 _NEIGHBOUR = f'''
 router bgp 65002
  bgp router-id 10.0.0.2
  no bgp ebgp-requires-policy
  neighbor {OURS} remote-as 65001
- neighbor {OURS} timers connect 1
+ neighbor {OURS} passive
  neighbor {OURS} capability extended-nexthop
  address-family ipv6 unicast
   neighbor {OURS} activate
@@ -50,5 +52,10 @@ class Extended(unnumbered.Unnumbered):
         super().make_links()
         for namespace, address in ((self.namespace, OURS),
                                    (self.neighbour.namespace, THEIRS)):
-            namespace.run('ip', 'address', 'add', f'{address}/64', 'dev',
-                          unnumbered.UPLINK, 'nodad')
+            # zebra advertises the network for the capability.  A router makes
+            # no address of an advertisement; without forwarding the kernel
+            # would, and connections from it are of no known neighbour.
+            namespace.sh(f'''
+                sysctl -qw net.ipv6.conf.all.forwarding=1
+                ip address add {address}/64 dev {unnumbered.UPLINK} nodad
+                ''')

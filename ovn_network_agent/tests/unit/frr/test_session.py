@@ -4,6 +4,8 @@
 """A daemon of FRR whose queue of connections is full, as during a hang."""
 
 import os
+import re
+import signal
 import socket
 import threading
 import time
@@ -12,6 +14,7 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent.frr import session
+from ovn_network_agent.tests import waiting
 
 LIMIT = 0.3
 
@@ -105,6 +108,12 @@ class FullQueueTest(base.BaseTestCase):
         self.addCleanup(made.close)
         return made
 
+    def accept(self):
+        """Accept the one in the queue, and the next one in its place."""
+        for _client in range(2):
+            accepted, _address = self.daemon.accept()
+            self.addCleanup(accepted.close)
+
     def test_the_limit_is_waited_for(self):
         began = time.monotonic()
         error = self.assertRaises(TimeoutError, self.connect, LIMIT)
@@ -113,12 +122,31 @@ class FullQueueTest(base.BaseTestCase):
 
     def test_the_daemon_goes_on(self):
         made = []
-        waiting = threading.Thread(
+        connecting = threading.Thread(
             target=lambda: made.append(self.connect(60.0)))
-        waiting.start()
-        # The first one was in the queue, and its place is free then.
-        for _client in range(2):
-            accepted, _address = self.daemon.accept()
-            self.addCleanup(accepted.close)
-        waiting.join()
+        connecting.start()
+        self.accept()
+        connecting.join()
         self.assertEqual(1, len(made))
+
+    def test_signals(self):
+        """Each ends the wait of connect(2), and no connection is there."""
+        former = signal.signal(signal.SIGUSR1, lambda *_signal: None)
+        self.addCleanup(signal.signal, signal.SIGUSR1, former)
+        made = []
+        connecting = threading.Thread(
+            target=lambda: made.append(self.connect(60.0)))
+        connecting.start()
+
+        def waits():
+            """How often the thread has begun to wait."""
+            with open(f'/proc/self/task/{connecting.native_id}/status') as f:
+                return int(re.search(r'\nvoluntary_ctxt_switches:\s*(\d+)',
+                                     f.read())[1])
+        for _signal in range(20):
+            before = waits()
+            signal.pthread_kill(connecting.ident, signal.SIGUSR1)
+            waiting.eventually(lambda before=before: waits() > before, waits)
+        self.accept()
+        connecting.join()
+        made[0].send(['one'])

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Connections to the Unix sockets of other programs."""
+
+import errno
+import socket
+import struct
+import time
+
+# Of a second, the unit of the option SO_SNDTIMEO.
+_MICROSECONDS = 1000000
+
+
+def connect(opened: socket.socket, path: str, deadline: float) -> None:
+    """Connect a socket that has no time limit of Python.
+
+    The queue of the listener is full during a hang and right after the hang.
+    A socket with a time limit of Python would fail at once then (EAGAIN of
+    connect(2)).  So the kernel has the limit (SO_SNDTIMEO of socket(7)).
+
+    :param deadline: monotonic seconds
+    :raises BlockingIOError: when the deadline has passed
+    """
+    while True:
+        # Zero would be no limit.
+        seconds, part = divmod(max(0.001, deadline - time.monotonic()), 1)
+        opened.setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDTIMEO,
+            struct.pack('ll', int(seconds), int(part * _MICROSECONDS)))
+        opened.connect(path)
+        # A signal ends the wait without a connection (EINTR), even a SIGCHLD
+        # without a handler while another thread starts a process.  Python
+        # returns as if connected: with TCP the kernel would go on.
+        try:
+            opened.getpeername()
+        except OSError as error:
+            if error.errno != errno.ENOTCONN:
+                raise
+        else:
+            return

@@ -3,7 +3,7 @@
 
 """Names of libraries that are not for others, and that we use all the same.
 
-python-ovs, ovsdbapp, oslo.privsep and oslo.config may drop any of them in any
+python-ovs and oslo.config may drop any of them in any
 release.  A unit test says which one is missing, and who needs it; a second one
 finds uses that are not in this list.  A new use needs a reason why nothing
 public does.
@@ -87,25 +87,6 @@ NAMES = (
         'oslo_config.cfg:ConfigOpts', '_mutable_ns', ('conf.reload',),
         'the former values, when the files have changed after their check; '
         'nothing public takes a reload back'),
-    PrivateName(
-        'oslo_privsep.daemon', '_ClientChannel',
-        ('privileged.daemon.context',),
-        'a channel to a daemon that we have forked or started ourselves'),
-    PrivateName(
-        'oslo_privsep.comm:ClientChannel', '_reader_main',
-        ('privileged.daemon.context',),
-        'a reset connection ends the channel instead of its thread alone'),
-    PrivateName(
-        'oslo_privsep.daemon:Daemon', '_process_cmd',
-        ('privileged.daemon.daemon_loop',),
-        'the call itself, in a loop that keeps no former call alive'),
-    PrivateName(
-        'oslo_privsep.daemon:Daemon', '_create_done_callback',
-        ('privileged.daemon.daemon_loop',),
-        'the answer to a call, in a loop that keeps no former call alive'),
-    PrivateName(
-        'oslo_privsep.daemon', '_fd_logger', ('privileged.daemon.helper',),
-        'what the helper command says goes to the log'),
     PrivateName(
         'oslo_config.cfg:ConfigOpts', '_env_driver', ('conf.opts',),
         'variables with the names of the original; a further source of '

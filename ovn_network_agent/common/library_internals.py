@@ -80,10 +80,6 @@ NAMES = (
         'ovs.stream:UnixStream', '_open', ('ovsdb.streams',),
         'a Unix socket that only the root side may open'),
     PrivateName(
-        'sys', '_current_frames', ('control.reports.bug_report',),
-        'the stacks of all threads with their names; faulthandler writes '
-        'them without names, and into a file only'),
-    PrivateName(
         'oslo_config.cfg:ConfigOpts', '_mutable_ns', ('conf.reload',),
         'the former values, when the files have changed after their check; '
         'nothing public takes a reload back'),
@@ -91,12 +87,4 @@ NAMES = (
         'oslo_config.cfg:ConfigOpts', '_env_driver', ('conf.opts',),
         'variables with the names of the original; a further source of '
         'values would come after the files'),
-    PrivateName(
-        'oslo_config.cfg:ConfigOpts', '_make_config_options',
-        ('conf.command_line',),
-        'the help says where files are looked for, and not "None"'),
-    PrivateName(
-        'oslo_config.cfg:BoolOpt', '_add_inverse_to_argparse',
-        ('conf.options.base',), 'an option of one command has no form that '
-        'undoes it'),
 )

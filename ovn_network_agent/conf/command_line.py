@@ -58,10 +58,6 @@ class Probe(cfg.ConfigOpts):
         self.registered += made
         super().register_cli_opts(made, group)
 
-    @staticmethod
-    def _make_config_options(*defaults: Any) -> list[cfg.Opt]:
-        return _true(cfg.ConfigOpts._make_config_options(*defaults))
-
 
 def _true(options: Iterable[cfg.Opt]) -> list[cfg.Opt]:
     made = copy.deepcopy(list(options))
@@ -93,10 +89,7 @@ def parse(argv: list[str], version: str | None = None) -> Probe:
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            made(args=argv, project=base.PROJECT, prog=base.PROJECT,
-                 version=version, default_config_files=[],
-                 default_config_dirs=[], use_env=False,
-                 description=DESCRIPTION, epilog=EPILOG)
+            _call(made, argv, version)
     except SystemExit as error:
         sys.stderr.write(said.getvalue())
         if error.code == _USAGE:
@@ -107,6 +100,12 @@ def parse(argv: list[str], version: str | None = None) -> Probe:
     return made
 
 
+def _call(made: Probe, argv: list[str], version: str | None = None) -> None:
+    made(args=argv, project=base.PROJECT, prog=base.PROJECT, version=version,
+         default_config_files=[], default_config_dirs=[], use_env=False,
+         description=DESCRIPTION, epilog=EPILOG)
+
+
 def options() -> list[_Texts]:
     """The options of the command line, with their names as given there.
 
@@ -115,7 +114,10 @@ def options() -> list[_Texts]:
     found: list[_Texts] = [
         (['-h', '--help'], None, 'show the help, and exit'),
         (['--version'], None, 'show the version, and exit')]
-    for option in (*probe().registered, *Probe._make_config_options([], [])):
+    made = probe()
+    # The options that name files are registered by the call.
+    _call(made, [])
+    for option in made.registered:
         found += _texts(option)
     return sorted(found, key=lambda each: each[0][-1].lstrip('-'))
 
@@ -132,8 +134,7 @@ def _texts(option: cfg.Opt) -> Iterator[_Texts]:
         yield [*short, f'--{name}', *others], value, option.help
         return
     yield [*short, f'--{name}', *others], None, option.help
-    if not isinstance(option, base.Flag):
-        yield [f'--no{name}'], None, f'the inverse of --{name}'
+    yield [f'--no{name}'], None, f'the inverse of --{name}'
 
 
 def _hints(argv: list[str]) -> Iterator[str]:

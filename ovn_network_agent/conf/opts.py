@@ -20,6 +20,7 @@ from typing import Any
 from oslo_config import cfg
 
 from ovn_network_agent.conf import command_line
+from ovn_network_agent.conf import library_sources
 from ovn_network_agent.conf.options import agent
 from ovn_network_agent.conf.options import announce
 from ovn_network_agent.conf.options import base
@@ -37,7 +38,6 @@ from ovn_network_agent.conf.options import port_forward
 from ovn_network_agent.conf.options import provider_port
 from ovn_network_agent.conf.options import tenant_network
 from ovn_network_agent.conf.options import veth_leak
-from ovn_network_agent.conf.original import original
 
 PROJECT = base.PROJECT
 # Sections of the privileged daemons, which oslo.privsep registers.
@@ -93,7 +93,7 @@ def register(conf: cfg.ConfigOpts) -> None:
     value in a file, without the name of the file.  The options of external
     drivers are registered when a driver is loaded.
     """
-    _accept_former_names(conf)
+    library_sources.accept_former_names(conf)
     for group, listed in _log_options():
         conf.register_opts(listed, group=group)
     conf.register_opts(base.CLI_OPTS)
@@ -210,42 +210,3 @@ def everything() -> Iterator[tuple[str, cfg.Opt]]:
     return itertools.chain.from_iterable(
         ((module.GROUP, opt) for opt in _file_opts(module))
         for module in MODULES)
-
-
-class _Environment:
-    """The environment as a source of oslo.config, with former names.
-
-    The original's variables stay where they are when this agent takes its
-    place, in the environment of a unit or of a container.  A variable of this
-    agent has precedence.
-
-    :param own: the source of oslo.config for the names of this agent
-    """
-
-    def __init__(self, own: Any) -> None:
-        self._own = own
-
-    def get(self, group_name: str | None, option_name: str,
-            opt: cfg.Opt) -> tuple[Any, cfg.LocationInfo | None]:
-        """As in the library."""
-        found: tuple[Any, cfg.LocationInfo | None] = self._own.get(
-            group_name, option_name, opt)
-        # Without a place, the value says by its own class that there is none.
-        if found[1] is not None:
-            return found
-        former = original.variable_for(group_name or 'DEFAULT',
-                                       option_name.replace('-', '_'))
-        if former is None:
-            return found
-        variable, value = former
-        return value, cfg.LocationInfo(cfg.Locations.environment, variable)
-
-    def get_name(self, group_name: str | None, option_name: str) -> Any:
-        """Name of the variable of this agent, as in the library."""
-        return self._own.get_name(group_name, option_name)
-
-
-def _accept_former_names(conf: Any) -> None:
-    """Have an object read the variables of the original, too."""
-    if not isinstance(conf._env_driver, _Environment):
-        conf._env_driver = _Environment(conf._env_driver)

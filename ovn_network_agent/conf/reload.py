@@ -18,6 +18,7 @@ from typing import Any
 from oslo_config import cfg
 
 from ovn_network_agent.conf import effective
+from ovn_network_agent.conf import library_sources
 from ovn_network_agent.conf import masking
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
@@ -130,7 +131,7 @@ def _apply(conf: cfg.ConfigOpts,
                    (section, option.dest) == _RULES or
                    not opts.on_command_line(conf, section, option.dest))]
     before = _values(conf, watched)
-    former, held = conf._mutable_ns, _held(conf)
+    former, held = library_sources.reloaded(conf), _held(conf)
     _hold(conf, _begins_or_ends(conf, aside), before.get(_RULES))
     try:
         conf.mutate_config_files()
@@ -163,7 +164,7 @@ def _apply(conf: cfg.ConfigOpts,
 def _back(conf: cfg.ConfigOpts, former: Any, held: bool,
           before: dict[tuple[str, str], Any]) -> None:
     """Undo a change of the values."""
-    conf._mutable_ns = former
+    library_sources.take_back(conf, former)
     _hold(conf, held, before.get(_RULES))
     # This clears the library's cache, too.
     conf.clear_default(_RULES[1], group=_RULES[0])

@@ -71,7 +71,7 @@ class Comparison:
         for key, row in found.items():
             for column in self.columns:
                 if _atoms(row[column]) != _atoms(
-                        there[key]._data[column].to_json()):
+                        columns.in_json(there[key], column)):
                     return f'{self.table} {key}, column {column}'
         return ''
 
@@ -225,8 +225,9 @@ def _columns(replica: Tables, table: str,
     row = next(iter(replica[table].values()), None)
     if row is None:
         return ()
-    return tuple(row._data if wanted is None else (
-        column for column in wanted if column in row._data))
+    there = columns.names(row)
+    return tuple(there if wanted is None else (
+        column for column in wanted if column in there))
 
 
 def _atoms(value: Any) -> set[str]:

@@ -56,7 +56,7 @@ class WakeEvent(ovsdb_event.RowEvent):
 
         This text would be most of the cost of the first load.
         """
-        return (event in self.events and row._table.name == self.table and
+        return (event in self.events and columns.table(row) == self.table and
                 bool(self.base_match(event, row, old)) and
                 self.match_fn(event, row, old))
 
@@ -66,7 +66,7 @@ class WakeEvent(ovsdb_event.RowEvent):
         A row that is new or gone has no former values.  As attributes they
         would be converted, a set of references in the time of its size.
         """
-        if old is not None and old._data.keys().isdisjoint(
+        if old is not None and columns.names(old).isdisjoint(
                 self._watch.columns):
             return False
         return self._is_own is None or self._is_own(row, old)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Columns of a row that may be empty, or not replicated.  Pure.
+"""Rows of python-ovs: their table, and columns that may not be there.  Pure.
 
-:mod:`library_internals` lists the private names of python-ovs in use.
+No other module uses the private names of a row (:mod:`library_internals`).
 """
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Set
 from typing import Any
 
 #: A row of python-ovs, whose attributes depend on its schema.
@@ -17,6 +18,22 @@ Uuid = Any
 Rows = Mapping[Uuid, Row]
 #: The rows of a replica by table.
 Tables = Mapping[str, Rows]
+
+
+def table(row: Row) -> str:
+    """Name of the table of a row."""
+    return str(row._table.name)
+
+
+def names(row: Row) -> Set[str]:
+    """The replicated columns of a row; of a former row, those that changed."""
+    found: Set[str] = row._data.keys()
+    return found
+
+
+def in_json(row: Row, column: str) -> Any:
+    """The value of a replicated column in JSON (RFC 7047, 5.1)."""
+    return row._data[column].to_json()
 
 
 def optional(row: Row, column: str, default: Any = '') -> Any:

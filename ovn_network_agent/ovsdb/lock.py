@@ -21,7 +21,6 @@ import contextlib
 import socket
 import threading
 import time
-from typing import Any
 
 from oslo_log import log as logging
 from ovs import poller
@@ -30,9 +29,8 @@ from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent import ovsdb
 from ovn_network_agent.common import backoff
+from ovn_network_agent.ovsdb import followed
 from ovn_network_agent.ovsdb import lock_state
-from ovn_network_agent.ovsdb import replica
-from ovn_network_agent.ovsdb import rpc
 from ovn_network_agent.ovsdb import streams
 
 LOG = logging.getLogger(__name__)
@@ -227,37 +225,25 @@ class Lock:
             self._pause = backoff.FIRST
 
 
-class _Idl(ovs_idl.Idl):
-    """A connection to the leader that replicates nothing."""
+class _Idl(followed.SessionIdl):
+    """A connection to the leader that replicates nothing.
 
-    _session: Any
+    The lock is asked for before it is known that this server is the leader.
+    """
 
     def __init__(self, remotes: str, database: str, name: str,
                  probe_interval: int) -> None:
         super().__init__(
             remotes, ovs_idl.SchemaHelper(None, {
-                'name': database, 'version': '0.0.0', 'tables': {}}))
-        self._session = rpc.Session.in_place_of(self._session)
-        # The library never probes a Unix socket of itself.
-        self._session.reconnect.set_probe_interval(probe_interval)
-        self._session.reconnect.set_backoff(*replica.pauses())
+                'name': database, 'version': '0.0.0', 'tables': {}}),
+            probe_interval)
         self.set_lock(name)
-
-    @property
-    def _follows(self) -> bool:
-        """Whether this server is known to be the leader.
-
-        The lock is asked for before that.
-        """
-        return bool(self.state == self.IDL_S_MONITORING and
-                    self._session.is_connected() and
-                    self._session.get_seqno() == self._last_seqno)
 
     @property
     def lock_state(self) -> lock_state.State:
         """Who has the lock, as far as this connection knows."""
-        if self._follows and self.has_lock:
+        if self.follows and self.has_lock:
             return lock_state.State.HELD
-        if self._follows and self.is_lock_contended:
+        if self.follows and self.is_lock_contended:
             return lock_state.State.WAITING
         return lock_state.State.NOT_CONNECTED

@@ -6,8 +6,6 @@
 When python-ovs cannot apply a part of an update, it logs this and goes on.
 The replica then has neither the old nor the new state, and the agent must not
 decide anything from it.
-
-:mod:`library_internals` lists the private names of python-ovs in use.
 """
 
 from collections.abc import Callable
@@ -19,39 +17,25 @@ from typing import Any
 import uuid
 
 from oslo_log import log as logging
+from ovsdbapp.backend.ovs_idl import connection
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import ovsdb
-from ovn_network_agent.common import backoff
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import rpc
+from ovn_network_agent.ovsdb import followed
 from ovn_network_agent.ovsdb import update_errors
-from ovn_network_agent.ovsdb import values
 
 LOG = logging.getLogger(__name__)
 
 _FROM_THE_START = str(uuid.UUID(int=0))
 
-# Milliseconds between two attempts to connect: the least and the most of
-# python-ovs (ovs.reconnect), which doubles the pause after each failure.
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 1000, 8000
 # Milliseconds between probes in a hurry: a silent server is noticed after
 # twice this time.
 _HURRIED = 2000
 
 
-def pauses() -> tuple[int, int]:
-    """Least and most milliseconds between attempts to connect, at random.
-
-    All agents lose a server in the same moment.  Without a random part, all
-    of them would connect again in the same moment, too.
-    """
-    return (int(backoff.spread(2 * _SHORTEST_PAUSE)),
-            int(backoff.spread(_LONGEST_PAUSE)))
-
-
-class Idl(values.QuickIdl):
+class Idl(followed.SessionIdl, connection.OvsdbIdl):
     """Replica that remembers changed rows and feeds the event handler.
 
     :param changed: called when :attr:`in_sync` has changed, and repeatedly
@@ -61,18 +45,11 @@ class Idl(values.QuickIdl):
     :param silent: whether nobody is told of the rows of the first load
     """
 
-    _session: Any
-
     def __init__(self, remote: str, helper: Any, handler: 'Handler',
                  dirty: 'DirtyRows', changed: Callable[[], object],
                  wake: Callable[[], object], probe_interval: int,
                  silent: bool = False, **kwargs: Any) -> None:
-        super().__init__(remote, helper, probe_interval=probe_interval,
-                         **kwargs)
-        self._session = rpc.Session.in_place_of(self._session)
-        # The library never probes a Unix socket, but a local server may
-        # hang, too.
-        self._session.reconnect.set_probe_interval(probe_interval)
+        super().__init__(remote, helper, probe_interval, **kwargs)
         self.handler = handler
         self.dirty = dirty
         self.doubt = ''  # the reason why the replica must not be used
@@ -83,19 +60,11 @@ class Idl(values.QuickIdl):
         self._usual = probe_interval
         self._hurried = self._hurry = False
         self._choosing = False
-        self._session.reconnect.set_backoff(*pauses())
 
     @property
     def in_sync(self) -> bool:
-        """Whether the replica follows the server.
-
-        A connection alone is not enough: until the server has answered on
-        it, the replica has the content of the former connection.
-        """
-        return (not self.doubt and
-                self.state == self.IDL_S_MONITORING and
-                self._session.is_connected() and
-                self._session.get_seqno() == self._last_seqno)
+        """Whether the replica follows the server, and can be trusted."""
+        return not self.doubt and self.follows
 
     def run(self) -> bool:
         """Apply what the server has sent, and judge the replica afterwards.
@@ -161,10 +130,10 @@ class Idl(values.QuickIdl):
         if self._hurried is self._hurry:
             return
         self._hurried = self._hurry
-        reconnect = self._session.reconnect
+        reconnect = self.session.reconnect
         reconnect.set_backoff(*(
-            (_SHORTEST_PAUSE, _SHORTEST_PAUSE) if self._hurried
-            else pauses()))
+            2 * (followed.SHORTEST_PAUSE,) if self._hurried
+            else followed.pauses()))
         reconnect.set_probe_interval(
             min(self._usual, _HURRIED) if self._hurried else self._usual)
 
@@ -195,12 +164,17 @@ class Idl(values.QuickIdl):
         repeat without a pause.
         """
         LOG.error('The replica of %s is not what the server has (%s); it is '
-                  'loaded again and not used until then', self._db.name,
+                  'loaded again and not used until then', self.database,
                   reason)
         self.doubt = reason
         self.last_id = _FROM_THE_START
-        self.forget_values()
-        self._session.force_reconnect()
+        self.session.force_reconnect()
+
+    def cooperative_yield(self) -> None:
+        """Do nothing: the loop thread waits for the end of the load anyhow.
+
+        ovsdbapp sleeps for each row, about a second for 14,000 rows.
+        """
 
     def post_connect(self) -> None:
         """Tell of each row from now on; the library calls it after a load."""
@@ -214,14 +188,14 @@ class Idl(values.QuickIdl):
         The library calls this on the IDL thread for each change.  An error of
         an event only wakes the loop.
         """
-        self.dirty.mark(row._table.name, row.uuid)
+        self.dirty.mark(columns.table(row), row.uuid)
         if self._silent:
             return
         try:
             self.handler.notify(event, row, updates)
         except Exception:
             # A bug in one event must not stop the other events.
-            LOG.exception('An event of %s failed', row._table.name)
+            LOG.exception('An event of %s failed', columns.table(row))
             self._wake()
 
 
@@ -307,7 +281,7 @@ class Handler(ovsdb_event.RowEventHandler):
                         updates: columns.Row | None) -> list[Any]:
         """The events that match a row, those of high priority first."""
         return sorted((
-            each for each in self._of_table.get(row._table.name, ())
+            each for each in self._of_table.get(columns.table(row), ())
             if self.match(each, event, row, updates)),
             key=lambda each: -each.priority)
 
@@ -365,7 +339,7 @@ class Lent:
         if not self.connected:
             return None
         return (id(self._connection),
-                self._connection.idl._session.get_seqno())
+                self._connection.idl.session.get_seqno())
 
     @contextlib.contextmanager
     def rows(self, timeout: float = 1.0) -> Iterator[columns.Tables]:

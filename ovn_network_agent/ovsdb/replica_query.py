@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""A question to the server of a replica.
-
-:mod:`library_internals` lists the private names of python-ovs in use.
-"""
+"""A question to the server of a replica."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -40,30 +37,18 @@ def ask(idl: Any, operations: Sequence[Operation],
     :param answered: called on the IDL thread with the lock held; with None
         when the server does not answer
     """
-    message = jsonrpc.Message.create_request(
-        'transact', [idl._db.name, *operations])
-    idl._outstanding_txns[message.id] = _Question(answered)
-    if idl._session.send(message):
-        idl._outstanding_txns.pop(message.id)._status = None
+    idl.session.ask(
+        jsonrpc.Message.create_request(
+            'transact', [idl.database, *operations]),
+        lambda message: answered(_answers(message)))
 
 
-class _Question:
-    """A question, in the place of a transaction that waits for its reply."""
-
-    def __init__(self, answered: Callable[[Answers | None], object]) -> None:
-        self._answered = answered
-
-    def _process_reply(self, message: Any) -> None:
-        answers = None
-        if message.type == jsonrpc.Message.T_REPLY and all(
-                'rows' in (result or ()) for result in message.result):
-            answers = [result['rows'] for result in message.result]
-        else:
-            LOG.warning('A question was not answered: %s', message)
-        self._answered(answers)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        super().__setattr__(name, value)
-        if name == '_status':
-            # The IDL gives up the transaction after a loss of the connection.
-            self._answered(None)
+def _answers(message: Any) -> Answers | None:
+    """The rows of each operation; None without an answer."""
+    if message is None:
+        return None
+    if message.type == jsonrpc.Message.T_REPLY and all(
+            'rows' in (result or ()) for result in message.result):
+        return [result['rows'] for result in message.result]
+    LOG.warning('A question was not answered: %s', message)
+    return None

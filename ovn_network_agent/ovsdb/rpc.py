@@ -5,10 +5,12 @@
 """JSON-RPC sessions of python-ovs with a faster reading of messages.
 
 These are the library's classes with other ``recv()`` methods; the rest of the
-protocol, reconnection and probes are the library's.
+protocol, reconnection and probes are the library's.  A session also takes
+questions, whose answers come in the order of the updates.
 """
 
 import collections
+from collections.abc import Callable
 import errno
 import os
 import typing
@@ -93,6 +95,11 @@ class Session(jsonrpc.Session):
 
     rpc: Any
 
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        # By the number of the request.
+        self._questions: dict[Any, Callable[[Any], object]] = {}
+
     @classmethod
     def in_place_of(cls, session: Any) -> typing.Self:
         """A session in the place of one that has not begun to connect."""
@@ -108,3 +115,28 @@ class Session(jsonrpc.Session):
             made = Connection(self.rpc.stream)
             made.output = self.rpc.output
             self.rpc = made
+
+    def ask(self, request: Any, answered: Callable[[Any], object]) -> None:
+        """Send a request whose answer is not for the IDL.
+
+        :param answered: called with the ovs.jsonrpc.Message of the answer,
+            when all earlier updates are applied; with None for no answer
+        """
+        self._questions[request.id] = answered
+        if self.send(request):
+            self._questions.pop(request.id)(None)
+
+    def give_up(self) -> None:
+        """Expect no answer any more to what was asked so far."""
+        while self._questions:
+            self._questions.popitem()[1](None)
+
+    def recv(self) -> Any:
+        """As in the library, without answers to questions."""
+        found = super().recv()
+        while found is not None and found.id in self._questions and (
+                found.type in (jsonrpc.Message.T_REPLY,
+                               jsonrpc.Message.T_ERROR)):
+            self._questions.pop(found.id)(found)
+            found = super().recv()
+        return found

@@ -306,7 +306,8 @@ class UnixStream(stream.UnixStream):
 
     @staticmethod
     def _open(suffix: str, dscp: int) -> Opened:
-        error, opened = stream.UnixStream._open(suffix, dscp)
+        error, opened = socket_util.make_unix_socket(
+            socket.SOCK_STREAM, True, None, suffix)
         if error != errno.EACCES or suffix != _local.get('path'):
             return error, opened
         try:

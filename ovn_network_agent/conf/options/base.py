@@ -3,8 +3,6 @@
 
 """[DEFAULT]: options of the agent and its bridge."""
 
-from typing import Any
-
 from oslo_config import cfg
 
 from ovn_network_agent.conf import types
@@ -145,16 +143,9 @@ CLI_OPTS = [
 ]
 
 
-class Flag(cfg.BoolOpt):
-    """An option of the command line without a negative form."""
-
-    def _add_inverse_to_argparse(self, parser: Any, group: Any) -> None:
-        pass
-
-
 # Options of the command line alone.
 CLI_ONLY_OPTS = [
-    Flag(
+    cfg.BoolOpt(
         'check-config', default=False,
         help='Check the configuration, print all mistakes, and exit without '
              'connecting to anything.'),

@@ -9,6 +9,7 @@ A section that fails says why, and the others are there all the same.
 import argparse
 from collections.abc import Callable
 from collections.abc import Mapping
+import faulthandler
 import functools
 import importlib.metadata
 import json
@@ -16,8 +17,8 @@ import os
 import platform
 import re
 import sys
+import tempfile
 import threading
-import traceback
 from typing import Any
 
 from oslo_config import cfg
@@ -39,6 +40,8 @@ from ovn_network_agent.runtime import pass_log
 LOG = logging.getLogger(__name__)
 
 _NAME = re.compile(r'[\w.-]+')
+# What faulthandler writes above each stack.
+_THREAD = re.compile(r'^(?:Current t|T)hread 0x(\w+).*\n', re.MULTILINE)
 
 
 class BugReport:
@@ -133,12 +136,15 @@ def libraries() -> dict[str, Any]:
 
 
 def threads() -> dict[str, list[str]]:
-    """The stack of each thread."""
+    """The stack of each thread, the most recent call first."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
-    return {f'{names.get(ident, "?")} ({ident})': [
-        line for part in traceback.format_stack(frame)
-        for line in part.rstrip().splitlines()]
-        for ident, frame in sys._current_frames().items()}
+    with tempfile.TemporaryFile('w+') as written:
+        faulthandler.dump_traceback(written)
+        written.seek(0)
+        _before, *found = _THREAD.split(written.read())
+    return {f'{names.get(int(ident, 16), "?")} ({int(ident, 16)})':
+            [line.strip() for line in stack.strip().splitlines()]
+            for ident, stack in zip(found[::2], found[1::2], strict=True)}
 
 
 def tried(make: Callable[[], Any]) -> Any:

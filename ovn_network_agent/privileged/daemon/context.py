@@ -15,13 +15,10 @@ The class adds to oslo.privsep's PrivContext:
 * a call to a dead daemon raises at once, and a dead daemon that was forked is
   not silently replaced through sudo;
 * the client side refuses changes in a dry run.
-
-:mod:`library_internals` lists the private names of the library in use.
 """
 
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 import errno
 import functools
 import logging
@@ -67,28 +64,46 @@ def _stay(signum: int, frame: types.FrameType | None) -> None:
     """Do nothing; programs of the daemon would inherit SIG_IGN."""
 
 
-class _Channel(daemon._ClientChannel):
-    """The channel to a daemon, forked or started by the helper command.
+class _Socket(socket.socket):
+    """A connection to a daemon, whose reset is an end of file.
 
-    A daemon that is killed before it reads a request resets the connection,
-    which ends the channel.  The library's reader thread would end with an
-    exception, and the caller would wait for ever.
+    A daemon that is killed before it reads a request resets the connection.
+    The library's reader thread would end with an exception, and the caller
+    would wait for ever.
     """
+
+    def recv(self, *arguments: int) -> bytes:
+        """As in the library of Python; b'' for a broken connection, too."""
+        try:
+            return super().recv(*arguments)
+        except TimeoutError:
+            raise
+        except OSError as error:
+            LOG.debug('Channel to a privileged daemon: %s', error)
+            return b''
+
+
+class _Channel(daemon.RootwrapClientChannel):
+    """The channel to a daemon that is there, however it was started."""
 
     def __init__(self, sock: socket.socket, context: 'Context') -> None:
         self._context = context
-        super().__init__(sock, context)
+        self._is_running = False
+        # Not the class above, which would start a daemon.
+        super(daemon.RootwrapClientChannel, self).__init__(
+            _Socket(fileno=sock.detach()), context)
 
-    def _reader_main(self, reader: Iterable[typing.Any]) -> None:
-        super()._reader_main(_until_broken(reader))
-        self._context.ended()
+    @property
+    def running(self) -> bool:
+        """Whether the library's thread reads from the connection."""
+        return self._is_running
 
-
-def _until_broken(reader: Iterable[typing.Any]) -> Iterator[typing.Any]:
-    try:
-        yield from reader
-    except OSError as error:
-        LOG.debug('Channel to a privileged daemon: %s', error)
+    @running.setter
+    def running(self, running: bool) -> None:
+        has_ended = self._is_running and not running
+        self._is_running = running
+        if has_ended:
+            self._context.ended()
 
 
 class _ReadingChannel(_Channel):

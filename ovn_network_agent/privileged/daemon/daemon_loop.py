@@ -14,10 +14,10 @@ imported.  So this daemon imports only modules behind the wall.
 A daemon that sudo or a configured command has started has the library's loop.
 """
 
-# The library imports this module at its first use, which is after the fork:
-# each daemon would have 1 MB of its own for it.
-import concurrent.futures.thread  # noqa: F401
-import errno
+from collections.abc import Callable
+from collections.abc import Iterator
+import concurrent.futures.thread
+import types
 import typing
 
 from oslo_privsep import comm
@@ -34,37 +34,72 @@ class Daemon(daemon.Daemon):
 
     def __init__(self, channel: comm.ServerChannel, context: typing.Any
                  ) -> None:
-        super().__init__(channel, context)
+        super().__init__(typing.cast(comm.ServerChannel, _Requests(
+            channel, f'{context.prefix}.')), context)
         self._keeper = memory_trim.Keeper(memory_trim.release)
+        self.thread_pool = _Threads(context.conf.thread_pool_size)
+        self.thread_pool.answered = self._keeper.look
 
     def loop(self) -> None:
         """Serve the calls of the agent until the channel ends."""
-        self.context.set_client_mode(False)
         self._keeper.start()
-        for request in self.channel:
-            error = self.communication_error
-            if error is not None:
-                if getattr(error, 'errno', None) == errno.EPIPE:
-                    return
-                raise error
-            self._begin(*request)
-            del request
+        super().loop()
 
-    def _begin(self, number: int, message: tuple[typing.Any, ...]) -> None:
-        """Have a thread make a call and send the answer."""
-        future = self.thread_pool.submit(
-            self._process_cmd, number, *self._checked(*message))
-        future.add_done_callback(self._create_done_callback(number))
-        future.add_done_callback(lambda _done: self._keeper.look())
+
+class _Requests:
+    """The channel to the agent; the library's loop takes requests from it.
+
+    :param prefix: of the names behind the wall
+    """
+
+    def __init__(self, channel: comm.ServerChannel, prefix: str) -> None:
+        self.send = channel.send
+        self._channel = channel
+        self._prefix = prefix
+
+    def __iter__(self) -> Iterator[tuple[typing.Any, list[typing.Any]]]:
+        """The number and the parts of each request.
+
+        The loop, which has started a call when it asks for the next one,
+        keeps an empty list of the call.
+        """
+        for number, message in self._channel:
+            parts = self._checked(*message)
+            del message
+            yield number, parts
+            parts.clear()
 
     def _checked(self, kind: typing.Any, *values: typing.Any
-                 ) -> tuple[typing.Any, ...]:
+                 ) -> list[typing.Any]:
         """A message, with a name that does not exist for one that is refused.
 
         The library answers a call of such a name with an exception.
         """
-        prefix = f'{self.context.prefix}.'
         name = values[0] if values else None
-        if kind == comm.Message.CALL and not str(name).startswith(prefix):
-            return kind, prefix + _NO_ENTRY_POINT, (), {}
-        return kind, *values
+        if kind == comm.Message.CALL and not str(name).startswith(
+                self._prefix):
+            return [kind, self._prefix + _NO_ENTRY_POINT, (), {}]
+        return [kind, *values]
+
+
+# Python imports this module at its first use, which would be after the fork:
+# each daemon would have 1 MB of its own for it.
+class _Threads(concurrent.futures.thread.ThreadPoolExecutor):
+    """The threads that make the calls, without the results for the loop.
+
+    The library's loop refers to the last call until the next one comes.
+    """
+
+    # Called after each answer.
+    answered: Callable[[], object]
+
+    def submit(  # type: ignore[override]
+            self, *call: typing.Any) -> typing.Any:
+        """Have a thread make a call; the loop adds a callback, once."""
+        futures = [super().submit(*call)]
+
+        def send(answer: Callable[[typing.Any], None]) -> None:
+            future = futures.pop()
+            future.add_done_callback(answer)
+            future.add_done_callback(lambda _done: self.answered())
+        return types.SimpleNamespace(add_done_callback=send)

@@ -9,6 +9,7 @@ file that names other capabilities.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 import contextlib
 import os
 import shlex
@@ -17,6 +18,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import threading
 
 from oslo_config import cfg
 from oslo_log import log as logging
@@ -79,15 +81,31 @@ def start(command: Callable[[str], list[str]], where: str) -> socket.socket:
             listener.listen(1)
             argv = command(where)
             LOG.info('Running privsep helper: %s', argv)
-            # The arguments are fixed words and configured values.
-            done = subprocess.run(argv, stderr=daemon._fd_logger())  # noqa: S603
-            if done.returncode:
+            status = _run(argv)
+            if status:
                 raise daemon.FailedToDropPrivileges(
-                    f'"{" ".join(argv)}" ended with status '
-                    f'{done.returncode}')
+                    f'"{" ".join(argv)}" ended with status {status}')
             listener.settimeout(_PATIENCE)
             connected = listener.accept()[0]
         finally:
             os.unlink(where)
     connected.settimeout(None)
     return connected
+
+
+def _run(argv: list[str]) -> int:
+    """The exit status of a command, whose messages go to the log.
+
+    The daemon inherits the standard error, and may write to it at any time.
+    """
+    # The arguments are fixed words and configured values.
+    process = subprocess.Popen(  # noqa: S603
+        argv, stderr=subprocess.PIPE, text=True, errors='replace')
+    threading.Thread(target=_log, args=(process.stderr,), daemon=True,
+                     name='helper-log').start()
+    return process.wait()
+
+
+def _log(lines: Iterable[str]) -> None:
+    for line in lines:
+        LOG.warning('privsep helper: %s', line.rstrip())

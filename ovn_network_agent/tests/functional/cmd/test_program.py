@@ -24,7 +24,6 @@ class ProgramTest(base.ProgramTestCase):
         self.assertEqual(0, ended.returncode)
         for option in ('--config-file', '--dry-run', '--check-config'):
             self.assertIn(option, ended.stdout)
-        self.assertNotIn('--nocheck-config', ended.stdout)
         said = ''.join(ended.stdout.split())
         self.assertIn('Defaultstothefirstovn-network-agent.confin~/.ovn-',
                       said)

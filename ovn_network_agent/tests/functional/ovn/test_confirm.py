@@ -240,7 +240,7 @@ class ConfirmTest(loss.LossTestCase):
     def test_an_event_that_raises_costs_itself(self):
         agent = self.running()
         handler, notify = agent._side._handlers['nb'], []
-        session = agent._databases['nb']._connection.idl._session
+        session = agent._databases['nb']._connection.idl.session
         before = session.get_seqno()
 
         def broken(event, row, updates=None):

@@ -288,7 +288,7 @@ class ViewTest(view_base.ViewTestCase):
 
         def probes():
             eyes.look()
-            return {eyes.databases[name].connection.idl._session.reconnect
+            return {eyes.databases[name].connection.idl.session.reconnect
                     .get_probe_interval() for name in ('nb', 'sb')}
         self.assertEqual({60000}, probes())
         for number, states, wanted in (

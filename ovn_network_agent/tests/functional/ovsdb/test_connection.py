@@ -68,7 +68,7 @@ class StartTest(base.base.BaseTestCase):
             self.assertTrue(database.connected)
             self.assertEqual(['r1'], self.names(database))
 
-    def test_equal_scalar_values_are_there_once_and_change_alone(self):
+    def test_equal_values_of_rows_change_alone(self):
         self.server.start()
         router = ovsdb.insert('Logical_Router', name='r1', nat=ovsdb.ovsdb_set(
             ['named-uuid', name] for name in ('a', 'b', 'c')))
@@ -86,9 +86,6 @@ class StartTest(base.base.BaseTestCase):
                 return {row.external_ip[-1]: (row.type, row.options)
                         for row in tables['NAT'].values()}
         usual, other = ('dnat_and_snat', {}), ('snat', {'stateless': 'true'})
-        with database.rows() as tables:
-            self.assertEqual(1, len({id(row._data['type']) for row
-                                     in tables['NAT'].values()}))
         for changed in 'b', 'a':
             self.server.transact(ovsdb.update(
                 'NAT', {'external_ip': f'2001:db8::{changed}'}, type='snat',
@@ -198,7 +195,7 @@ class StartTest(base.base.BaseTestCase):
         self.server.resume()
         waiting.eventually(lambda: database.connected, 'it is back')
         database.hurry(False)
-        reconnect = database.connection.idl._session.reconnect
+        reconnect = database.connection.idl.session.reconnect
         waiting.eventually(
             lambda: reconnect.get_probe_interval() == 3600000, 'no hurry')
         self.assertGreaterEqual(reconnect.get_max_backoff(), 4000)
@@ -210,7 +207,7 @@ class StartTest(base.base.BaseTestCase):
         for _agent in range(8):
             database = self.database(self.server.remote)
             database.start()
-            reconnect = database.connection.idl._session.reconnect
+            reconnect = database.connection.idl.session.reconnect
             least, most = (reconnect.get_min_backoff(),
                            reconnect.get_max_backoff())
             self.assertTrue(1000 <= least <= 2000, least)
@@ -223,7 +220,7 @@ class StartTest(base.base.BaseTestCase):
         database = self.database(self.server.remote, probe=0)
         database.start()
         database.hurry(True)
-        reconnect = database.connection.idl._session.reconnect
+        reconnect = database.connection.idl.session.reconnect
         waiting.eventually(lambda: reconnect.get_max_backoff() == 1000,
                            'short pauses')
         # The thread sleeps again.
@@ -312,7 +309,7 @@ class StartTest(base.base.BaseTestCase):
 
     def eventually_waiting(self, database, more_than):
         """Wait for bytes in the socket's buffer; how many there are."""
-        opened = database._connection.idl._session.rpc.stream.socket
+        opened = database._connection.idl.session.rpc.stream.socket
 
         def pending():
             return int.from_bytes(fcntl.ioctl(

@@ -54,6 +54,8 @@ class BugReportTest(base.BaseTestCase):
         stack, = [lines for name, lines in bug_report.threads().items()
                   if name.startswith('patient ')]
         self.assertIn('waits_for_the_end', ' '.join(stack))
+        self.assertTrue(all(line.startswith('File ') for line in stack))
+        self.assertEqual(threading.active_count(), len(bug_report.threads()))
 
     def test_secrets_of_the_configuration_in_the_log(self):
         logger = logging.getLogger('ovn_network_agent.test_bug_report')

@@ -72,8 +72,6 @@ OURS = {
         'diagnosis.node.frr.redistribution'),
     'rows that python-ovs has read, and the events that match': (
         'ovsdb.replica',),
-    'JSON that python-ovs has read, and reads again where it is unusual': (
-        'ovsdb.values',),
 }
 
 

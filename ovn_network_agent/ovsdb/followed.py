@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""An IDL of python-ovs with a session of ours, whose progress is known.
+
+No other module uses the private name of the session
+(:mod:`library_internals`).
+"""
+
+from typing import Any
+
+from ovs.db import idl as ovs_idl
+
+from ovn_network_agent.common import backoff
+from ovn_network_agent.ovsdb import rpc
+
+# Milliseconds between two attempts to connect: the least and the most of
+# python-ovs (ovs.reconnect), which doubles the pause after each failure.
+SHORTEST_PAUSE, _LONGEST_PAUSE = 1000, 8000
+
+
+def pauses() -> tuple[int, int]:
+    """Least and most milliseconds between attempts to connect, at random.
+
+    All agents lose a server in the same moment.  Without a random part, all
+    of them would connect again in the same moment, too.
+    """
+    return (int(backoff.spread(2 * SHORTEST_PAUSE)),
+            int(backoff.spread(_LONGEST_PAUSE)))
+
+
+class SessionIdl(ovs_idl.Idl):
+    """An IDL that tells whether it follows the server.
+
+    :param probe_interval: milliseconds, 0 for none
+    """
+
+    _session: Any
+
+    def __init__(self, remote: str, helper: Any, probe_interval: int,
+                 **kwargs: Any) -> None:
+        # The library takes the schema out of the helper.
+        self.database: str = helper.schema_json['name']
+        super().__init__(remote, helper, probe_interval=probe_interval,
+                         **kwargs)
+        self.session = rpc.Session.in_place_of(self._session)
+        self._session = self.session
+        # The library never probes a Unix socket, but a local server may
+        # hang, too.
+        self.session.reconnect.set_probe_interval(probe_interval)
+        self.session.reconnect.set_backoff(*pauses())
+        # The number of the connection that was last asked for the content.
+        self._asked: int | None = None
+
+    @property
+    def follows(self) -> bool:
+        """Whether the content is what the server has sent on this connection.
+
+        Until the server has answered on a new connection, the IDL has the
+        content of the former one.
+        """
+        return bool(self.state == self.IDL_S_MONITORING and
+                    self.session.is_connected() and
+                    self.session.get_seqno() == self._asked)
+
+    def restart_fsm(self) -> None:
+        """Ask for the content; the library calls it on each connection."""
+        super().restart_fsm()
+        number = self.session.get_seqno()
+        if number != self._asked:
+            self._asked = number
+            self.session.give_up()

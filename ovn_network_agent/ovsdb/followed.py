@@ -30,7 +30,7 @@ def pauses() -> tuple[int, int]:
 
 
 class SessionIdl(ovs_idl.Idl):
-    """An IDL that tells whether it follows the server.
+    """An IDL that knows the connection that its content is of.
 
     :param probe_interval: milliseconds, 0 for none
     """
@@ -50,23 +50,14 @@ class SessionIdl(ovs_idl.Idl):
         self.session.reconnect.set_probe_interval(probe_interval)
         self.session.reconnect.set_backoff(*pauses())
         # The number of the connection that was last asked for the content.
-        self._asked: int | None = None
-
-    @property
-    def follows(self) -> bool:
-        """Whether the content is what the server has sent on this connection.
-
-        Until the server has answered on a new connection, the IDL has the
-        content of the former one.
-        """
-        return bool(self.state == self.IDL_S_MONITORING and
-                    self.session.is_connected() and
-                    self.session.get_seqno() == self._asked)
+        # Until the server has answered there, the IDL has the content of the
+        # former connection.
+        self.asked: int | None = None
 
     def restart_fsm(self) -> None:
         """Ask for the content; the library calls it on each connection."""
         super().restart_fsm()
         number = self.session.get_seqno()
-        if number != self._asked:
-            self._asked = number
+        if number != self.asked:
+            self.asked = number
             self.session.give_up()

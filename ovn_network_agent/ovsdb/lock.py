@@ -242,8 +242,11 @@ class _Idl(followed.SessionIdl):
     @property
     def lock_state(self) -> lock_state.State:
         """Who has the lock, as far as this connection knows."""
-        if self.follows and self.has_lock:
-            return lock_state.State.HELD
-        if self.follows and self.is_lock_contended:
-            return lock_state.State.WAITING
+        if (self.state == self.IDL_S_MONITORING and
+                self.session.is_connected() and
+                self.session.get_seqno() == self.asked):
+            if self.has_lock:
+                return lock_state.State.HELD
+            if self.is_lock_contended:
+                return lock_state.State.WAITING
         return lock_state.State.NOT_CONNECTED

@@ -64,7 +64,9 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
     @property
     def in_sync(self) -> bool:
         """Whether the replica follows the server, and can be trusted."""
-        return not self.doubt and self.follows
+        return (not self.doubt and self.state == self.IDL_S_MONITORING and
+                self.session.is_connected() and
+                self.session.get_seqno() == self.asked)
 
     def run(self) -> bool:
         """Apply what the server has sent, and judge the replica afterwards.

@@ -49,7 +49,7 @@ class NetworkPeerDriver(base.Driver):
         peering = resources.Peering(subject.pair, (one, other))
         if (node.phase is model.Phase.STOPPED and
                 not self.settings.network_peer.cleanup_on_stop):
-            yield resources.Keep(peering.ref, theirs=True)
+            yield resources.Keep(peering.ref, foreign=True)
         else:
             yield peering
 

@@ -59,7 +59,7 @@ class Condition:
     # a change by this agent was the reason to read.
     by_us: bool | None = None
     # When the last reading began, monotonic seconds.
-    since: float = 0.0
+    began: float = 0.0
     # Likewise the last reading that has ended.
     looked: float | None = None
     # Whether the last answer took longer than the loop waits.
@@ -68,7 +68,7 @@ class Condition:
     warned: tuple[str, float] = ('', 0.0)
     # What the last reading was about, for a backend that finds only what is
     # wanted.
-    asked: frozenset[resources.Ref] = frozenset()
+    requested: frozenset[resources.Ref] = frozenset()
     # What the last successful reading says about the system, see
     # backends.base.Backend.reread(); None after any doubt.
     mark: object = None
@@ -142,13 +142,13 @@ class Backends:
         return {name: each.unreadable for name, each in self.conditions.items()
                 if each.unreadable is not None}
 
-    def doubt(self, words: Collection[str]) -> set[str]:
+    def doubt(self, notices: Collection[str]) -> set[str]:
         """Have backends read again in full at the next refresh.
 
-        :param words: see :func:`backends.base.doubted`
+        :param notices: see :func:`backends.base.doubted`
         :returns: names of the doubted backends
         """
-        names = base.doubted(self.all, words)
+        names = base.doubted(self.all, notices)
         self.in_doubt |= names
         for name in names:
             self.conditions[name].mark = None
@@ -167,7 +167,7 @@ class Backends:
         """
         for name, each in self.conditions.items():
             if each.backend.finds_wanted_only and not (
-                    self._refs(each) <= each.asked):
+                    self._refs(each) <= each.requested):
                 # It has not looked for what is wanted now.
                 self.in_doubt.add(name)
         names = self._to_read()
@@ -228,11 +228,11 @@ class Backends:
         touches = self._tracker.touches(each.kinds)
         if touches != each.touches:
             each.mark = None
-        each.since, each.by_us, each.touches = self._clock(), by_us, touches
+        each.began, each.by_us, each.touches = self._clock(), by_us, touches
         self.in_doubt.discard(name)
         refs = functools.cache(lambda: self._refs(each))
         if backend.finds_wanted_only:
-            each.asked = refs()
+            each.requested = refs()
         if backend.system:
             known = refs() if backend.uses_known else frozenset()
             mark = each.mark
@@ -252,9 +252,9 @@ class Backends:
                   error: BaseException | None) -> None:
         """Note the result of a reading."""
         each = self.conditions[name]
-        seconds = self._clock() - each.since
+        seconds = self._clock() - each.began
         self.readings.append((name, seconds))
-        each.looked, each.slow = each.since, seconds > self._beside.patience
+        each.looked, each.slow = each.began, seconds > self._beside.patience
         by_us, each.by_us = each.by_us, None
         try:
             if error is not None:
@@ -264,7 +264,7 @@ class Backends:
         except Exception as e:
             self.failed(name, expected(name, e))
             return
-        each.read = time.time() - (self._clock() - each.since)
+        each.read = time.time() - (self._clock() - each.began)
         if each.unreadable:
             waited = isinstance(each.unreadable, normal_wait.Reason)
             LOG.log(logging.DEBUG if waited else logging.INFO,

@@ -95,7 +95,7 @@ class Application:
         if not all(isinstance(reason, base.Kept)
                    for reason in answer.values()):
             self._backends.doubt([backend.name])
-        told: dict[tuple[int, str, str], list[str]] = {}
+        messages: dict[tuple[int, str, str], list[str]] = {}
         for ref, reason in answer.items():
             # Each attempt is refused for the same reason, perhaps for days.
             known = not self._ledger.refused(ref, reason)
@@ -105,9 +105,9 @@ class Application:
                          reason, normal_wait.Reason)
                      else logging.WARNING)
             stays = ' stays' if isinstance(reason, base.Kept) else ''
-            told.setdefault((level, ref.kind, f'{stays}: {reason}'), []
-                            ).append(outcome.brief(ref.key))
-        for (level, kind, why), (first, *more) in told.items():
+            messages.setdefault((level, ref.kind, f'{stays}: {reason}'), []
+                                ).append(outcome.brief(ref.key))
+        for (level, kind, why), (first, *more) in messages.items():
             LOG.log(level, '%s %s%s%s', kind, first,
                     f' and {len(more):d} more' if more else '', why)
         return answer

@@ -80,7 +80,7 @@ class Reconciler:
             backends, self.tracker, self._retries, self._beside, clock, alive)
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self.backends.owners)
-        self._moments = state_times.Moments(clock)
+        self._times = state_times.StateTimes(clock)
         self.wanted = contributions.Contributions(
             drivers, self.tracker, self.backends.owners)
         self._removals = removal.Removals(
@@ -108,7 +108,7 @@ class Reconciler:
         # that could want it is unknown; None before the first pass.
         self._inherited: set[resources.Ref] | None = None
 
-    def run(self, asked: passes.Pass) -> outcome.Outcome:
+    def run(self, request: passes.Pass) -> outcome.Outcome:
         """Run one pass."""
         began = time.monotonic()
         if self._ledger.entries or self._ledger.lasting:
@@ -120,22 +120,22 @@ class Reconciler:
             self._beside.collect()
         self._ahead = set()
         # A system in doubt is read before it is changed, as always.
-        if asked.ahead is not None and asked.urgent and not any(
+        if request.ahead is not None and request.urgent and not any(
                 self.backends.conditions[name].backend.system
                 for name in self.backends.in_doubt):
-            self.wanted.update(asked.ahead)
+            self.wanted.update(request.ahead)
             self._announce_ahead()
-        self._prepare(asked)
+        self._prepare(request)
         prepared = time.monotonic() - began
-        self._create(asked.urgent)
-        inherited = self._held_back(asked.snapshot)
-        if asked.prune:
-            self.guard.judge(asked.limits, map(
-                networks.host_prefix, _dead(asked)))
-            self._delete(asked.down_to, lambda resource: (
+        self._create(request.urgent)
+        inherited = self._held_back(request.snapshot)
+        if request.prune:
+            self.guard.judge(request.limits, map(
+                networks.host_prefix, _dead(request)))
+            self._delete(request.down_to, lambda resource: (
                 resource.ref not in inherited and
                 self.guard.permits(resource)))
-        elif dead := _dead(asked):
+        elif dead := _dead(request):
             # This needs no view of OVN.  While this node announces such a VIP,
             # no other node gets its clients.
             self._delete(resources.Stage.ANNOUNCE, lambda resource: (
@@ -151,7 +151,7 @@ class Reconciler:
             self.backends.names)
         touched = self.tracker.take_changed()
         now = self._table()
-        self._moments.note({*touched, *now.entries, *now.conflicts}, now.state)
+        self._times.note({*touched, *now.entries, *now.conflicts}, now.state)
         failures = {**self._ledger.failures, **now.conflicts}
         self.health = self.backends.health(failures)
         changing = self._beside.changing()
@@ -169,13 +169,13 @@ class Reconciler:
 
     # -- what is wanted, and what is there --------------------------------
 
-    def _prepare(self, asked: passes.Pass) -> None:
-        node = asked.snapshot.node
+    def _prepare(self, request: passes.Pass) -> None:
+        node = request.snapshot.node
         stopped = node.phase is model.Phase.STOPPED
-        if asked.retry:
+        if request.retry:
             self.invalidate(revived=[name for name in self.backends.names
                                      if self._retries.waiting(name)])
-        stale = set(asked.stale)
+        stale = set(request.stale)
         # Work that is due again counts as tried.
         for due in self._retries.take_due():
             stale.add(self.backends.owners[due.kind]
@@ -184,20 +184,20 @@ class Reconciler:
         if self._identity != (node.chassis, node.marks):
             self._identity = node.chassis, node.marks
             stale.add(notices.IDENTITY)
-        if asked.full:
+        if request.full:
             self.wanted.forget()
             stale |= self.backends.names
         self.invalidate(stale)
-        if asked.reads:
-            self._ledger.forget(asked.reads)
-            self.backends.in_doubt.update(asked.reads)
+        if request.reads:
+            self._ledger.forget(request.reads)
+            self.backends.in_doubt.update(request.reads)
         if stopped:
             # This pass may be the last, so it tries everything again.
             self._ledger.forget()
-        if asked.at_once or stopped:
+        if request.at_once or stopped:
             self._announcing_until = None
         self._alive()
-        self.wanted.update(asked.snapshot)
+        self.wanted.update(request.snapshot)
         self._alive()
         if self.backends.in_doubt or self.tracker.delta(
                 self.backends.looked_for):
@@ -385,14 +385,14 @@ class Reconciler:
         name = backend.name
         busy = backend.system and backend.system in self._beside.systems()
         condition = self.backends.conditions[name]
-        trouble = condition.unreadable
-        if busy and trouble is None:
+        unreadable = condition.unreadable
+        if busy and unreadable is None:
             self._ledger.put_all(delta, ledger.State.UNDER_WAY)
-        elif condition.read is None or trouble is not None and (
+        elif condition.read is None or unreadable is not None and (
                 busy or self.backends.hopeless(name)):
             # Without the actual state, the difference may be wrong.
             self._ledger.put_all(delta, ledger.State.UNREACHABLE,
-                                 trouble or 'not read yet')
+                                 unreadable or 'not read yet')
         elif backend.concurrent or backend.system:
             self._work.begin(backend, delta, awaited)
         else:
@@ -463,7 +463,7 @@ class Reconciler:
 
     def _table(self) -> tables.Table:
         return tables.Table(
-            self.tracker, self._ledger.known, self._retries, self._moments,
+            self.tracker, self._ledger.known, self._retries, self._times,
             self.wanted.conflicts, self.backends.owners,
             tuple(self._beside.jobs), self.wanted.left_out,
             dict(self.wanted.broken), self.backends.unreadable,
@@ -477,13 +477,13 @@ class Reconciler:
         :returns: the steps, see :func:`plan_text.steps`, and what a pass would
             report
         """
-        asked = passes.Pass(snapshot, full=True, limits=limits)
-        self._prepare(asked)
+        request = passes.Pass(snapshot, full=True, limits=limits)
+        self._prepare(request)
         # A plan may take its time, so all readings are waited for.
         self._beside.wait(None)
         self._beside.collect()
-        self.guard.judge(asked.limits, map(
-            networks.host_prefix, _dead(asked)))
+        self.guard.judge(request.limits, map(
+            networks.host_prefix, _dead(request)))
         steps = plan_text.steps(self.backends, self.tracker, self._removals)
         self.backends.end()
         now = self._table()
@@ -501,8 +501,8 @@ class Reconciler:
         self.backends.close()
 
 
-def _dead(asked: passes.Pass) -> set[str]:
+def _dead(request: passes.Pass) -> set[str]:
     """The addresses of the VIPs without a living destination."""
-    forwards = asked.snapshot.forwards
+    forwards = request.snapshot.forwards
     return {vip.address for vip in (forwards.vips if forwards else ())
             if vip.dead}

@@ -48,7 +48,7 @@ class Removals:
         self._wake = wake
         self._patience = patience
         # Questions without an answer yet, by name of backend.
-        self._asked: dict[
+        self._pending: dict[
             str, concurrent.futures.Future[set[resources.Ref]]] = {}
 
     def permitted(self, deletes: list[resources.Resource]
@@ -103,7 +103,7 @@ class Removals:
             return set()
         # FRR may hang or be slow.  A slow FRR is not asked again at each
         # pass: the answer to the former question still counts.
-        earlier = self._asked.pop(backend.name, None)
+        earlier = self._pending.pop(backend.name, None)
         answer = earlier or executor.begin(lambda: backend.in_effect(there))
         concurrent.futures.wait([answer], self._patience)
         if answer.done():
@@ -113,7 +113,7 @@ class Removals:
                 LOG.warning('%s', actual.expected(backend.name, e))
                 return set()
         LOG.warning('%s: no answer yet to what is announced', backend.name)
-        self._asked[backend.name] = answer
+        self._pending[backend.name] = answer
         if earlier is None:
             answer.add_done_callback(
                 lambda _answer: self._wake(f'{backend.name} answered'))

@@ -65,7 +65,7 @@ class Watcher:
             self._stopping = True
             self._condition.notify_all()
 
-    def again(self) -> None:
+    def run_now(self) -> None:
         """Make the thread call ``changed`` now; returns at once."""
         with self._condition:
             self._wanted = True
@@ -137,7 +137,7 @@ class Watched:
 
     def reread(self) -> None:
         """Read the file again, on the watcher's thread."""
-        self._watcher.again()
+        self._watcher.run_now()
 
     def take(self) -> None:
         """Put the present file in force, if it can be used."""

@@ -56,12 +56,12 @@ class _Servers:
     def __init__(self, databases: Mapping[str, connection.Database]) -> None:
         self._databases = databases
         # Those that have yet to answer the last question.
-        self._asked: set[str] = set()
+        self._pending: set[str] = set()
 
     @property
-    def are_asked(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether an answer is awaited."""
-        return bool(self._asked)
+        return bool(self._pending)
 
     def ask(self, compared: _Compared,
             confirmed: Callable[[str], object]) -> None:
@@ -70,7 +70,7 @@ class _Servers:
         :param confirmed: called with the name of each database whose replica
             is right, on the connection's thread, which holds the lock
         """
-        self._asked = this = set(compared)
+        self._pending = this = set(compared)
         for name, each in compared.items():
             self._databases[name].ask(
                 comparisons.operations(each), functools.partial(
@@ -87,7 +87,7 @@ class _Servers:
 
         :param answers: None when the connection was lost
         """
-        if this is not self._asked:
+        if this is not self._pending:
             return
         wrong = None if answers is None else comparisons.difference(
             compared, answers, tables)
@@ -95,7 +95,7 @@ class _Servers:
             this.discard(name)
             confirmed(name)
             return
-        self._asked = set()
+        self._pending = set()
         if wrong:
             self._databases[name].distrust(wrong)
 
@@ -131,7 +131,7 @@ class Confirmation:
         """
         if loss is not None:
             self._take(nb, now, loss)
-        elif self.missing and self._servers.are_asked:
+        elif self.missing and self._servers.is_pending:
             return
         compared = {'sb': [*comparisons.of_chassis(sb, now.node.chassis,
                                                    machines)]}
@@ -194,11 +194,11 @@ class MassWithdrawal:
         :param machines: whether SB has the ports of machines here
         """
         def confirmed(_name: str) -> None:
-            if not self._servers.are_asked:
+            if not self._servers.is_pending:
                 self.confirmed = subjects
                 self._wake('withdrawals confirmed')
 
-        if self._servers.are_asked:
+        if self._servers.is_pending:
             return
         # An earlier answer says nothing about a later loss.
         self.confirmed = frozenset()

@@ -73,11 +73,11 @@ class LocalState:
             tunnel=self._read_tunnel())
         self.has_devices = True
 
-    def read_links(self, egress: Iterable[str], again: bool) -> None:
+    def read_links(self, egress: Iterable[str], force: bool) -> None:
         """Read the links for egress addresses, if a driver asks for them.
 
         :param egress: the egress addresses of this node
-        :param again: whether to read them without any news, too
+        :param force: whether to read them without any news, too
         """
         if self._links is None:
             return
@@ -87,7 +87,7 @@ class LocalState:
             frozenset((*ownership.VETH_ENDS,
                        self._conf.port_forward.port_forward_dev)),
             frozenset(egress))
-        look = self._links.read if again else self._links.present
+        look = self._links.read if force else self._links.present
         self.wiring = dataclasses.replace(self.wiring, links=look(chosen))
 
     def lacks_routes(self, egress: Iterable[str]) -> bool:

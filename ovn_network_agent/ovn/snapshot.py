@@ -127,14 +127,14 @@ class Builder:
               wiring: wirings.Wiring, dirty: queries.Dirty,
               phase: model.Phase, full: bool = False,
               also: frozenset[str] = frozenset(),
-              again: row_batches.Piece | None = None,
+              piece: row_batches.Piece | None = None,
               former: str = '', now: float = 0.0) -> model.Snapshot:
         """Bring the view up to date, but for the addresses of routers.
 
         :param full: build everything anew
         :param also: UUIDs of routers to include even when they do not
             concern this chassis
-        :param again: rows, which are in DIRTY, that may be the same; what
+        :param piece: rows, which are in DIRTY, that may be the same; what
             comes of them is built anew nevertheless
         :param former: name of this chassis until now, '' if nobody knows
         :param now: monotonic seconds
@@ -156,7 +156,7 @@ class Builder:
             self._ports.forget()
             self._identified = None
         else:
-            self._take_in(dirty, again.rows if again else {})
+            self._apply_changes(dirty, piece.rows if piece else {})
         node = self._node(sb, wiring, phase, former)
         if also != self._also:
             self._also = also
@@ -279,14 +279,15 @@ class Builder:
             for uuid in dirty.get(('sb', 'Chassis'), ())
             if uuid in sb['Chassis'])
 
-    def _take_in(self, dirty: queries.Dirty, again: queries.Dirty) -> None:
+    def _apply_changes(self, dirty: queries.Dirty,
+                       recomputed: queries.Dirty) -> None:
         if not _OF_CHASSIS.isdisjoint(dirty):
             self._identified = None
         for place, uuids in dirty.items():
             for uuid in uuids:
-                changed = self._rows.take(place, uuid,
-                                          uuid in again.get(place, ()))
-                self._addresses.took(place[1], uuid, changed)
+                changed = self._rows.apply_change(
+                    place, uuid, uuid in recomputed.get(place, ()))
+                self._addresses.note_change(place[1], uuid, changed)
 
     def _node(self, sb: columns.Tables, wiring: wirings.Wiring,
               phase: model.Phase, former: str) -> model.Node:

@@ -173,7 +173,7 @@ class _Subjects:
         else:
             for place, uuids in dirty.items():
                 for uuid in uuids:
-                    self._rows.take(place, uuid)
+                    self._rows.apply_change(place, uuid)
         self._present = self._rows.ask(self._all)
         self.failed = {name: why for name, why in self.failed.items()
                        if any(name in names.keys() for names in self._names)}

@@ -209,17 +209,17 @@ class View:
         return found if len(found) > 1 else []
 
     def snapshot(self, phase: model.Phase, full: bool = False,
-                 again: comparing.Piece | None = None) -> model.Snapshot:
+                 piece: comparing.Piece | None = None) -> model.Snapshot:
         """The present view.
 
         :param full: build everything anew, if anything has changed since that
             was done; have SB confirm the ports of this chassis in any case
-        :param again: rows that count as changed; after the last piece, the
+        :param piece: rows that count as changed; after the last piece, the
             view is as if it had been full
         :raises NotReady: when a database has not been loaded or is busy;
             nothing may be withdrawn then
         """
-        ends = again is not None and again.last
+        ends = piece is not None and piece.last
         try:
             # The first view has many attempts, and all of them are full.
             self._read_local((full or ends) and self.last is not None)
@@ -231,19 +231,19 @@ class View:
                 # marked but not visible would be lost otherwise.
                 unknown = self._note_changes('nb') | self._note_changes('sb')
                 before = self.last
-                if again is not None and self._dirty and not unknown:
+                if piece is not None and self._dirty and not unknown:
                     # What a server has reported needs no confirmation, and
                     # must not wait for one because of the piece.
                     before = self._complete(
                         self._build(nb, sb, phase, unknown, False, None))
-                now = self._build(nb, sb, phase, unknown, full, again)
+                now = self._build(nb, sb, phase, unknown, full, piece)
                 if self.last is None and self._lacks_routes(now):
                     # What a former run has left is in use.
                     self._local.read_links(_egress(now), False)
-                    now = self._build(nb, sb, phase, unknown, full, again)
+                    now = self._build(nb, sb, phase, unknown, full, piece)
                 self._have_machines()
                 now = self._complete(now)
-                if again is not None:
+                if piece is not None:
                     # The rows need not have changed by a report of a server.
                     self._whole = self._whole or bool(
                         self._loss(before, now, nb))
@@ -266,14 +266,14 @@ class View:
 
     def _build(self, nb: Tables, sb: Tables, phase: model.Phase,
                unknown: bool, full: bool,
-               again: comparing.Piece | None) -> model.Snapshot:
+               piece: comparing.Piece | None) -> model.Snapshot:
         """Bring the view up to date.
 
         A view that is built anew from the same rows and the same other input
         is the same view, because the builder is pure.  So that is not done.
 
         :param unknown: whether any row may have changed
-        :param full: see :meth:`snapshot`; likewise again
+        :param full: see :meth:`snapshot`; likewise piece
         """
         own = self._builder.own_chassis() if self.last else None
         if own is not None and (
@@ -287,11 +287,11 @@ class View:
         before, self._looked = self._looked, None
         changed = unknown or self._dirty.keys() - absent_chassis.REPORTS
         settled = not changed and before == looked
-        if again is not None and again.first:
+        if piece is not None and piece.first:
             self._compared = looked
         elif changed or self._compared != looked:
             self._compared = None
-        for place, uuids in again.rows.items() if again else ():
+        for place, uuids in piece.rows.items() if piece else ():
             self._dirty.setdefault(place, set()).update(uuids)
         if full or unknown:
             # A reload asks for a full view.
@@ -300,7 +300,7 @@ class View:
             self._builder.choose(chosen)
         now = self._builder.build(
             nb, sb, wiring, self._dirty, phase, full,
-            self._handovers.routers, again, self.chassis, time.monotonic())
+            self._handovers.routers, piece, self.chassis, time.monotonic())
         if self._sources is not None:
             subjects = self._sources.update(
                 {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)
@@ -310,9 +310,9 @@ class View:
                 problems=now.problems + self._sources.problems)
         self._registered |= self._builder.own_chassis() is not None
         self._whole = self._whole or self._builder.whole
-        compared = (again is not None and again.last and
+        compared = (piece is not None and piece.last and
                     self._compared is not None)
-        if (settled and again is None) or self._builder.whole or compared:
+        if (settled and piece is None) or self._builder.whole or compared:
             self._looked = looked
         return now
 

@@ -241,7 +241,7 @@ class Loop:
     def _tell(self, trigger: str, wake: triggers.Wake | None,
               outcome: outcomes.Outcome, full: bool = False) -> None:
         self._record.made(record.Passed(
-            trigger, wake.since if wake else None, outcome,
+            trigger, wake.fired_at if wake else None, outcome,
             self._reconciler.tracker, full, self._takeovers.last))
 
     def _pass_failed(self, error: Exception) -> None:

@@ -112,8 +112,8 @@ class Tunnels:
                 if found and all(status.get('state') != 'up'
                                  for status in found)}
         self._down = {peer: self._down.get(peer, now) for peer in down}
-        self.dead = frozenset(peer for peer, since in self._down.items()
-                              if now >= since + self._dead_after)
+        self.dead = frozenset(peer for peer, began in self._down.items()
+                              if now >= began + self._dead_after)
         self.silent = self.dead | {
             peer for peer, found in down.items() if all(
                 status.get('diagnostic') == _EXPIRED for status in found)}

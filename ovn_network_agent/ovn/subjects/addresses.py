@@ -117,8 +117,8 @@ class Addresses:
         self._rows.note(('facts', router))
         return self.of(router).facts()
 
-    def took(self, table: str, uuid: Uuid,
-             changed: Mapping[str, set[Any]]) -> None:
+    def note_change(self, table: str, uuid: Uuid,
+                    changed: Mapping[str, set[Any]]) -> None:
         """Note a new, deleted or changed row, after the indexes.
 
         :param changed: see :meth:`queries.Queries.take`

@@ -143,10 +143,9 @@ class Backends:
                 if each.unreadable is not None}
 
     def doubt(self, notices: Collection[str]) -> set[str]:
-        """Have backends read again in full at the next refresh.
+        """Have backends read again in full at the next refresh; their names.
 
         :param notices: see :func:`backends.base.doubted`
-        :returns: names of the doubted backends
         """
         names = base.doubted(self.all, notices)
         self.in_doubt |= names

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Changes that are made beside the loop, and those that failed."""
+"""The results of changes, and changes that are made beside the loop."""
 
-from collections.abc import Callable
 import functools
 import time
 
@@ -13,30 +12,30 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.engine import actual
+from ovn_network_agent.engine import change_log
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
+from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
 
 
 class Application:
-    """Notes in the ledger which changes are under way or failed.
+    """Notes which changes were made, are under way or have failed."""
 
-    :param note: called with the backend and the changes that were made beside
-        the loop, their answer, and the exception
-    """
-
-    def __init__(self, backends: actual.Backends, entries: ledger.Ledger,
-                 beside: executor.Beside,
-                 note: Callable[[base.Backend, resources.Delta, object,
-                                 BaseException | None], object]) -> None:
+    def __init__(self, backends: actual.Backends, tracker: tracking.Tracker,
+                 entries: ledger.Ledger, beside: executor.Beside) -> None:
         self._backends = backends
+        self._tracker = tracker
         self._ledger = entries
         self._beside = beside
-        self._note = note
         # (name of a backend, seconds), of this pass.
         self.seconds: list[tuple[str, float]] = []
+        # Both (verb, resource), see resources.Delta.steps: of this pass, and
+        # those without a line of the log.
+        self.applied: list[tuple[str, resources.Resource]] = []
+        self._unlogged: list[tuple[str, resources.Resource]] = []
 
     def begin(self, backend: base.Backend, delta: resources.Delta,
               awaited: bool) -> None:
@@ -51,7 +50,7 @@ class Application:
         began = time.monotonic()
         self._beside.begin(
             backend, lambda: backend.apply(delta),
-            functools.partial(self._note, backend, delta), delta, awaited)
+            functools.partial(self.note, backend, delta), delta, awaited)
         if not awaited:
             if not backend.concurrent:
                 self._ledger.put_all(delta, ledger.State.UNDER_WAY)
@@ -67,9 +66,41 @@ class Application:
             self._ledger.put_all(delta, ledger.State.UNDER_WAY)
         self.seconds.append((name, time.monotonic() - began))
 
-    def failures(self, backend: base.Backend, delta: resources.Delta,
-                 answer: object, error: BaseException | None
-                 ) -> dict[resources.Ref, str] | None:
+    def note(self, backend: base.Backend, delta: resources.Delta,
+             answer: object, error: BaseException | None) -> None:
+        """Note the result of :meth:`backends.base.Backend.apply`."""
+        failures = {} if answer == {} else self._failures(
+            backend, delta, answer, error)
+        if failures is None:
+            return
+        for verb, resource in delta.steps:
+            if resource.ref in failures:
+                continue
+            self.applied.append((verb, resource))
+            self._unlogged.append((verb, resource))
+            if self._ledger.entries or self._ledger.lasting:
+                self._ledger.reached(resource.ref)
+            if verb == 'deleted':
+                self._tracker.gone(resource.ref)
+            else:
+                self._tracker.found(resource)
+        if backend.invalidates and (
+                invalid := self._backends.doubt(backend.invalidates)):
+            # The kernel removes dependent objects along with a link.
+            self._ledger.forget(invalid)
+            self._backends.refresh(by_us=True)
+
+    def log_changes(self) -> None:
+        """Log the changes that are not logged yet.
+
+        No change waits for its line, because the lines take time.
+        """
+        unlogged, self._unlogged = self._unlogged, []
+        change_log.tell(unlogged)
+
+    def _failures(self, backend: base.Backend, delta: resources.Delta,
+                  answer: object, error: BaseException | None
+                  ) -> dict[resources.Ref, str] | None:
         """The changes that a backend has not made, noted in the ledger.
 
         A backend may be foreign code.  An answer of a wrong type must neither

@@ -33,7 +33,6 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import application
-from ovn_network_agent.engine import change_log
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import guard
@@ -58,9 +57,7 @@ class Reconciler:
 
     All methods run on the loop thread.
 
-    :param wake: function(reason) that wakes the loop at the end of work
-        beside the loop
-    :param clock: returns monotonic seconds
+    :param wake: called with the reason at the end of work beside the loop
     :param alive: called before each step of a pass
     """
 
@@ -89,31 +86,23 @@ class Reconciler:
         self.guard = guard.Guard(self.backends, self.tracker, self._ledger,
                                  clock)
         self._work = application.Application(
-            self.backends, self._ledger, self._beside, self._note)
-        # Both (verb, resource), see resources.Delta.steps: of this pass, and
-        # those without a line of the log.
-        self._applied: list[tuple[str, resources.Resource]] = []
-        self._unlogged: list[tuple[str, resources.Resource]] = []
+            self.backends, self.tracker, self._ledger, self._beside)
         # That after the last pass, replaced as a whole, so that any thread may
         # read it.
         self.health = self.backends.health({})
         # Chassis and marks in the last pass.
-        self._identity: tuple[
-            str, frozenset[ownership.Owner]] | None = None
+        self._identity: tuple[str, frozenset[ownership.Owner]] | None = None
         # Until when the resources that follow wait, monotonic seconds.
         self._announcing_until: float | None = None
         # The systems that have work of :meth:`_announce_ahead`.
         self._ahead: set[str] = set()
-        # What a former run has left and nobody wants, as long as something
-        # that could want it is unknown; None before the first pass.
-        self._inherited: set[resources.Ref] | None = None
 
     def run(self, request: passes.Pass) -> outcome.Outcome:
         """Run one pass."""
         began = time.monotonic()
         if self._ledger.entries or self._ledger.lasting:
             self._ledger.begin()
-        self._applied, self._work.seconds = [], []
+        self._work.applied, self._work.seconds = [], []
         # This comes before the reading: a backend with a job that is not
         # collected would not be read, and nothing would wake the loop for it.
         if self._beside.jobs:
@@ -128,14 +117,16 @@ class Reconciler:
         self._prepare(request)
         prepared = time.monotonic() - began
         self._create(request.urgent)
-        inherited = self._held_back(request.snapshot)
+        inherited = self._removals.inherited(
+            bool(self.wanted.unanswered or request.snapshot.unmade) and
+            request.snapshot.node.phase is not model.Phase.STOPPED)
+        dead = request.dead_vips
         if request.prune:
-            self.guard.judge(request.limits, map(
-                networks.host_prefix, _dead(request)))
+            self.guard.judge(request.limits, map(networks.host_prefix, dead))
             self._delete(request.down_to, lambda resource: (
                 resource.ref not in inherited and
                 self.guard.permits(resource)))
-        elif dead := _dead(request):
+        elif dead:
             # This needs no view of OVN.  While this node announces such a VIP,
             # no other node gets its clients.
             self._delete(resources.Stage.ANNOUNCE, lambda resource: (
@@ -144,7 +135,7 @@ class Reconciler:
         if self.backends.in_doubt:
             self.backends.catch_up()
         if not self.announcing:
-            self._tell()
+            self._work.log_changes()
         self._retries.note(
             {self.backends.owners.get(ref.kind) for ref
              in self._ledger.failures} | set(self.backends.unreadable),
@@ -156,9 +147,9 @@ class Reconciler:
         self.health = self.backends.health(failures)
         changing = self._beside.changing()
         result = outcome.Outcome(
-            len(self._applied), failures, now.unreadable, now.broken,
+            len(self._work.applied), failures, now.unreadable, now.broken,
             (*now.working, *(['announcing'] if self.announcing else ())),
-            now.problems, tuple(self._applied),
+            now.problems, tuple(self._work.applied),
             (('drivers and reading', prepared), *self._work.seconds),
             tuple(self.backends.readings), tuple(self.backends.lost),
             self.backends.drift.streaks, self.guard.held, tuple(touched),
@@ -166,8 +157,6 @@ class Reconciler:
                 for backend, _kinds in self.backends.announcers))
         self.backends.end()
         return result
-
-    # -- what is wanted, and what is there --------------------------------
 
     def _prepare(self, request: passes.Pass) -> None:
         node = request.snapshot.node
@@ -203,28 +192,13 @@ class Reconciler:
                 self.backends.looked_for):
             self.backends.refresh()
 
-    def _held_back(self, snapshot: model.Snapshot) -> set[resources.Ref]:
-        """What of a former run stays, because of a bug in a driver or source.
-
-        An object that was wanted since the start is none of these.
-        """
-        if not (self.wanted.unanswered or snapshot.unmade) or (
-                snapshot.node.phase is model.Phase.STOPPED):
-            self._inherited = set()
-        elif self._inherited is None:
-            self._inherited = {
-                resource.ref for _stage, _backend, kinds in self.backends.order
-                for resource in self.tracker.delta(kinds).delete}
-        return self._inherited
-
     def invalidate(self, stale: Collection[str] = (),
                    revived: Collection[str] = ()) -> None:
         """Note for the next pass which backends are to be read again.
 
         A failure from before the return of a system no longer counts.
 
-        :param stale: words of :mod:`ovn_network_agent.common.notices`, or
-            names of backends, to be read again
+        :param stale: see :class:`passes.Pass`
         :param revived: likewise, to be read again without a back-off
         """
         doubtful = set(stale)
@@ -238,17 +212,14 @@ class Reconciler:
     # -- the order of changes ---------------------------------------------
 
     def _create(self, urgent: bool) -> None:
-        """Create and update, stage by stage.
-
-        :param urgent: announce as soon as possible
-        """
+        """Create and update, stage by stage."""
         for job in self._beside.jobs.values():
             if job.delta is not None and job.backend.system:
                 self._ledger.put_all(job.delta, ledger.State.UNDER_WAY)
         follow = None
         if urgent or self.announcing:
             self._make(False)
-            announced = sum(1 for _verb, resource in self._applied
+            announced = sum(1 for _verb, resource in self._work.applied
                             if resource.stage is resources.Stage.ANNOUNCE)
             if announced:
                 LOG.info('Announced %d addresses first', announced)
@@ -267,10 +238,8 @@ class Reconciler:
     def _announce_ahead(self) -> None:
         """Begin with announcements whose system works beside the loop.
 
-        Their prerequisites are made first.  What follows an announcement
-        waits for a later call of :meth:`_create`.
-
-        Where :meth:`_create` has more for the same system, it waits for them.
+        Their prerequisites are made first.  :meth:`_create` makes what
+        follows, and waits for a system for which it has more.
         """
         systems = {backend.system
                    for backend, kinds in self.backends.announcers
@@ -282,8 +251,8 @@ class Reconciler:
     def _make(self, follow: bool | None, ahead: bool = False) -> None:
         """Create and update resources.
 
-        :param follow: whether those that follow the announcements, or None
-            for all
+        :param follow: those that follow the announcements, the others, or
+            None for all
         :param ahead: do not wait for announcements beside the loop
         """
         for stage, backend, kinds in self.backends.order:
@@ -308,36 +277,8 @@ class Reconciler:
 
     def _delete(self, down_to: resources.Stage,
                 only: Callable[[resources.Resource], bool]) -> None:
-        """Delete, from the last stage down to ``down_to``.
-
-        The resources that leave early come first.  With 10,000 routes in the
-        kernel, Open vSwitch takes a quarter of a second after each change of
-        a route, because it reads all routes again, and a flow would wait for
-        that.
-        """
-        for early in (True, False):
-            for stage, backend, kinds in self.backends.order_down:
-                if stage < down_to:
-                    break
-                unwanted = [r for r in self.tracker.delta(kinds).delete
-                            if bool(r.leaves_early) is early and only(r)]
-                if unwanted and not (stage is resources.Stage.GUARD and
-                                     self._unwanted_devices()):
-                    self._apply(backend, resources.Delta(delete=tuple(
-                        self._removals.permitted(unwanted))))
-
-    def _unwanted_devices(self) -> bool:
-        """Whether a device has still to go, as while FRR needs it.
-
-        What keeps its packets in stays for so long.  This does not follow
-        from what the device requires: one that a former run has left requires
-        nothing.
-        """
-        return any(self.tracker.delta(kinds).delete
-                   for stage, _backend, kinds in self.backends.order
-                   if stage is resources.Stage.LINK)
-
-    # -- one change -------------------------------------------------------
+        for backend, delta in self._removals.steps(down_to, only):
+            self._apply(backend, delta)
 
     def _may_make(self, resource: resources.Resource) -> bool:
         """Whether a resource may be made; notes in the ledger why not."""
@@ -376,8 +317,7 @@ class Reconciler:
                awaited: bool = True) -> None:
         """Have a backend make changes.
 
-        :param awaited: False to go on at once where the changes are made
-            beside the loop
+        :param awaited: see :meth:`application.Application.begin`
         """
         if not delta:
             return
@@ -404,41 +344,7 @@ class Reconciler:
             except Exception as e:
                 error = e
             self._work.seconds.append((name, time.monotonic() - began))
-            self._note(backend, delta, failures, error)
-
-    def _note(self, backend: base.Backend, delta: resources.Delta,
-              answer: object, error: BaseException | None) -> None:
-        """Note the result of :meth:`backends.base.Backend.apply`."""
-        failures = {} if answer == {} else self._work.failures(
-            backend, delta, answer, error)
-        if failures is None:
-            return
-        for verb, resource in delta.steps:
-            if resource.ref in failures:
-                continue
-            self._applied.append((verb, resource))
-            self._unlogged.append((verb, resource))
-            if self._ledger.entries or self._ledger.lasting:
-                self._ledger.reached(resource.ref)
-            if verb == 'deleted':
-                self.tracker.gone(resource.ref)
-            else:
-                self.tracker.found(resource)
-        if backend.invalidates and (
-                invalid := self.backends.doubt(backend.invalidates)):
-            # The kernel removes dependent objects along with a link.
-            self._ledger.forget(invalid)
-            self.backends.refresh(by_us=True)
-
-    def _tell(self) -> None:
-        """Log the changes that are not logged yet.
-
-        No change waits for its line, because the lines take time.
-        """
-        unlogged, self._unlogged = self._unlogged, []
-        change_log.tell(unlogged)
-
-    # -- between passes ---------------------------------------------------
+            self._work.note(backend, delta, failures, error)
 
     @property
     def announcing(self) -> bool:
@@ -447,10 +353,7 @@ class Reconciler:
                 self._clock() < self._announcing_until)
 
     def next_retry(self) -> float | None:
-        """Seconds until another pass has something to do.
-
-        Such a pass tries failed work again, or makes resources that follow.
-        """
+        """Seconds until failed work is tried again, or others follow."""
         due = self._retries.due_in()
         if self._announcing_until is None:
             return due
@@ -472,18 +375,14 @@ class Reconciler:
     def plan(self, snapshot: model.Snapshot,
              limits: Callable[[], guard.Limits | None] = lambda: None
              ) -> tuple[list[tuple[str, resources.Resource]], outcome.Outcome]:
-        """The changes that a pass would make, without making them.
-
-        :returns: the steps, see :func:`plan_text.steps`, and what a pass would
-            report
-        """
+        """The steps that a pass would make, and what it would report."""
         request = passes.Pass(snapshot, full=True, limits=limits)
         self._prepare(request)
         # A plan may take its time, so all readings are waited for.
         self._beside.wait(None)
         self._beside.collect()
         self.guard.judge(request.limits, map(
-            networks.host_prefix, _dead(request)))
+            networks.host_prefix, request.dead_vips))
         steps = plan_text.steps(self.backends, self.tracker, self._removals)
         self.backends.end()
         now = self._table()
@@ -497,12 +396,5 @@ class Reconciler:
 
     def close(self) -> None:
         """Log the last changes, and close the backends."""
-        self._tell()
+        self._work.log_changes()
         self.backends.close()
-
-
-def _dead(request: passes.Pass) -> set[str]:
-    """The addresses of the VIPs without a living destination."""
-    forwards = request.snapshot.forwards
-    return {vip.address for vip in (forwards.vips if forwards else ())
-            if vip.dead}

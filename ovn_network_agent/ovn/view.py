@@ -17,8 +17,6 @@ import time
 import types
 from typing import Any
 
-from oslo_log import log as logging
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.common import normal_wait
@@ -26,6 +24,7 @@ from ovn_network_agent.common import row_batches as comparing
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import source
 from ovn_network_agent.gateways import handover
+from ovn_network_agent.ovn import ambiguous_names
 from ovn_network_agent.ovn import confirmation
 from ovn_network_agent.ovn import cross_check as checking
 from ovn_network_agent.ovn import events
@@ -37,20 +36,12 @@ from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovn.chassis import held_ports
 from ovn_network_agent.ovn.chassis import own_chassis
+from ovn_network_agent.ovn.chassis import reconnection
 from ovn_network_agent.ovn.chassis import tunnels
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.ovsdb.columns import Uuid
 from ovn_network_agent.watches import base as observing
-
-LOG = logging.getLogger(__name__)
-
-# Most seconds between two attempts of an ovn-controller to connect (Open
-# vSwitch, lib/reconnect.c: the back-off ends at 8 s), and one for the attempt.
-RECONNECT = 9.0
-# Most seconds to wait for a lost connection.  Maybe only this agent has lost
-# the database, and then the chassis would follow.
-BLIND = 20.0
 
 
 class NotReady(Exception):
@@ -68,16 +59,12 @@ class View:
     while it copies the changes.
 
     :param databases: 'nb', 'sb' and 'ovs'
-    :param wake: function(reason, stale=words of notices), wakes the loop
-        when the servers have confirmed a loss, and when a chassis is gone
-        for good
+    :param wake: function(reason, stale=notices), called when the servers have
+        confirmed a loss, and when a chassis is gone for good
     :param observers: say whether this node could not announce a gateway
     :param look_at_ports: function(name of a provider bridge, names of all
         its ports), called when the local switch has changed
-    :param jitter: see :class:`absence_marks.Absence`
-    :param dead_after: see :class:`tunnels.Tunnels`
-    :param made_of_rows: the sources of drivers
-    :param tables: the tables that sources read beside OVN
+    :param made_of_rows: the sources of drivers; they also read ``tables``
     """
 
     def __init__(self, conf: Any,
@@ -131,8 +118,7 @@ class View:
         # Whether SB has had the row of this chassis since the start.
         self._registered = False
         self._held = held_ports.HeldPorts()
-        # The names of routers that the log has as ambiguous.
-        self._doubled: tuple[str, ...] = ()
+        self._ambiguous = ambiguous_names.AmbiguousNames()
         self.last: model.Snapshot | None = None
         #: monotonic seconds at which the replicas were read for :attr:`last`
         self.viewed = -math.inf
@@ -160,7 +146,7 @@ class View:
 
     @property
     def cross_check(self) -> checking.CrossCheck:
-        """:class:`ovn.cross_check.CrossCheck` of the present view."""
+        """The cross-check of the present view."""
         return self._builder.cross_check(self._withdrawal.confirmed)
 
     def have_confirmed(self, subjects: frozenset[str]) -> None:
@@ -168,7 +154,7 @@ class View:
 
         The loop is woken afterwards.  Without a connection, nobody is asked.
 
-        :param subjects: frozenset of addresses with their length
+        :param subjects: addresses with their length
         """
         with contextlib.suppress(connection.Unavailable):
             with (self._databases['nb'].rows() as nb,
@@ -178,12 +164,12 @@ class View:
 
     @property
     def dead(self) -> frozenset[ownership.Owner]:
-        """The :class:`ownership.Owner` that are gone for good, a frozenset."""
+        """The chassis that are gone for good."""
         return self._absent.absence.dead
 
     @property
     def silent(self) -> frozenset[ownership.Owner]:
-        """The :class:`ownership.Owner` of silent chassis, a frozenset."""
+        """The chassis that do not answer."""
         return self._absent.silence.silent
 
     def due_in(self) -> float | None:
@@ -198,10 +184,9 @@ class View:
                     if due is not None), default=None)
 
     def pieces(self) -> list[comparing.Piece]:
-        """What a comparison of all rows looks at, piece by piece.
+        """What a comparison of all rows gives to :meth:`snapshot`.
 
-        :returns: one for each call of :meth:`snapshot`; empty when a full
-            view takes no longer
+        :returns: empty when a full view takes no longer
         """
         if self.last is None or self._looked is not None:
             return []
@@ -212,8 +197,8 @@ class View:
                  piece: comparing.Piece | None = None) -> model.Snapshot:
         """The present view.
 
-        :param full: build everything anew, if anything has changed since that
-            was done; have SB confirm the ports of this chassis in any case
+        :param full: compute everything again, if anything has changed since
+            that was done; have SB confirm the ports of this chassis anyway
         :param piece: rows that count as changed; after the last piece, the
             view is as if it had been full
         :raises NotReady: when a database has not been loaded or is busy;
@@ -254,8 +239,9 @@ class View:
                         nb, sb, now, self._loss(self.last, now, nb)
                         if self._whole else None, self._has_machines)
                 self._search(sb)
-                self._tell_namesakes(now.node)
-                self._tell_doubled(self._builder.doubled)
+                names = now.node.namesakes, self._builder.doubled
+                if names != self._ambiguous.known:
+                    self._ambiguous.log(now.node, *names)
                 self.last, self.viewed = now, viewed
                 self._dirty, self._whole = {}, False
                 if self._lacks_routes(now):
@@ -269,11 +255,10 @@ class View:
                piece: comparing.Piece | None) -> model.Snapshot:
         """Bring the view up to date.
 
-        A view that is built anew from the same rows and the same other input
-        is the same view, because the builder is pure.  So that is not done.
+        The builder is pure, so nothing is computed again from the same rows
+        and the same other input.
 
         :param unknown: whether any row may have changed
-        :param full: see :meth:`snapshot`; likewise piece
         """
         own = self._builder.own_chassis() if self.last else None
         if own is not None and (
@@ -324,39 +309,17 @@ class View:
         known = (now.node, alive, now.routers, now.groups, facts,
                  self._tunnels.silent, self._tunnels.dead)
         if self._whole or not self._handovers.settled or known != self._known:
-            now = self._handovers.update(self._judged(now, facts))
+            now = self._handovers.update(self._tunnels.judged(now, facts))
             self._known, self._groups = known, now.groups
         return self._builder.complete(
             dataclasses.replace(now, groups=self._groups))
-
-    def _tell_namesakes(self, node: model.Node) -> None:
-        known = self.last.node.namesakes if self.last else ()
-        if node.namesakes != known and node.namesakes:
-            LOG.warning(
-                'OVN SB has the host name %s of this chassis %s for %s, too; '
-                'Neutron cannot tell them apart; set a host name of its own '
-                'on each node (external_ids:hostname of Open_vSwitch), or '
-                'delete the row of a node that is gone', node.hostname,
-                node.chassis, ', '.join(node.namesakes))
-        elif node.namesakes != known:
-            LOG.info('No other chassis in OVN SB has the host name %s any '
-                     'more', node.hostname)
-
-    def _tell_doubled(self, names: tuple[str, ...]) -> None:
-        if names and names != self._doubled:
-            LOG.warning(
-                'Several routers have the name %s, which an option of '
-                '[announce] names; a tenant may have chosen it, so name the '
-                'routers by their UUIDs', ', '.join(names))
-        self._doubled = names
 
     def _have_machines(self) -> None:
         """Have the server send the ports of machines that matter here.
 
         A cloud has thousands of such ports.  Distributed floating IPs and
-        machines on provider networks alone need some of them, and each node
-        needs its own; networks of tenants whose machines are announced need
-        those of the networks.
+        machines on provider networks need those of this node, and networks of
+        tenants whose machines are announced need those of the networks.
 
         While SB is away, the first distributed floating IP of the cloud does
         not keep this node from following NB.
@@ -381,8 +344,7 @@ class View:
                              'in networks of tenants, are still to come')
 
     def _look_at_tunnels(self, phase: model.Phase) -> None:
-        """Find the silent ones of the other candidates, which a drain needs.
-        """
+        """Find the silent candidates, which a drain needs."""
         if phase is model.Phase.DRAINING and self.last is not None:
             self._tunnels.look({
                 c.addresses for group in self.last.groups
@@ -397,28 +359,8 @@ class View:
             before, now, nb, self._sources.lost(before.subjects, now.subjects)
             if self._sources else ())
 
-    def _judged(self, snapshot: model.Snapshot,
-                facts: set[model.Fact]) -> model.Snapshot:
-        """Add to the groups what is known of the health of the nodes.
-
-        The routers do not have it, because each change would then make the
-        drivers compute every router again.
-        """
-        silent, dead = self._tunnels.silent, self._tunnels.dead
-        if not facts and not silent:
-            return snapshot
-        return dataclasses.replace(snapshot, groups=tuple(
-            dataclasses.replace(
-                group, facts=group.facts | facts,
-                candidates=tuple(
-                    dataclasses.replace(
-                        c, silent=c.addresses in silent,
-                        dead=c.addresses in dead)
-                    for c in group.candidates))
-            for group in snapshot.groups))
-
     def _facts(self, node: model.Node) -> set[model.Fact]:
-        """The facts about all groups, a set of :class:`model.Fact`."""
+        """The facts about all groups."""
         known = {model.Fact.UNFIT: self._unfit(node.phase),
                  model.Fact.ABANDONED: self._abandoned,
                  model.Fact.FIXED: not self._databases['nb'].connected,
@@ -441,8 +383,8 @@ class View:
         if not (node.drains or node.phase is model.Phase.DRAINING):
             return 0.0
         southbound = self._databases['sb']
-        return late_for(southbound.connected, southbound.changed_at,
-                        time.monotonic())
+        return reconnection.late_for(
+            southbound.connected, southbound.changed_at, time.monotonic())
 
     def abandon(self) -> None:
         """From now on, mark all groups as abandoned."""
@@ -510,20 +452,3 @@ def _egress(view: model.Snapshot | None) -> frozenset[str]:
     """The egress addresses that the node of a view translates to."""
     return frozenset(host.address
                      for host in (view.translated_here if view else ()))
-
-
-def late_for(connected: bool, changed_at: float | None,
-             now: float) -> float:
-    """Seconds for which some chassis may not follow a new order, else 0.
-
-    The chassis follow the Southbound database.  After an outage of this
-    database, each ovn-controller connects again at a time of its own.  A port
-    that moved meanwhile would be served by its new chassis, while compute
-    nodes still send to the former one.
-
-    :param changed_at: monotonic seconds at which the connection was lost or
-        came back, None without any loss
-    """
-    if changed_at is None:
-        return 0.0
-    return max(0.0, changed_at + (RECONNECT if connected else BLIND) - now)

@@ -3,6 +3,9 @@
 
 """The results of changes, and changes that are made beside the loop."""
 
+from collections.abc import Callable
+from collections.abc import Container
+from collections.abc import Sequence
 import functools
 import time
 
@@ -16,26 +19,31 @@ from ovn_network_agent.engine import change_log
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
-from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
 
 
 class Application:
-    """Notes which changes were made, are under way or have failed."""
+    """Notes which changes were made, are under way, wait or have failed.
 
-    def __init__(self, backends: actual.Backends, tracker: tracking.Tracker,
-                 entries: ledger.Ledger, beside: executor.Beside) -> None:
+    :param note: called with the backend and the changes that were made beside
+        the loop, their answer, and the exception
+    """
+
+    def __init__(self, backends: actual.Backends, entries: ledger.Ledger,
+                 beside: executor.Beside,
+                 note: Callable[[base.Backend, resources.Delta, object,
+                                 BaseException | None], object]) -> None:
         self._backends = backends
-        self._tracker = tracker
         self._ledger = entries
         self._beside = beside
+        self._note = note
         # (name of a backend, seconds), of this pass.
         self.seconds: list[tuple[str, float]] = []
         # Both (verb, resource), see resources.Delta.steps: of this pass, and
         # those without a line of the log.
         self.applied: list[tuple[str, resources.Resource]] = []
-        self._unlogged: list[tuple[str, resources.Resource]] = []
+        self.unlogged: list[tuple[str, resources.Resource]] = []
 
     def begin(self, backend: base.Backend, delta: resources.Delta,
               awaited: bool) -> None:
@@ -50,7 +58,7 @@ class Application:
         began = time.monotonic()
         self._beside.begin(
             backend, lambda: backend.apply(delta),
-            functools.partial(self.note, backend, delta), delta, awaited)
+            functools.partial(self._note, backend, delta), delta, awaited)
         if not awaited:
             if not backend.concurrent:
                 self._ledger.put_all(delta, ledger.State.UNDER_WAY)
@@ -66,41 +74,50 @@ class Application:
             self._ledger.put_all(delta, ledger.State.UNDER_WAY)
         self.seconds.append((name, time.monotonic() - began))
 
-    def note(self, backend: base.Backend, delta: resources.Delta,
-             answer: object, error: BaseException | None) -> None:
-        """Note the result of :meth:`backends.base.Backend.apply`."""
-        failures = {} if answer == {} else self._failures(
-            backend, delta, answer, error)
-        if failures is None:
-            return
-        for verb, resource in delta.steps:
-            if resource.ref in failures:
-                continue
-            self.applied.append((verb, resource))
-            self._unlogged.append((verb, resource))
-            if self._ledger.entries or self._ledger.lasting:
-                self._ledger.reached(resource.ref)
-            if verb == 'deleted':
-                self._tracker.gone(resource.ref)
-            else:
-                self._tracker.found(resource)
-        if backend.invalidates and (
-                invalid := self._backends.doubt(backend.invalidates)):
-            # The kernel removes dependent objects along with a link.
-            self._ledger.forget(invalid)
-            self._backends.refresh(by_us=True)
-
     def log_changes(self) -> None:
         """Log the changes that are not logged yet.
 
         No change waits for its line, because the lines take time.
         """
-        unlogged, self._unlogged = self._unlogged, []
+        unlogged, self.unlogged = self.unlogged, []
         change_log.tell(unlogged)
 
-    def _failures(self, backend: base.Backend, delta: resources.Delta,
-                  answer: object, error: BaseException | None
-                  ) -> dict[resources.Ref, str] | None:
+    def finish(self, system: str | None) -> None:
+        """Wait for changes of a system for a usual time."""
+        names = [name for name, job in self._beside.jobs.items()
+                 if job.backend.system == system]
+        self._beside.wait(self._beside.patience, names, wake=False)
+        self._beside.collect(names)
+
+    def holds(self, resource: resources.Resource,
+              missing: Sequence[resources.Ref]) -> bool:
+        """Whether a resource cannot be made; notes in the ledger why.
+
+        :param missing: the prerequisites that are not in place
+        """
+        # If the backends of all that is missing work beside the loop, nothing
+        # has failed, and the end of this work wakes the loop.
+        if self._before(resource, ledger.WORKING) or missing and all(
+                self._backends.owners.get(ref.kind) in self._beside.jobs or
+                self._ledger.is_under_way(ref) for ref in missing):
+            return True
+        holders = missing or self._before(resource, ledger.FAILING)
+        if holders:
+            self._ledger.put(resource.ref, ledger.State.WAITS,
+                             f'waits for {holders[0].kind} '
+                             f'{outcome.brief(holders[0].key)}', holders[0])
+        return bool(holders) or self._ledger.still_refused(
+            resource.ref) or self._ledger.still_kept(resource.ref)
+
+    def _before(self, resource: resources.Resource,
+                states: Container[ledger.State]) -> list[resources.Ref]:
+        """Refs of the same address, up to its stage and in some states."""
+        return [ref for ref in self._ledger.beside(resource, states)
+                if self._backends.stages[ref.kind] <= resource.stage]
+
+    def failures(self, backend: base.Backend, delta: resources.Delta,
+                 answer: object, error: BaseException | None
+                 ) -> dict[resources.Ref, str] | None:
         """The changes that a backend has not made, noted in the ledger.
 
         A backend may be foreign code.  An answer of a wrong type must neither

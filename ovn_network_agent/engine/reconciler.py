@@ -18,7 +18,6 @@ agent leaves the processor to zebra and bgpd.
 
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Container
 import time
 
 from oslo_log import log as logging
@@ -86,7 +85,7 @@ class Reconciler:
         self.guard = guard.Guard(self.backends, self.tracker, self._ledger,
                                  clock)
         self._work = application.Application(
-            self.backends, self.tracker, self._ledger, self._beside)
+            self.backends, self._ledger, self._beside, self._note)
         # That after the last pass, replaced as a whole, so that any thread may
         # read it.
         self.health = self.backends.health({})
@@ -209,8 +208,6 @@ class Reconciler:
         if doubtful:
             self._ledger.forget(self.backends.doubt(doubtful))
 
-    # -- the order of changes ---------------------------------------------
-
     def _create(self, urgent: bool) -> None:
         """Create and update, stage by stage."""
         for job in self._beside.jobs.values():
@@ -259,10 +256,7 @@ class Reconciler:
             delta = self.tracker.delta(kinds)
             if delta and backend.system in self._ahead:
                 self._ahead.discard(backend.system)
-                names = [name for name, job in self._beside.jobs.items()
-                         if job.backend.system == backend.system]
-                self._beside.wait(self._beside.patience, names, wake=False)
-                self._beside.collect(names)
+                self._work.finish(backend.system)
                 delta = self.tracker.delta(kinds)
             if delta:
                 self._apply(backend, resources.Delta(
@@ -293,25 +287,7 @@ class Reconciler:
         if not (missing or found.entries or found.lasting):
             # Nothing has failed, and nothing waits or is under way.
             return True
-        # If the backends of all that is missing work beside the loop, nothing
-        # has failed, and the end of this work wakes the loop.
-        if self._before(resource, ledger.WORKING) or missing and all(
-                self.backends.owners.get(ref.kind) in self._beside.jobs or
-                found.is_under_way(ref) for ref in missing):
-            return False
-        holders = missing or self._before(resource, ledger.FAILING)
-        if holders:
-            found.put(resource.ref, ledger.State.WAITS,
-                      f'waits for {holders[0].kind} '
-                      f'{outcome.brief(holders[0].key)}', holders[0])
-        return not (holders or found.still_refused(resource.ref) or
-                    found.still_kept(resource.ref))
-
-    def _before(self, resource: resources.Resource,
-                states: Container[ledger.State]) -> list[resources.Ref]:
-        """Refs of the same address, up to its stage and in some states."""
-        return [ref for ref in self._ledger.beside(resource, states)
-                if self.backends.stages[ref.kind] <= resource.stage]
+        return not self._work.holds(resource, missing)
 
     def _apply(self, backend: base.Backend, delta: resources.Delta,
                awaited: bool = True) -> None:
@@ -344,7 +320,31 @@ class Reconciler:
             except Exception as e:
                 error = e
             self._work.seconds.append((name, time.monotonic() - began))
-            self._work.note(backend, delta, failures, error)
+            self._note(backend, delta, failures, error)
+
+    def _note(self, backend: base.Backend, delta: resources.Delta,
+              answer: object, error: BaseException | None) -> None:
+        """Note the result of :meth:`backends.base.Backend.apply`."""
+        failures = {} if answer == {} else self._work.failures(
+            backend, delta, answer, error)
+        if failures is None:
+            return
+        for verb, resource in delta.steps:
+            if resource.ref in failures:
+                continue
+            self._work.applied.append((verb, resource))
+            self._work.unlogged.append((verb, resource))
+            if self._ledger.entries or self._ledger.lasting:
+                self._ledger.reached(resource.ref)
+            if verb == 'deleted':
+                self.tracker.gone(resource.ref)
+            else:
+                self.tracker.found(resource)
+        if backend.invalidates and (
+                invalid := self.backends.doubt(backend.invalidates)):
+            # The kernel removes dependent objects along with a link.
+            self._ledger.forget(invalid)
+            self.backends.refresh(by_us=True)
 
     @property
     def announcing(self) -> bool:

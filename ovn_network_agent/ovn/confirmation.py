@@ -19,6 +19,7 @@ No thread waits for an answer.
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
+import contextlib
 import dataclasses
 import functools
 import uuid
@@ -26,6 +27,7 @@ import uuid
 from ovn_network_agent import model
 from ovn_network_agent.ovn import comparisons
 from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.ovsdb.replica_query import Answers
@@ -178,17 +180,18 @@ class MassWithdrawal:
 
     def __init__(self, databases: Mapping[str, connection.Database],
                  wake: Callable[[str], object]) -> None:
+        self._databases = databases
         self._servers = _Servers(databases)
         self._wake = wake
         # The subjects of the last question, set when both servers have
         # confirmed the replicas; replaced as a whole.
         self.confirmed: frozenset[str] = frozenset()
 
-    def ask(self, nb: Tables, sb: Tables, chassis: str,
-            subjects: frozenset[str], machines: bool) -> None:
-        """Ask both servers, unless a question is open.
+    def ask(self, chassis: str, subjects: frozenset[str],
+            machines: bool) -> None:
+        """Ask both servers, unless a question is open; without a wait.
 
-        This runs on the loop thread, with the locks of both replicas held.
+        Without a connection, nobody is asked.
 
         :param subjects: addresses with their length
         :param machines: whether SB has the ports of machines here
@@ -200,20 +203,24 @@ class MassWithdrawal:
 
         if self._servers.is_pending:
             return
-        # An earlier answer says nothing about a later loss.
-        self.confirmed = frozenset()
-        self._servers.ask({
-            'nb': comparisons.of_announcements(nb),
-            'sb': [*comparisons.of_chassis(sb, chassis, machines)]},
-            confirmed)
+        with contextlib.suppress(connection.Unavailable):
+            with (self._databases['nb'].rows() as nb,
+                  self._databases['sb'].rows() as sb):
+                # An earlier answer says nothing about a later loss.
+                self.confirmed = frozenset()
+                self._servers.ask({
+                    'nb': comparisons.of_announcements(nb),
+                    'sb': [*comparisons.of_chassis(sb, chassis, machines)]},
+                    confirmed)
 
 
-def loss(before: model.Snapshot, now: model.Snapshot, nb: Tables,
-         tables: Collection[queries.Place]) -> Loss:
-    """What a view has lost.
-
-    :param tables: see :class:`Loss`
-    """
+def loss(before: model.Snapshot | None, now: model.Snapshot, nb: Tables,
+         of_drivers: sources.Sources | None) -> Loss:
+    """What a view has lost; the first one has nothing to compare with."""
+    if before is None:
+        return Loss()
+    tables: Collection[queries.Place] = (
+        of_drivers.lost(before.subjects, now.subjects) if of_drivers else ())
     local, routers = _lost_ports(before, now, nb)
     local |= before.machines is not now.machines and (
         not _ports(before) <= _ports(now))

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
-import contextlib
 import dataclasses
 import math
 import time
@@ -150,17 +149,8 @@ class View:
         return self._builder.cross_check(self._withdrawal.confirmed)
 
     def have_confirmed(self, subjects: frozenset[str]) -> None:
-        """Have the servers confirm that addresses are gone, without a wait.
-
-        The loop is woken afterwards.  Without a connection, nobody is asked.
-
-        :param subjects: addresses with their length
-        """
-        with contextlib.suppress(connection.Unavailable):
-            with (self._databases['nb'].rows() as nb,
-                  self._databases['sb'].rows() as sb):
-                self._withdrawal.ask(nb, sb, self.chassis, subjects,
-                                     self._has_machines)
+        """See :meth:`confirmation.MassWithdrawal.ask`."""
+        self._withdrawal.ask(self.chassis, subjects, self._has_machines)
 
     @property
     def dead(self) -> frozenset[ownership.Owner]:
@@ -231,12 +221,13 @@ class View:
                 if piece is not None:
                     # The rows need not have changed by a report of a server.
                     self._whole = self._whole or bool(
-                        self._loss(before, now, nb))
+                        confirmation.loss(before, now, nb, self._sources))
                 if (self._whole or full or ends or
                         self._confirmation.missing) and phase in (
                             model.Phase.RUNNING, model.Phase.DRAINING):
                     self._confirmation.consider(
-                        nb, sb, now, self._loss(self.last, now, nb)
+                        nb, sb, now, confirmation.loss(
+                            self.last, now, nb, self._sources)
                         if self._whole else None, self._has_machines)
                 self._search(sb)
                 names = now.node.namesakes, self._builder.doubled
@@ -350,33 +341,20 @@ class View:
                 c.addresses for group in self.last.groups
                 for c in group.peers(self.chassis) if c.addresses})
 
-    def _loss(self, before: model.Snapshot | None, now: model.Snapshot,
-              nb: Tables) -> confirmation.Loss:
-        """What a view has lost; the first one has nothing to compare with."""
-        if before is None:
-            return confirmation.Loss()
-        return confirmation.loss(
-            before, now, nb, self._sources.lost(before.subjects, now.subjects)
-            if self._sources else ())
-
     def _facts(self, node: model.Node) -> set[model.Fact]:
-        """The facts about all groups."""
-        known = {model.Fact.UNFIT: self._unfit(node.phase),
-                 model.Fact.ABANDONED: self._abandoned,
-                 model.Fact.FIXED: not self._databases['nb'].connected,
-                 model.Fact.LATE: self._late_for(node) > 0}
-        return {fact for fact, true in known.items() if true}
-
-    def _unfit(self, phase: model.Phase) -> bool:
-        """Whether this node could not announce its groups.
+        """The facts about all groups.
 
         A standby has to be fit for some time, so that its priority does not
         go up and down.  A node that stops changes each priority once, and the
         present alone decides whether it waits for a successor.
         """
-        stops = phase is model.Phase.DRAINING
-        return any(o.unfit and not (stops and o.recovers)
-                   for o in self._observers)
+        stops = node.phase is model.Phase.DRAINING
+        known = {model.Fact.UNFIT: any(o.unfit and not (stops and o.recovers)
+                                       for o in self._observers),
+                 model.Fact.ABANDONED: self._abandoned,
+                 model.Fact.FIXED: not self._databases['nb'].connected,
+                 model.Fact.LATE: self._late_for(node) > 0}
+        return {fact for fact, true in known.items() if true}
 
     def _late_for(self, node: model.Node) -> float:
         """Seconds for which chassis may not follow; 0 unless ports leave."""
@@ -402,11 +380,7 @@ class View:
         return self.last
 
     def _search(self, sb: Tables) -> None:
-        """Search for absent chassis.
-
-        The result of the last time stays while its rows and the rest of its
-        input are the same, and no time is counted.
-        """
+        """Search for absent chassis, unless the result would be the same."""
         options = self._conf.gateway_drain
         session = self._databases['sb'].session
         searched = (session, self._builder.chassis,

@@ -34,7 +34,6 @@ Failures: typing.TypeAlias = dict[resources.Ref, str]
 #: See Backend.reread
 Reading: typing.TypeAlias = tuple[
     Sequence[resources.Resource] | None, typing.Any]
-_Kind = typing.TypeVar('_Kind', bound=resources.Resource)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -91,18 +90,6 @@ def revived(backends: 'Iterable[Backend]',
     """
     return {b.name for b in backends
             if not {b.name, *b.revived_by}.isdisjoint(words)}
-
-
-def of_kind(kind: type[_Kind],
-            found: Iterable[resources.Resource]) -> list[_Kind]:
-    """The resources of a class and its subclasses, in their order."""
-    return [each for each in found if isinstance(each, kind)]
-
-
-def updates_of(kind: type[_Kind], delta: Delta) -> list[tuple[_Kind, _Kind]]:
-    """The updates of a class and its subclasses: (old, new)."""
-    return [(old, new) for old, new in delta.update
-            if isinstance(old, kind) and isinstance(new, kind)]
 
 
 class BackendError(Exception):

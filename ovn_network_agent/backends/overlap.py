@@ -49,7 +49,7 @@ class OverlapBackend(base.Backend):
         :returns: the text of the privileged side
         """
         failures = {}
-        for wanted in base.of_kind(resources.Overlap, delta.create):
+        for wanted in resources.of_kind(resources.Overlap, delta.create):
             try:
                 overlap.begin(list(wanted.addresses))
             except context.FAILURES as e:

@@ -23,6 +23,8 @@ from ovn_network_agent.resources.base import Ref as Ref
 from ovn_network_agent.resources.base import Resource as Resource
 from ovn_network_agent.resources.base import Stage as Stage
 from ovn_network_agent.resources.changes import Delta as Delta
+from ovn_network_agent.resources.changes import of_kind as of_kind
+from ovn_network_agent.resources.changes import updates_of as updates_of
 from ovn_network_agent.resources.egress import EgressAddress as EgressAddress
 from ovn_network_agent.resources.egress import EgressDrop as EgressDrop
 from ovn_network_agent.resources.egress import EgressHeld as EgressHeld

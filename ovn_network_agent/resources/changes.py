@@ -3,9 +3,13 @@
 
 """The changes that one backend makes in one stage."""
 
+from collections.abc import Iterable
 import dataclasses
+import typing
 
 from ovn_network_agent.resources import base
+
+_Kind = typing.TypeVar('_Kind', bound=base.Resource)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,3 +39,14 @@ class Delta:
         return ([('created', r) for r in self.create] +
                 [('updated', new) for _old, new in self.update] +
                 [('deleted', r) for r in self.delete])
+
+
+def of_kind(kind: type[_Kind], found: Iterable[base.Resource]) -> list[_Kind]:
+    """The resources of a class and its subclasses, in their order."""
+    return [each for each in found if isinstance(each, kind)]
+
+
+def updates_of(kind: type[_Kind], delta: Delta) -> list[tuple[_Kind, _Kind]]:
+    """The updates of a class and its subclasses: (old, new)."""
+    return [(old, new) for old, new in delta.update
+            if isinstance(old, kind) and isinstance(new, kind)]

@@ -110,7 +110,7 @@ class EvpnInstanceBackend(base.Backend):
         :returns: the lines of somebody else, or what FRR said
         :raises base.BackendError: when FRR does not answer
         """
-        adds, deletes = (base.of_kind(resources.EvpnInstance, some)
+        adds, deletes = (resources.of_kind(resources.EvpnInstance, some)
                          for some in (delta.wanted, delta.delete))
         refused, said = self._call(
             evpn_instances.change,

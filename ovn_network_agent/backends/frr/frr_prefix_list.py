@@ -115,7 +115,7 @@ class PrefixListBackend(base.Backend):
         :raises base.BackendError: when FRR or the kernel does not answer
         """
         current, names = self.conf.frr.frr_prefix_list, self._lists()
-        adds, deletes = (base.of_kind(resources.PrefixListEntry, each)
+        adds, deletes = (resources.of_kind(resources.PrefixListEntry, each)
                          for each in (delta.wanted, delta.delete))
         failures = {r.ref: f'not an entry of the prefix list "{current}" for '
                            'host routes or a network'

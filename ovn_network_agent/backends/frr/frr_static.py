@@ -196,11 +196,11 @@ class StaticBackend(base.Backend):
         :raises base.BackendError: when FRR does not answer
         """
         kind = resources.Announcement
-        adds = base.of_kind(kind, delta.wanted)
+        adds = resources.of_kind(kind, delta.wanted)
         # With the same next hop, FRR replaces the route when it is added.
-        deletes = [*(old for old, new in base.updates_of(kind, delta)
+        deletes = [*(old for old, new in resources.updates_of(kind, delta)
                      if old.nexthop != new.nexthop),
-                   *base.of_kind(kind, delta.delete)]
+                   *resources.of_kind(kind, delta.delete)]
         known = self._known_hops((*adds, *deletes))
         failures = {r.ref: f'{r.nexthop} is no next hop of the agent in VRF '
                            f'"{self._vrf}"'
@@ -239,8 +239,9 @@ class StaticBackend(base.Backend):
         # Known routes suffice: beside a kernel route that is still to go,
         # they cannot be selected yet.
         known = self._call(vtysh.read_known, self._vrf, 'static')
-        return {r.ref for r in base.of_kind(resources.Announcement, announced)
-                if r.prefix in known}
+        return {
+            r.ref for r in resources.of_kind(resources.Announcement, announced)
+            if r.prefix in known}
 
     def _change(self, adds: list[resources.Announcement],
                 deletes: list[resources.Announcement],

@@ -62,7 +62,7 @@ class RouterAdvertisementBackend(base.Backend):
         :returns: the lines of the operator, or what FRR said
         :raises base.BackendError: when FRR does not answer
         """
-        adds, deletes = (base.of_kind(resources.RouterAdvertisement, some)
+        adds, deletes = (resources.of_kind(resources.RouterAdvertisement, some)
                          for some in (delta.wanted, delta.delete))
         refused, said = self._call(
             router_advertisements.change,

@@ -76,7 +76,7 @@ class AddressBackend(kernel_base.KernelBackend):
         An address that the privileged side does not recognise as the agent's
         (EBUSY) is :class:`base.Kept`, but for a VIP that is a failure.
         """
-        wanted = base.of_kind(resources.Address, delta.wanted)
+        wanted = resources.of_kind(resources.Address, delta.wanted)
         # Before OVN was seen, one of a former run was read as another kind,
         # and that one is not there any more.
         self._egress -= {r.key for r in delta.delete if _is_egress(r)}

@@ -69,10 +69,10 @@ class LinkBackend(kernel_base.KernelBackend):
 
         No device is ever set down.  See :meth:`base.Backend.apply`.
         """
-        up = base.of_kind(resources.LinkUp, delta.wanted)
-        pairs, gone = (base.of_kind(resources.VethPair, some)
+        up = resources.of_kind(resources.LinkUp, delta.wanted)
+        pairs, gone = (resources.of_kind(resources.VethPair, some)
                        for some in (delta.wanted, delta.delete))
-        tagged, untagged = (base.of_kind(resources.VlanDevice, some)
+        tagged, untagged = (resources.of_kind(resources.VlanDevice, some)
                             for some in (delta.wanted, delta.delete))
         return {
             **kernel_base.refused(privileged.set_links_up, up,

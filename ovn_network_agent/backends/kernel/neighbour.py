@@ -62,7 +62,7 @@ class NeighbourBackend(kernel_base.KernelBackend):
         failed = {}
         if delta.create or delta.update:
             failed = self._write(
-                base.of_kind(resources.Neighbour, delta.wanted))
+                resources.of_kind(resources.Neighbour, delta.wanted))
         failed.update(kernel_base.refused(
             netlink.delete_neighbours, delta.delete,
             [list(r.key) for r in delta.delete]))

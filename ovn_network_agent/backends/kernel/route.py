@@ -105,20 +105,20 @@ class RouteBackend(kernel_base.KernelBackend):
 
     def apply(self, delta: base.Delta) -> base.Failures:
         """Set and delete routes, see :meth:`base.Backend.apply`."""
-        wanted = base.of_kind(resources.KernelRoute, delta.wanted)
+        wanted = resources.of_kind(resources.KernelRoute, delta.wanted)
         failures = kernel_base.refused(
             kernel_routes.set_routes, wanted,
             [[r.table, r.dst, r.dev, r.via or '', r.metric or 0]
              for r in wanted])
         # The former route goes after the new one is there.
-        moved = [new for old, new in base.updates_of(
+        moved = [new for old, new in resources.updates_of(
             resources.KernelRoute, delta)
                  if old.metric != new.metric and new.ref not in failures]
         return {
             **failures,
             **kernel_base.refused(kernel_routes.keep_metrics, moved,
                                   [[*r.key, r.metric or 0] for r in moved]),
-            **_deleted(base.of_kind(
+            **_deleted(resources.of_kind(
                 resources.KernelRoute, delta.delete))}
 
     def in_effect(self, announced: list[resources.Resource]
@@ -134,8 +134,9 @@ class RouteBackend(kernel_base.KernelBackend):
         except context.FAILURES as error:
             raise base.BackendError(
                 f'kernel routes that FRR knows: {error}') from error
-        return {r.ref for r in base.of_kind(resources.KernelRoute, announced)
-                if r.dst in known}
+        return {
+            r.ref for r in resources.of_kind(resources.KernelRoute, announced)
+            if r.dst in known}
 
 
 def _resources(found: Iterable[route_codec.Route], usual: '_Usual',

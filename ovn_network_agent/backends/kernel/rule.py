@@ -132,10 +132,10 @@ class RuleBackend(kernel_base.KernelBackend):
         A rule that the privileged side does not recognise as the agent's
         (EBUSY) is :class:`base.Kept`.
         """
-        wanted = base.of_kind(resources.Rule, delta.wanted)
+        wanted = resources.of_kind(resources.Rule, delta.wanted)
         # A rule that drops comes behind the rule that finds the way, so the
         # last rule goes first: no packet with a way is dropped in between.
-        gone = sorted(base.of_kind(resources.Rule, (
+        gone = sorted(resources.of_kind(resources.Rule, (
             *(old for old, _new in delta.update), *delta.delete)),
             key=lambda old: old.priority, reverse=True)
         originals = self._originals or set[resources.Rule]()

@@ -37,7 +37,7 @@ class SysctlBackend(kernel_base.KernelBackend):
 
     def apply(self, delta: base.Delta) -> base.Failures:
         """Set values; see :meth:`base.Backend.apply`."""
-        wanted = base.of_kind(resources.Sysctl, delta.wanted)
+        wanted = resources.of_kind(resources.Sysctl, delta.wanted)
         return kernel_base.refused(netlink.set_sysctls, wanted,
                                    [[r.path, r.value] for r in wanted])
 

@@ -75,7 +75,7 @@ class VniDevicesBackend(base.Backend):
 
     def apply(self, delta: base.Delta) -> base.Failures:
         """Make, repair or delete devices; see :meth:`base.Backend.apply`."""
-        wanted, unwanted = (base.of_kind(resources.VniDevices, some)
+        wanted, unwanted = (resources.of_kind(resources.VniDevices, some)
                             for some in (delta.wanted, delta.delete))
         renewed = [r for r in wanted if r.vni in self._lost]
         failed: base.Failures = {}

@@ -104,7 +104,7 @@ class AdvertisedBackend(nb_writer.Writer):
         :raises base.BackendError: when FRR cannot be asked, or NB does not
             answer
         """
-        waiting = {r.ref: r for r in base.of_kind(
+        waiting = {r.ref: r for r in resources.of_kind(
             resources.Advertised, delta.wanted)}
         missing = {ref: set(r.prefixes) for ref, r in waiting.items()}
         deadline = time.monotonic() + self._patience

@@ -87,8 +87,8 @@ class GatewayPriorityBackend(nb_writer.Writer):
             is on another chassis
         :raises base.BackendError: when SB or NB does not answer
         """
-        changes = [*((r, r) for r in base.of_kind(
-            resources.GatewayPriority, delta.create)), *base.updates_of(
+        changes = [*((r, r) for r in resources.of_kind(
+            resources.GatewayPriority, delta.create)), *resources.updates_of(
                 resources.GatewayPriority, delta)]
         failures = self._not_owned({new for _old, new in changes
                                     if new.owned})

@@ -73,7 +73,7 @@ class StaleRouteBackend(nb_writer.Writer):
         """
         present = chassis_presence.ask(self._context, self.conf,
                                        self._patience)
-        back = {r.ref for r in base.of_kind(
+        back = {r.ref for r in resources.of_kind(
             resources.StaleRoute, delta.delete)
                 if absence_marks.known(r.owner, present)}
         failures = {ref: base.Kept('its chassis is there') for ref in back}

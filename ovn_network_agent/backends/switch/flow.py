@@ -130,7 +130,7 @@ class FlowBackend(base.Backend):
         :returns: also all changes of a bridge that does not answer
         :raises base.BackendError: when the only bridge does not answer
         """
-        wanted = base.of_kind(resources.Flow, delta.wanted)
+        wanted = resources.of_kind(resources.Flow, delta.wanted)
         unwanted: list[_Flow] = [
             r for r in delta.delete
             if isinstance(r, resources.Flow | StrayFlow)]

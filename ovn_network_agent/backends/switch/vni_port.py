@@ -78,16 +78,17 @@ class VniPortBackend(switch_ports.SwitchPorts):
 
         See :meth:`base.Backend.apply`.
         """
-        wanted = base.of_kind(resources.VniPort, delta.wanted)
+        wanted = resources.of_kind(resources.VniPort, delta.wanted)
         self._forget(_without_devices(
-            new for _old, new in base.updates_of(resources.VniPort, delta)))
+            new for _old, new in
+            resources.updates_of(resources.VniPort, delta)))
         failures = kernel_base.refused(
             privileged.set_ports, wanted,
             [[r.name, r.vni, r.mac, r.bridge] for r in wanted])
         failures.update(super().apply(base.Delta(
             create=tuple(r for r in wanted if r.ref not in failures),
             delete=delta.delete)))
-        gone = [r for r in base.of_kind(resources.VniPort, delta.delete)
+        gone = [r for r in resources.of_kind(resources.VniPort, delta.delete)
                 if r.ref not in failures]
         failures.update(kernel_base.refused(
             privileged.delete_ports, gone, [r.name for r in gone]))

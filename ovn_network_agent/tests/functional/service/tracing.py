@@ -14,7 +14,7 @@ PACKAGE = packages.ROOT / packages.NAME
 # What is passed along, and no step: options, and frozen values.
 _VALUES = ('conf', 'values')
 # But this module of the root is a step.
-_TRIGGER = 'trigger.py'
+_TRIGGER = 'common/trigger.py'
 # Seconds that a thread at rest must still have before something is due.
 _REST = 5
 

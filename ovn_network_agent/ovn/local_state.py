@@ -73,10 +73,11 @@ class LocalState:
             tunnel=self._read_tunnel())
         self.has_devices = True
 
-    def read_links(self, egress: Iterable[str], force: bool) -> None:
+    def read_links(self, hosts: Iterable[model.EgressHost],
+                   force: bool) -> None:
         """Read the links for egress addresses, if a driver asks for them.
 
-        :param egress: the egress addresses of this node
+        :param hosts: those that this node translates
         :param force: whether to read them without any news, too
         """
         if self._links is None:
@@ -86,14 +87,15 @@ class LocalState:
                 bridge for _net, bridge in self.wiring.mappings))),
             frozenset((*ownership.VETH_ENDS,
                        self._conf.port_forward.port_forward_dev)),
-            frozenset(egress))
+            frozenset(host.address for host in hosts))
         look = self._links.read if force else self._links.present
         self.wiring = dataclasses.replace(self.wiring, links=look(chosen))
 
-    def lacks_routes(self, egress: Iterable[str]) -> bool:
+    def lacks_routes(self, hosts: Iterable[model.EgressHost]) -> bool:
         """Whether the links were read for other egress addresses."""
         return self._links is not None and (
-            frozenset(egress) != self._links.chosen.egress)
+            frozenset(host.address for host in hosts) !=
+            self._links.chosen.egress)
 
     def _read_tunnel(self) -> str:
         """The address of the device of tunnels.

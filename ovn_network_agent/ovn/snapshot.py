@@ -47,19 +47,13 @@ class _Seen:
 
 
 class Builder:
-    """Keeps the view up to date.
-
-    :param gateway_port: see :class:`inputs.Inputs`; likewise chosen
-    :ivar whole: whether the last view was built from whole tables, and not
-        only from the changes that the servers reported
-    :ivar own: :class:`own_chassis.OwnChassis` of the last view
-    :ivar index: finds an index of the rows of the last view
-    """
+    """Keeps the view up to date."""
 
     def __init__(self, gateway_port: str = '',
                  chosen: inputs.Choice = inputs.Choice()) -> None:
         self._rows = queries.Queries(
             tenants.indexed(indexes.make(), chosen.tenants))
+        #: finds an index of the rows of the last view
         self.index = self._rows.index
         self._inputs = inputs.Inputs(gateway_port, chosen=chosen)
         located = segments.Segments(self._rows, self._inputs)
@@ -98,6 +92,8 @@ class Builder:
         self._identified: tuple[wirings.Wiring, str] | None = None
         # Whether the last build came to its end.
         self._filled = False
+        #: whether the last view was built from whole tables, and not only
+        #: from the changes that the servers reported
         self.whole = False
 
     @property
@@ -131,11 +127,11 @@ class Builder:
               former: str = '', now: float = 0.0) -> model.Snapshot:
         """Bring the view up to date, but for the addresses of routers.
 
-        :param full: build everything anew
+        :param full: compute everything again
         :param also: UUIDs of routers to include even when they do not
             concern this chassis
-        :param piece: rows, which are in DIRTY, that may be the same; what
-            comes of them is built anew nevertheless
+        :param piece: rows of ``dirty`` that may be the same; what comes of
+            them is computed again nevertheless
         :param former: name of this chassis until now, '' if nobody knows
         :param now: monotonic seconds
         :returns: a view in which an unchanged router is the same object as
@@ -145,7 +141,7 @@ class Builder:
         """
         databases = {'nb': nb, 'sb': sb}
         self._inputs.has_advertised = 'Advertised_Route' in sb
-        # After an exception, nobody knows what has been taken in.
+        # After an exception, nobody knows which changes are in the indexes.
         filled, self._filled = self._filled, False
         self.whole = (full or not filled or self._renamed(sb, dirty) or
                       not self._rows.consistent(databases, dirty))
@@ -256,10 +252,7 @@ class Builder:
 
     def cross_check(self, confirmed: frozenset[str]
                     ) -> cross_check.CrossCheck:
-        """The cross-check of the present view.
-
-        :param confirmed: see :class:`ovn.cross_check.CrossCheck`
-        """
+        """The cross-check of the present view."""
         return cross_check.CrossCheck(
             self.index, self.chassis, confirmed,
             self._inputs.chosen.machines is not None,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
+import dataclasses
 import types
 from typing import Any
 from typing import Protocol
@@ -97,6 +98,14 @@ class Sources:
                  for each in self._sources}
         self._beside = now
         return found
+
+    def add(self, view: model.Snapshot, databases: queries.Databases,
+            dirty: queries.Dirty, whole: bool) -> model.Snapshot:
+        """A view with the present subjects, see :meth:`update`."""
+        subjects = self.update(databases, dirty, whole)
+        return dataclasses.replace(
+            view, subjects=subjects, unmade=self.unmade,
+            problems=view.problems + self.problems)
 
     @property
     def whole(self) -> bool:

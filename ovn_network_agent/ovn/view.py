@@ -13,7 +13,6 @@ from collections.abc import Mapping
 import dataclasses
 import math
 import time
-import types
 from typing import Any
 
 from ovn_network_agent import model
@@ -57,12 +56,11 @@ class View:
     The view is built on the loop thread, which holds a database's lock only
     while it copies the changes.
 
-    :param databases: 'nb', 'sb' and 'ovs'
     :param wake: function(reason, stale=notices), called when the servers have
         confirmed a loss, and when a chassis is gone for good
     :param observers: say whether this node could not announce a gateway
-    :param look_at_ports: function(name of a provider bridge, names of all
-        its ports), called when the local switch has changed
+    :param look_at_ports: function(provider bridge, names of all its ports),
+        called when the local switch has changed
     :param made_of_rows: the sources of drivers; they also read ``tables``
     """
 
@@ -75,8 +73,7 @@ class View:
                      lambda bridge, names: None),
                  jitter: float | None = None, dead_after: float = tunnels.DEAD,
                  made_of_rows: Iterable[source.Source] = (),
-                 tables: sources.Tables = types.MappingProxyType({})
-                 ) -> None:
+                 tables: sources.Tables | None = None) -> None:
         self._conf = conf
         self._databases = databases
         self._wake = wake
@@ -84,10 +81,10 @@ class View:
         self._asks_links = plugins.asked(conf, plugins.LINKS)
         self._builder = snapshot.Builder(conf.gateway_port,
                                          inputs.choice(conf))
-        self._sources = (sources.Sources(made_of_rows, tables)
+        self._sources = (sources.Sources(made_of_rows, tables or {})
                          if made_of_rows else None)
-        self._local = local_state.LocalState(conf, databases, look_at_ports,
-                                             wake)
+        self._local = local_state.LocalState(
+            conf, databases, look_at_ports, wake)
         self._dirty: dict[queries.Place, set[Uuid]] = {}
         self._confirmation = confirmation.Confirmation(databases, wake)
         self._withdrawal = confirmation.MassWithdrawal(databases, wake)
@@ -96,20 +93,17 @@ class View:
                                                     jitter)
         self._tunnels = tunnels.Tunnels(databases['ovs'],
                                         dead_after=dead_after)
-        # What the last search for absent chassis went by beside the rows.
-        self._searched: object = None
         # Whether a view since the last complete one was built from whole
         # tables; whether SB has sent the ports of machines here, and whether
         # it ever has.
         self._whole = self._has_machines = self._had_machines = False
-        # What the last view from whole tables went by beside the rows, None
-        # since rows have changed or nobody knows.
+        # The input beside the rows: of the last view from whole tables, None
+        # since rows have changed or nobody knows; of the first piece of the
+        # present comparison, likewise; of the last search for absent chassis.
         self._looked: object = None
-        # Likewise of the first piece of the comparison that is being made;
-        # whether the last view has ended one during which nothing changed.
         self._compared: object = None
-        # From what the states of the gateways were made, and the groups with
-        # these states.
+        self._searched: object = None
+        # The input of the states of the gateways, and the groups with these.
         self._known: object = None
         self._groups: tuple[model.GatewayGroup, ...] = ()
         self._observers = observers
@@ -165,19 +159,15 @@ class View:
     def due_in(self) -> float | None:
         """Seconds until the view changes by time alone, or None."""
         late = self._late_for(self.last.node) if self.last else 0.0
-        return min((due for due in (self._handovers.due_in(),
-                                    self._tunnels.due_in(),
-                                    self._absent.absence.due_in(),
-                                    self._absent.silence.due_in(),
-                                    late or None, self._held.due_in(),
-                                    self._builder.due_in(time.monotonic()))
-                    if due is not None), default=None)
+        return min((due for due in (
+            self._handovers.due_in(), self._tunnels.due_in(),
+            self._absent.absence.due_in(), self._absent.silence.due_in(),
+            late or None, self._held.due_in(),
+            self._builder.due_in(time.monotonic()))
+            if due is not None), default=None)
 
     def pieces(self) -> list[comparing.Piece]:
-        """What a comparison of all rows gives to :meth:`snapshot`.
-
-        :returns: empty when a full view takes no longer
-        """
+        """The pieces of a comparison; none where a full view is as quick."""
         if self.last is None or self._looked is not None:
             return []
         found = comparing.cut(self._builder.rows())
@@ -198,7 +188,10 @@ class View:
         try:
             # The first view has many attempts, and all of them are full.
             self._read_local((full or ends) and self.last is not None)
-            self._look_at_tunnels(phase)
+            if phase is model.Phase.DRAINING and self.last is not None:
+                self._tunnels.look({
+                    c.addresses for group in self.last.groups
+                    for c in group.peers(self.chassis) if c.addresses})
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 viewed = time.monotonic()
@@ -212,9 +205,10 @@ class View:
                     before = self._complete(
                         self._build(nb, sb, phase, unknown, False, None))
                 now = self._build(nb, sb, phase, unknown, full, piece)
-                if self.last is None and self._lacks_routes(now):
+                if self.last is None and self._asks_links and (
+                        self._local.lacks_routes(now.translated_here)):
                     # What a former run has left is in use.
-                    self._local.read_links(_egress(now), False)
+                    self._local.read_links(now.translated_here, False)
                     now = self._build(nb, sb, phase, unknown, full, piece)
                 self._have_machines()
                 now = self._complete(now)
@@ -235,7 +229,8 @@ class View:
                     self._ambiguous.log(now.node, *names)
                 self.last, self.viewed = now, viewed
                 self._dirty, self._whole = {}, False
-                if self._lacks_routes(now):
+                if self._asks_links and self._local.lacks_routes(
+                        now.translated_here):
                     self._wake('this node has got other egress addresses')
         except (connection.Unavailable, own_chassis.Unknown) as e:
             raise NotReady(str(e)) from e
@@ -244,10 +239,7 @@ class View:
     def _build(self, nb: Tables, sb: Tables, phase: model.Phase,
                unknown: bool, full: bool,
                piece: comparing.Piece | None) -> model.Snapshot:
-        """Bring the view up to date.
-
-        The builder is pure, so nothing is computed again from the same rows
-        and the same other input.
+        """Bring the view up to date; the same input is not computed twice.
 
         :param unknown: whether any row may have changed
         """
@@ -278,12 +270,9 @@ class View:
             nb, sb, wiring, self._dirty, phase, full,
             self._handovers.routers, piece, self.chassis, time.monotonic())
         if self._sources is not None:
-            subjects = self._sources.update(
-                {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)
+            now = self._sources.add(
+                now, {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)
             self._whole = self._whole or self._sources.whole
-            now = dataclasses.replace(
-                now, subjects=subjects, unmade=self._sources.unmade,
-                problems=now.problems + self._sources.problems)
         self._registered |= self._builder.own_chassis() is not None
         self._whole = self._whole or self._builder.whole
         compared = (piece is not None and piece.last and
@@ -312,10 +301,8 @@ class View:
         machines on provider networks need those of this node, and networks of
         tenants whose machines are announced need those of the networks.
 
-        While SB is away, the first distributed floating IP of the cloud does
-        not keep this node from following NB.
-
-        :raises Incomplete: until the replica has them
+        :raises Incomplete: until the replica has them; while SB is away, the
+            first distributed floating IP must not stop this node
         """
         self._has_machines = False
         # Without its row, no port is bound to this chassis.
@@ -333,13 +320,6 @@ class View:
                 self.last is None):
             raise Incomplete('the ports of the machines on this chassis, or '
                              'in networks of tenants, are still to come')
-
-    def _look_at_tunnels(self, phase: model.Phase) -> None:
-        """Find the silent candidates, which a drain needs."""
-        if phase is model.Phase.DRAINING and self.last is not None:
-            self._tunnels.look({
-                c.addresses for group in self.last.groups
-                for c in group.peers(self.chassis) if c.addresses})
 
     def _facts(self, node: model.Node) -> set[model.Fact]:
         """The facts about all groups.
@@ -375,14 +355,14 @@ class View:
         """
         if self.last is None:
             raise NotReady('OVN was never seen')
-        node = dataclasses.replace(self.last.node, phase=phase)
-        self.last = dataclasses.replace(self.last, node=node)
+        self.last = dataclasses.replace(
+            self.last, node=dataclasses.replace(self.last.node, phase=phase))
         return self.last
 
     def _search(self, sb: Tables) -> None:
         """Search for absent chassis, unless the result would be the same."""
-        options = self._conf.gateway_drain
         session = self._databases['sb'].session
+        options = self._conf.gateway_drain
         searched = (session, self._builder.chassis,
                     options.stale_chassis_grace_period,
                     options.silent_chassis_limit)
@@ -411,18 +391,9 @@ class View:
                 self._local.kernel.news.poll(0)):
             self._local.read_devices()
         if self._asks_links:
-            self._local.read_links(_egress(self.last), full)
-
-    def _lacks_routes(self, view: model.Snapshot) -> bool:
-        """Whether the routes of a link of an egress address are not read."""
-        return self._asks_links and self._local.lacks_routes(_egress(view))
+            self._local.read_links(
+                self.last.translated_here if self.last else (), full)
 
     def close(self) -> None:
         """Close the socket of the kernel's news."""
         self._local.close()
-
-
-def _egress(view: model.Snapshot | None) -> frozenset[str]:
-    """The egress addresses that the node of a view translates to."""
-    return frozenset(host.address
-                     for host in (view.translated_here if view else ()))

@@ -262,7 +262,6 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
 
         This runs on the watch's thread.
 
-        :param kind: of the changed object, a word of the watch
         :param by: text that names the change, '' if not known
         """
         self._pace.notice(notices.ZEBRA_STATIC if kind == kernel.STATIC

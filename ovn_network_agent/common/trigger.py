@@ -62,7 +62,6 @@ class Trigger:
              stale: Iterable[str] = (), revived: Iterable[str] = ()) -> None:
         """Wake the loop; never blocks, may be called from any thread.
 
-        :param reason: short text for the log
         :param urgent: do not coalesce
         :param stale: words of :mod:`ovn_network_agent.common.notices`, or
             names of backends whose state is in doubt
@@ -92,8 +91,7 @@ class Trigger:
         """Wait for a wake-up.
 
         :param timeout: seconds, at the most
-        :returns: :class:`Wake`, :data:`QUESTION`, or None when the time
-            passed without one
+        :returns: None when the time passed without one
         """
         deadline = self._clock() + timeout
         with self._condition:

@@ -359,10 +359,7 @@ class Backends:
 
     def health(self, failures: Mapping[resources.Ref, str]
                ) -> tuple[health.Health, ...]:
-        """The health of all backends, in the order of registration.
-
-        :param failures: see :class:`outcome.Outcome`
-        """
+        """The health of all backends, in the order of registration."""
         failed: collections.defaultdict[
             str | None, list[str]] = collections.defaultdict(list)
         for ref, reason in failures.items():

@@ -315,10 +315,7 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
 
 def merged(problems: Iterable[resources.Problem]
            ) -> tuple[resources.Problem, ...]:
-    """Problems of several addresses of a router become one.
-
-    :returns: sorted, each text once
-    """
+    """Problems of several addresses of a router become one; sorted."""
     addresses: dict[resources.Problem, set[str]] = collections.defaultdict(set)
     for each in problems:
         addresses[dataclasses.replace(each, addresses=())].update(

@@ -124,10 +124,7 @@ class Watched:
         put(load())
 
     def start(self, trigger: triggers.Trigger) -> None:
-        """Begin to follow the file.
-
-        :param trigger: fired after each change
-        """
+        """Begin to follow the file; each change fires the trigger."""
         self._trigger = trigger
         self._watcher.start()
 

@@ -39,9 +39,6 @@ _LINKS_INTERVAL = 60
 class Source:
     """Keeps the rules up to date.
 
-    :param read_addresses: see :func:`node_addresses.read`
-    :param read_links: see :func:`neighbours.read`
-    :param clock: returns monotonic seconds
     :raises file_problems.BadFile: when the rules cannot be used at the start
     """
 

@@ -61,10 +61,7 @@ class _Leaving:
 
 
 class Handovers:
-    """Adds to each view the state of handovers.
-
-    :param clock: returns monotonic seconds
-    """
+    """Adds to each view the state of handovers."""
 
     def __init__(self, conf: Any,
                  clock: Callable[[], float] = time.monotonic) -> None:

@@ -68,10 +68,7 @@ class Memberships:
         self._overlap.clear()
 
     def former(self, group: model.GatewayGroup) -> str:
-        """Chassis that a port of a group has to be relayed to, or ''.
-
-        :param group: of the last view
-        """
+        """Chassis that a port of a group has to be relayed to, or ''."""
         return self._memories[departure.key(group)].seen.former
 
     def update(self, groups: Iterable[model.GatewayGroup], node: model.Node,

@@ -56,7 +56,6 @@ def look(seen: Seen, group: model.GatewayGroup, node: model.Node,
          now: float) -> Seen:
     """The memory after one more view.
 
-    :param seen: of the former view
     :param now: monotonic seconds
     """
     above = _above(group, node.chassis)

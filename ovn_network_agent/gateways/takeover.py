@@ -44,8 +44,6 @@ class Takeovers:
     A port that is here at the start of the agent is no takeover (trap T21),
     nor is a repair.  A gateway port without an address to announce ends its
     takeover at once, so that a later addition does not count (trap T20).
-
-    :param clock: returns monotonic seconds
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

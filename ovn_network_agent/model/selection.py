@@ -193,8 +193,6 @@ def names(prefix: str, uuid: str, row: str, label: str) -> frozenset[str]:
 
     :param prefix: the text that Neutron puts before the UUID in the name of
         a row
-    :param uuid: UUID of the row
-    :param row: name of the row
     :param label: name in Neutron, perhaps ''; see :func:`is_free`
     """
     return frozenset({
@@ -218,7 +216,6 @@ def _by_name(kind: str, known: frozenset[str], include: frozenset[str],
              exclude: frozenset[str]) -> str:
     """The reason from the options about routers or networks, '' for none.
 
-    :param kind: 'router' or 'network'
     :param known: names; nothing is decided about an unknown one
     """
     if not known:

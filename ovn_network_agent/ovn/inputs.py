@@ -57,10 +57,7 @@ class Choice:
 
 
 def choice(conf: Any) -> Choice:
-    """The choice of the options.
-
-    :param conf: the oslo.config ConfigOpts
-    """
+    """The choice of the options."""
     machines = tenants = None
     if plugins.asked(conf, plugins.MACHINES):
         options = conf.provider_port

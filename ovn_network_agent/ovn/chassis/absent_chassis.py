@@ -24,11 +24,7 @@ TABLES = REPORTS | {
 
 
 class AbsentChassis:
-    """Compares what chassis have left in OVN with the chassis in SB.
-
-    :param wake: see :class:`view.View`
-    :param jitter: see :class:`absence_marks.Absence`
-    """
+    """Compares what chassis have left in OVN with the chassis in SB."""
 
     def __init__(self, conf: Any, builder: snapshot.Builder,
                  wake: Callable[..., object], jitter: float | None) -> None:

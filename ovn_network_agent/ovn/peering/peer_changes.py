@@ -51,8 +51,6 @@ def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
     The peering that is first by name counts, so a new one could end another
     one with the same router.
 
-    :param nb: the rows of NB
-    :param router: row of Logical_Router
     :param content: of the file of peerings
     """
     changed = columns.Changed(router, _COLUMN, {

@@ -97,10 +97,7 @@ class ProviderNetworks:
 
     def _vni(self, of: withholding.Network,
              chosen: Iterable[tuple[str, int]]) -> model.Vni | None:
-        """The VNI of a network, see :mod:`ovn.subjects.vnis`.
-
-        :param chosen: see :class:`inputs.Machines`
-        """
+        """The VNI of a network, see :mod:`ovn.subjects.vnis`."""
         found = self._configured(self._rows.find(
             'nb', _SWITCH, 'uuid').first(of.uuid), chosen)
         if found is None or found.problem:

@@ -81,7 +81,7 @@ class Backends:
 
     def __init__(self, backends: Collection[base.Backend],
                  tracker: tracking.Tracker, retries: backoff.Retries,
-                 beside: executor.Beside, clock: Callable[[], float],
+                 threads: executor.Threads, clock: Callable[[], float],
                  alive: Callable[[], object]) -> None:
         self._alive = alive
         self.all = backends
@@ -114,7 +114,7 @@ class Backends:
                            for k in b.kinds]
         self._tracker = tracker
         self._retries = retries
-        self._beside = beside
+        self._threads = threads
         self._clock = clock
         self.drift = drift.Drift()
         # What others removed or changed, as found by the readings of this
@@ -181,8 +181,8 @@ class Backends:
         for name in sorted(names, key=lambda name: not (
                 self.conditions[name].backend.system)):
             self._read(name, by_us, name in awaited)
-        self._beside.wait(self._beside.patience, awaited, wake=False)
-        self._beside.collect(names)
+        self._threads.wait(self._threads.patience, awaited, wake=False)
+        self._threads.collect(names)
 
     def catch_up(self) -> None:
         """Begin the readings that :meth:`refresh` has put off for changes.
@@ -191,7 +191,7 @@ class Backends:
         still works wait for the end of this work, which wakes the loop, too;
         then the changes come first again.
         """
-        at_work = self._beside.systems()
+        at_work = self._threads.systems()
         for name in self._to_read():
             if (name in self._put_off and
                     self.conditions[name].backend.system not in at_work):
@@ -201,7 +201,7 @@ class Backends:
     def _to_read(self) -> list[str]:
         """Names of what is in doubt and can be read now."""
         return [name for name in self.conditions
-                if name in self.in_doubt and name not in self._beside.jobs and
+                if name in self.in_doubt and name not in self._threads.jobs and
                 not self.hopeless(name)]
 
     def _changes_come_first(self, name: str) -> bool:
@@ -215,7 +215,7 @@ class Backends:
         system = self.conditions[name].backend.system
         return bool(system) and (
             system in self._answered or
-            self.sound(name) and system in self._beside.systems()) and any(
+            self.sound(name) and system in self._threads.systems()) and any(
             self._tracker.delta(each.kinds)
             for each in self.conditions.values()
             if each.backend.system == system)
@@ -235,7 +235,7 @@ class Backends:
         if backend.system:
             known = refs() if backend.uses_known else frozenset()
             mark = each.mark
-            self._beside.begin(
+            self._threads.begin(
                 backend, lambda: backend.reread(lambda: known, mark),
                 functools.partial(self._has_read, name), awaited=awaited)
             return
@@ -253,7 +253,7 @@ class Backends:
         each = self.conditions[name]
         seconds = self._clock() - each.began
         self.readings.append((name, seconds))
-        each.looked, each.slow = each.began, seconds > self._beside.patience
+        each.looked, each.slow = each.began, seconds > self._threads.patience
         by_us, each.by_us = each.by_us, None
         try:
             if error is not None:
@@ -347,11 +347,11 @@ class Backends:
         """
         each = self.conditions[name]
         backend, known = each.backend, self._refs(each)
-        if name in self._beside.jobs or (
-                backend.system and backend.system in self._beside.systems()):
+        if name in self._threads.jobs or (
+                backend.system and backend.system in self._threads.systems()):
             return None
         if backend.system:
-            return self._beside.begin(backend, lambda: backend.read(known))
+            return self._threads.begin(backend, lambda: backend.read(known))
         found: concurrent.futures.Future[
             Sequence[resources.Resource]] = concurrent.futures.Future()
         found.set_result(backend.read(known))
@@ -371,7 +371,7 @@ class Backends:
             found.append(health.Health(
                 name, each.unreadable or '', len(failed[name]),
                 failed[name][0] if failed[name] else '',
-                name in self._beside.jobs, each.read, each.looked,
+                name in self._threads.jobs, each.read, each.looked,
                 None if due is None else now + due,
                 self.drift.repairs(name)))
         return tuple(found)

@@ -31,12 +31,12 @@ class Application:
     """
 
     def __init__(self, backends: actual.Backends, entries: ledger.Ledger,
-                 beside: executor.Beside,
+                 threads: executor.Threads,
                  note: Callable[[base.Backend, resources.Delta, object,
                                  BaseException | None], object]) -> None:
         self._backends = backends
         self._ledger = entries
-        self._beside = beside
+        self._threads = threads
         self._note = note
         # (name of a backend, seconds), of this pass.
         self.seconds: list[tuple[str, float]] = []
@@ -56,17 +56,17 @@ class Application:
         awaited = awaited and not backend.concurrent and (
             most is None or len(delta) <= most)
         began = time.monotonic()
-        self._beside.begin(
+        self._threads.begin(
             backend, lambda: backend.apply(delta),
             functools.partial(self._note, backend, delta), delta, awaited)
         if not awaited:
             if not backend.concurrent:
                 self._ledger.put_all(delta, ledger.State.UNDER_WAY)
             return
-        patience = (self._beside.patience if backend.patience is None else
+        patience = (self._threads.patience if backend.patience is None else
                     backend.patience)
-        if self._beside.wait(patience, [name], wake=False):
-            self._beside.collect([name])
+        if self._threads.wait(patience, [name], wake=False):
+            self._threads.collect([name])
         else:
             LOG.log(logging.WARNING if backend.patience is None else
                     logging.INFO, '%s: no answer within %s s; what does not '
@@ -84,10 +84,10 @@ class Application:
 
     def finish(self, system: str | None) -> None:
         """Wait for changes of a system for a usual time."""
-        names = [name for name, job in self._beside.jobs.items()
+        names = [name for name, job in self._threads.jobs.items()
                  if job.backend.system == system]
-        self._beside.wait(self._beside.patience, names, wake=False)
-        self._beside.collect(names)
+        self._threads.wait(self._threads.patience, names, wake=False)
+        self._threads.collect(names)
 
     def holds(self, resource: resources.Resource,
               missing: Sequence[resources.Ref]) -> bool:
@@ -98,7 +98,7 @@ class Application:
         # If the backends of all that is missing work beside the loop, nothing
         # has failed, and the end of this work wakes the loop.
         if self._before(resource, ledger.WORKING) or missing and all(
-                self._backends.owners.get(ref.kind) in self._beside.jobs or
+                self._backends.owners.get(ref.kind) in self._threads.jobs or
                 self._ledger.is_under_way(ref) for ref in missing):
             return True
         holders = missing or self._before(resource, ledger.FAILING)

@@ -64,16 +64,16 @@ class Reconciler:
                  backends: Collection[base.Backend],
                  wake: Callable[[str], object],
                  clock: Callable[[], float] = time.monotonic,
-                 beside: executor.Beside | None = None,
+                 threads: executor.Threads | None = None,
                  retries: backoff.Retries | None = None,
                  alive: Callable[[], object] = lambda: None) -> None:
         self._clock = clock
         self._alive = alive
         self.tracker = tracking.Tracker()
         self._retries = retries or backoff.Retries(clock)
-        self._beside = beside or executor.Beside(wake)
+        self._threads = threads or executor.Threads(wake)
         self.backends = actual.Backends(
-            backends, self.tracker, self._retries, self._beside, clock, alive)
+            backends, self.tracker, self._retries, self._threads, clock, alive)
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self.backends.owners)
         self._times = state_times.StateTimes(clock)
@@ -81,11 +81,11 @@ class Reconciler:
             drivers, self.tracker, self.backends.owners)
         self._removals = removal.Removals(
             self.backends, self.tracker, self._ledger, wake,
-            self._beside.patience)
+            self._threads.patience)
         self.guard = guard.Guard(self.backends, self.tracker, self._ledger,
                                  clock)
         self._work = application.Application(
-            self.backends, self._ledger, self._beside, self._note)
+            self.backends, self._ledger, self._threads, self._note)
         # That after the last pass, replaced as a whole, so that any thread may
         # read it.
         self.health = self.backends.health({})
@@ -104,8 +104,8 @@ class Reconciler:
         self._work.applied, self._work.seconds = [], []
         # This comes before the reading: a backend with a job that is not
         # collected would not be read, and nothing would wake the loop for it.
-        if self._beside.jobs:
-            self._beside.collect()
+        if self._threads.jobs:
+            self._threads.collect()
         self._ahead = set()
         # A system in doubt is read before it is changed, as always.
         if request.ahead is not None and request.urgent and not any(
@@ -144,7 +144,7 @@ class Reconciler:
         self._times.note({*touched, *now.entries, *now.conflicts}, now.state)
         failures = {**self._ledger.failures, **now.conflicts}
         self.health = self.backends.health(failures)
-        changing = self._beside.changing()
+        changing = self._threads.changing()
         result = outcome.Outcome(
             len(self._work.applied), failures, now.unreadable, now.broken,
             (*now.working, *(['announcing'] if self.announcing else ())),
@@ -210,7 +210,7 @@ class Reconciler:
 
     def _create(self, urgent: bool) -> None:
         """Create and update, stage by stage."""
-        for job in self._beside.jobs.values():
+        for job in self._threads.jobs.values():
             if job.delta is not None and job.backend.system:
                 self._ledger.put_all(job.delta, ledger.State.UNDER_WAY)
         follow = None
@@ -299,7 +299,7 @@ class Reconciler:
             return
         self._alive()
         name = backend.name
-        busy = backend.system and backend.system in self._beside.systems()
+        busy = backend.system and backend.system in self._threads.systems()
         condition = self.backends.conditions[name]
         unreadable = condition.unreadable
         if busy and unreadable is None:
@@ -368,7 +368,7 @@ class Reconciler:
         return tables.Table(
             self.tracker, self._ledger.known, self._retries, self._times,
             self.wanted.conflicts, self.backends.owners,
-            tuple(self._beside.jobs), self.wanted.left_out,
+            tuple(self._threads.jobs), self.wanted.left_out,
             dict(self.wanted.broken), self.backends.unreadable,
             self.guard.held.text)
 
@@ -379,8 +379,8 @@ class Reconciler:
         request = passes.Pass(snapshot, full=True, limits=limits)
         self._prepare(request)
         # A plan may take its time, so all readings are waited for.
-        self._beside.wait(None)
-        self._beside.collect()
+        self._threads.wait(None)
+        self._threads.collect()
         self.guard.judge(request.limits, map(
             networks.host_prefix, request.dead_vips))
         steps = plan_text.steps(self.backends, self.tracker, self._removals)
@@ -390,9 +390,9 @@ class Reconciler:
             0, now.conflicts, now.unreadable, now.broken, (), now.problems,
             held=self.guard.held)
 
-    def wait_beside(self, timeout: float) -> bool:
+    def wait_for_threads(self, timeout: float) -> bool:
         """Wait for work beside the loop; True when none is left running."""
-        return self._beside.wait(timeout)
+        return self._threads.wait(timeout)
 
     def close(self) -> None:
         """Log the last changes, and close the backends."""

@@ -77,7 +77,7 @@ class Drain:
     def begin(self, snapshot: model.Snapshot | None) -> None:
         """Start the clock; the snapshot is the last one before the stop."""
         self._began = self._clock()
-        if not (plugins.asked(self._conf, plugins.RANKING) and
+        if not (plugins.requested(self._conf, plugins.RANKING) and
                 self._conf.gateway_drain.drain_on_shutdown):
             self.result = Result.NOOP
             return

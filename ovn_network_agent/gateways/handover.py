@@ -140,7 +140,7 @@ class Handovers:
                                    groups=groups)
 
     def _wanted(self, phase: model.Phase) -> bool:
-        return (plugins.asked(self._conf, plugins.RANKING) and
+        return (plugins.requested(self._conf, plugins.RANKING) and
                 phase in (model.Phase.RUNNING, model.Phase.DRAINING))
 
     def _wake_at(self, when: float) -> None:

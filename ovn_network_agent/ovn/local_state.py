@@ -43,7 +43,7 @@ class LocalState:
         self._look_at_ports = look_at_ports
         self.kernel = devices.Devices()
         self._links = (watching.EgressLinks(wake)
-                       if plugins.asked(conf, plugins.LINKS) else None)
+                       if plugins.requested(conf, plugins.LINKS) else None)
         # Whether this node may be cut off from all others.
         self._alone = False
         # Address that [evpn] local_device has or last had.
@@ -139,7 +139,7 @@ class LocalState:
 def tunnel(conf: Any) -> str:
     """The address of the device of tunnels now, '' for none."""
     name = conf.evpn.local_device
-    return addresses.read_first(name) if name and plugins.asked(
+    return addresses.read_first(name) if name and plugins.requested(
         conf, plugins.VNIS) else ''
 
 

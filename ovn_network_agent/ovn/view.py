@@ -77,8 +77,8 @@ class View:
         self._conf = conf
         self._databases = databases
         self._wake = wake
-        self._asks_machines = plugins.asked(conf, plugins.MACHINES)
-        self._asks_links = plugins.asked(conf, plugins.LINKS)
+        self._asks_machines = plugins.requested(conf, plugins.MACHINES)
+        self._asks_links = plugins.requested(conf, plugins.LINKS)
         self._builder = snapshot.Builder(conf.gateway_port,
                                          inputs.choice(conf))
         self._sources = (sources.Sources(made_of_rows, tables or {})

@@ -345,7 +345,7 @@ class Loop:
         """The problems of a snapshot; each is logged once."""
         troubles = self._parts_in_trouble.problems(
             snapshot, bridges.served(self._conf),
-            plugins.asked(self._conf, plugins.RANKING))
+            plugins.requested(self._conf, plugins.RANKING))
         for reason in troubles:
             if reason not in self._known_troubles:
                 LOG.warning('%s', reason)

@@ -31,7 +31,7 @@ class AbsentChassis:
         self._conf = conf
         self._builder = builder
         self._wake = wake
-        self._is_wanted = plugins.asked(conf, plugins.ABSENCE)
+        self._is_wanted = plugins.requested(conf, plugins.ABSENCE)
         self.absence = absence_marks.Absence(jitter=jitter)
         self.silence = unresponsive_chassis.Silence()
         #: whether the time of a chassis is counted

@@ -62,7 +62,7 @@ class HealthTest(gateways.OneGatewayTestCase):
         self.run_pass()
         self.assertEqual('at work', self.health('northbound').state)
         northbound.gate.set()
-        self.assertTrue(self.made.reconciler.wait_beside(10))
+        self.assertTrue(self.made.reconciler.wait_for_threads(10))
         self.run_pass()
         self.assertEqual('ok', self.health('northbound').state)
 

@@ -121,7 +121,7 @@ class Addresses:
                     changed: Mapping[str, set[Any]]) -> None:
         """Note a new, deleted or changed row, after the indexes.
 
-        :param changed: see :meth:`queries.Queries.take`
+        :param changed: see :meth:`queries.Queries.apply_change`
         """
         if table == 'NAT':
             self._touch(uuid, bool(changed['tenant']))

@@ -37,7 +37,7 @@ class NetworkPeerDriver(base.Driver):
 
     def resources(self, subject: model.Peering,
                   node: model.Node) -> base.Wanted:
-        """The rows of a peering, from the intents of both routers alike."""
+        """The rows of a peering, from the intents of both routers."""
         if subject.state in (model.PeerState.CONFLICT, model.PeerState.ERROR):
             yield resources.Problem(
                 f'router {subject.called}: peering {subject.name} has no rows '

@@ -245,7 +245,7 @@ class GatewayGroup:
     def takers(self, chassis: str) -> tuple[Candidate, ...]:
         """The candidates to take over from that chassis.
 
-        Drained candidates are none, because OVN goes by the name if all
+        Drained candidates are none, because OVN compares the names if all
         priorities are 0.
         """
         return tuple(c for c in self.peers(chassis)

@@ -67,7 +67,7 @@ class _Servers:
 
     def ask(self, compared: _Compared,
             confirmed: Callable[[str], object]) -> None:
-        """Ask anew; earlier answers do not count any more.
+        """Ask again; earlier answers do not count any more.
 
         :param confirmed: called with the name of each database whose replica
             is right, on the connection's thread, which holds the lock

@@ -100,7 +100,7 @@ class LocalState:
     def _read_tunnel(self) -> str:
         """The address of the device of tunnels.
 
-        A device that is configured anew has none for a moment.  So an address
+        A device that is configured again has none for a moment.  So an address
         counts until there is another one.
         """
         found = tunnel(self._conf)

@@ -276,7 +276,7 @@ class Loop:
         self._watchdog.alive()
         snapshot = self._with_rules(self._view.snapshot(
             self._serving, full and not part.has_seen,
-            **({'again': part.piece} if part.piece else {})))
+            **({'piece': part.piece} if part.piece else {})))
         self._viewed = True
         self._phase = self._serving
         viewed = self._clock() - started

@@ -116,12 +116,12 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         # The endpoints are no observers, because they go on when those end.
         self._control = endpoint.Endpoint(
             conf, self._databases, lambda: self._view.last, self.status,
-            lambda: self._forwards.standings, lambda: overlaps.standing(conf),
-            parts)
+            lambda: self._forwards.vip_statuses,
+            lambda: overlaps.standing(conf), parts)
         self._metrics = metrics_endpoint.Endpoint(
             conf, backends, self._observers, metrics_endpoint.State(
                 self.status, self._view, self._databases,
-                lambda: self._forwards.standings, self._stop.is_set,
+                lambda: self._forwards.vip_statuses, self._stop.is_set,
                 parts.passes))
         self._loop = loop.Loop(conf, self._view, self._reconciler,
                                self.trigger, self.status, self._stop,
@@ -262,7 +262,6 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
 
         This runs on the watch's thread.
 
-        :param kind: of the changed object, a word of the watch
         :param by: text that names the change, '' if not known
         """
         self._pace.notice(notices.ZEBRA_STATIC if kind == kernel.STATIC

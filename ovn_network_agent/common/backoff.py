@@ -15,9 +15,9 @@ LAST = 60.0
 
 
 def spread(longest: float) -> float:
-    """A random pause, for work that all agents would repeat at once.
+    """A random part, at least half, of the seconds of a pause.
 
-    :param longest: seconds; the pause has at least half of them
+    All agents would repeat their work at once otherwise.
     """
     return random.SystemRandom().uniform(longest / 2, longest)
 
@@ -25,7 +25,6 @@ def spread(longest: float) -> float:
 class Retries:
     """The back-off of each name: 1 s, doubled up to 60 s, until a success.
 
-    :param clock: returns monotonic seconds
     :param first: seconds until the first retry
     :param last: most seconds until a retry
     """

@@ -8,7 +8,7 @@ step of a slice visits one byte of each of them, in the time of a copy.
 """
 
 
-def alike(data: bytes, start: int, length: int, head: int) -> int:
+def count_equal(data: bytes, start: int, length: int, head: int) -> int:
     """How many records follow each other that begin with the same bytes.
 
     If the first bytes of a record say its length, the record after it begins

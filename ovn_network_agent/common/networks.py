@@ -116,7 +116,6 @@ def virtual_gateway(networks: Iterable[str], version: int = 4) -> str | None:
     address of the segment's device, which is in no network.
 
     :param networks: 'address/len'
-    :param version: 4 or 6
     """
     if version == 6:
         return (ownership.SEGMENT_LINK_LOCAL if of_version(6, networks)
@@ -146,7 +145,6 @@ def of_version(version: int,
                networks: Iterable[str]) -> tuple[ip_text.Network, ...]:
     """The networks of one address family, without link-local ones of IPv6.
 
-    :param version: 4 or 6
     :param networks: 'address/len'
     :returns: sorted
     """

@@ -22,7 +22,7 @@ AT_MOST = 200
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows that count as changed, so that their results are made anew."""
+    """Rows that count as changed, so that their results are made again."""
 
     rows: dict[_Place, set[Any]]
     first: bool = False  # whether the comparison begins with it

@@ -4,7 +4,7 @@
 
 """What a socket in the file system shows of the daemon that made it.
 
-A daemon makes its socket anew at its start, so another inode or time of change
+A daemon makes its socket again at a start, so another inode or time of change
 means a restart.  The reading starts no process.
 """
 

@@ -29,7 +29,7 @@ class Wake:
     revived: frozenset[str] = frozenset()
     # Monotonic seconds of the first urgent event, or of the first event if
     # none is urgent; None without an event.
-    since: float | None = None
+    fired_at: float | None = None
 
 
 #: The wake-up for a question to the loop, see :meth:`Trigger.ask`.
@@ -52,17 +52,16 @@ class Trigger:
         self._stale: set[str] = set()
         self._revived: set[str] = set()
         self._urgent = False
-        self._asked = False
+        self._question = False
         # Whether a question was the last wake-up.
         self._answered = False
         self._not_before = 0.0
-        self._since: float | None = None
+        self._fired_at: float | None = None
 
     def fire(self, reason: str, urgent: bool = False,
              stale: Iterable[str] = (), revived: Iterable[str] = ()) -> None:
         """Wake the loop; never blocks, may be called from any thread.
 
-        :param reason: short text for the log
         :param urgent: do not coalesce
         :param stale: words of :mod:`ovn_network_agent.common.notices`, or
             names of backends whose state is in doubt
@@ -70,7 +69,7 @@ class Trigger:
         """
         with self._condition:
             if not self._reasons or (urgent and not self._urgent):
-                self._since = self._clock()
+                self._fired_at = self._clock()
             self._reasons[reason] = None
             self._stale.update(stale)
             self._revived.update(revived)
@@ -85,24 +84,23 @@ class Trigger:
         so that neither waits for the end of the other.
         """
         with self._condition:
-            self._asked = True
+            self._question = True
             self._condition.notify_all()
 
     def wait(self, timeout: float) -> Wake | None:
         """Wait for a wake-up.
 
         :param timeout: seconds, at the most
-        :returns: :class:`Wake`, :data:`QUESTION`, or None when the time
-            passed without one
+        :returns: None when the time passed without one
         """
         deadline = self._clock() + timeout
         with self._condition:
             while True:
                 now = self._clock()
                 due = self._reasons and now >= self._not_before
-                if self._asked and not self._urgent and not (
+                if self._question and not self._urgent and not (
                         due and self._answered):
-                    self._asked, self._answered = False, True
+                    self._question, self._answered = False, True
                     return QUESTION
                 if due or self._urgent:
                     return self._take(now)
@@ -117,7 +115,7 @@ class Trigger:
 
     def _take(self, now: float) -> Wake:
         wake = Wake(tuple(self._reasons), frozenset(self._stale),
-                    self._urgent, frozenset(self._revived), self._since)
+                    self._urgent, frozenset(self._revived), self._fired_at)
         self._reasons, self._stale, self._urgent = {}, set(), False
         self._answered = False
         self._revived = set()

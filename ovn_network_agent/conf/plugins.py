@@ -41,7 +41,7 @@ SERVICES = (RANKING, ABSENCE, MACHINES, UNDERLAY, VNIS, BACKENDS_OF_VIPS, VIPS,
             TENANTS, STATIC_ROUTES, LINKS)
 
 
-def asked(conf: Any, what: str) -> bool:
+def requested(conf: Any, what: str) -> bool:
     """Whether a configured driver asks for something.
 
     Drivers that are not installed do not count, because the loader refuses

@@ -32,7 +32,7 @@ class State(enum.Enum):
 
 
 # A state, its reason, and its begin.
-Judgement = tuple[State, str, state_times.Moment | None]
+Judgement = tuple[State, str, state_times.StateTime | None]
 
 
 def judge(table: tables.Table, found: Sequence[tables.Row]
@@ -48,15 +48,15 @@ def judge(table: tables.Table, found: Sequence[tables.Row]
         row.state is ledger.State.IN_PLACE for row in wanted)
     for row in found:
         if row.state in _BROKEN:
-            return State.FAILED, _but(there, _why(row)), row.since
+            return State.FAILED, _but(there, _why(row)), row.began
     for row in found:
         if row.state is ledger.State.WAITS:
-            return State.WAITING, _but(there, _because(table, row)), row.since
+            return State.WAITING, _but(there, _because(table, row)), row.began
     if there:
-        return State.ANNOUNCED, _as_of(table, wanted), wanted[0].since
+        return State.ANNOUNCED, _as_of(table, wanted), wanted[0].began
     for row in wanted:
         if row.state is not ledger.State.IN_PLACE:
-            return State.WANTED, _work(row), row.since
+            return State.WANTED, _work(row), row.began
     return _unwanted(announcing)
 
 
@@ -64,11 +64,11 @@ def _unwanted(announcing: Sequence[tables.Row]) -> Judgement | None:
     """The state of an address that no driver wants to announce."""
     for row in announcing:
         if row.state in (ledger.State.KEPT, ledger.State.HELD):
-            return State.HELD, row.reason, row.since
+            return State.HELD, row.reason, row.began
         if row.state is ledger.State.IN_PLACE:
             return (State.HELD, 'a driver cannot decide, so the announcement '
-                    'stays as it is', row.since)
-        return State.WITHDRAWING, _work(row), row.since
+                    'stays as it is', row.began)
+        return State.WITHDRAWING, _work(row), row.began
     return None
 
 

@@ -62,7 +62,7 @@ class Maintenance:
         snapshot, names = self._snapshot(), self._names()
         chassis = snapshot.node.chassis if snapshot else ''
         machines = self._machines(snapshot) if not routers else 0
-        if not plugins.asked(self._conf, plugins.RANKING):
+        if not plugins.requested(self._conf, plugins.RANKING):
             raise commands.Refused(
                 'without the driver gateway_drain a drain has no effect; ' + (
                     text.of_machines(machines) if machines else 'add the '

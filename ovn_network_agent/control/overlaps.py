@@ -19,7 +19,7 @@ def standing(conf: cfg.ConfigOpts) -> str:
     :returns: text: 'on', 'off', or the reason why there is none; '' where
         the agent drains nothing
     """
-    if (not plugins.asked(conf, plugins.RANKING) or
+    if (not plugins.requested(conf, plugins.RANKING) or
             mode.forwards_only(conf)):
         return ''
     if not conf.gateway_drain.overlap:

@@ -30,7 +30,7 @@ def build(row: tables.Row) -> dict[str, Any]:
         'reason': row.reason,
         'holder': name(row.holder) if row.holder else '',
         'due_in': None if row.due_in is None else round(row.due_in, 1),
-        'since': timestamps.text(row.since.wall if row.since else None),
+        'since': timestamps.text(row.began.wall if row.began else None),
         'wanted': outcome.describe(row.wanted) if row.wanted else '',
         'there': outcome.describe(row.there) if row.there else ''}
 

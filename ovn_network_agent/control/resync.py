@@ -87,8 +87,8 @@ def _missing(health: healths.Health, asked: float) -> Iterator[str]:
 def _unreadable(health: Mapping[str, healths.Health], names: Collection[str]
                 ) -> list[dict[str, str]]:
     return [{'backend': name, 'kind': '', 'ref': '',
-             'reason': health[name].trouble}
-            for name in names if health[name].trouble]
+             'reason': health[name].unreadable}
+            for name in names if health[name].unreadable]
 
 
 def _failures(table: tables.Table, names: Collection[str]

@@ -37,7 +37,7 @@ class NetworkPeerDriver(base.Driver):
 
     def resources(self, subject: model.Peering,
                   node: model.Node) -> base.Wanted:
-        """The rows of a peering, from the intents of both routers alike."""
+        """The rows of a peering, from the intents of both routers."""
         if subject.state in (model.PeerState.CONFLICT, model.PeerState.ERROR):
             yield resources.Problem(
                 f'router {subject.called}: peering {subject.name} has no rows '
@@ -49,7 +49,7 @@ class NetworkPeerDriver(base.Driver):
         peering = resources.Peering(subject.pair, (one, other))
         if (node.phase is model.Phase.STOPPED and
                 not self.settings.network_peer.cleanup_on_stop):
-            yield resources.Keep(peering.ref, theirs=True)
+            yield resources.Keep(peering.ref, foreign=True)
         else:
             yield peering
 

@@ -171,7 +171,7 @@ class PortForwardDriver(base.Driver):
             version, vips, nft_table.Manner(
                 own.port_forward_ct_zone, own.balance.lower(),
                 bool(self.settings.frr.vrf_name),
-                plugins.asked(self.settings, plugins.VNIS))),
+                plugins.requested(self.settings, plugins.VNIS))),
             requires=tuple(each.ref for each in way
                            if isinstance(each, resources.Rule))))
         yield from way

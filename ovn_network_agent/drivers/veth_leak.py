@@ -96,7 +96,7 @@ class VethLeakDriver(base.Driver):
             if not isinstance(resource, resources.Problem):
                 yield resources.Keep(
                     resource.of if isinstance(resource, resources.Keep)
-                    else resource.ref, theirs=True)
+                    else resource.ref, foreign=True)
 
     def _node(self, node: model.Node) -> base.Wanted:
         yield resources.VethPair(*ownership.VETH_ENDS,

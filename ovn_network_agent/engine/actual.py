@@ -59,7 +59,7 @@ class Condition:
     # a change by this agent was the reason to read.
     by_us: bool | None = None
     # When the last reading began, monotonic seconds.
-    since: float = 0.0
+    began: float = 0.0
     # Likewise the last reading that has ended.
     looked: float | None = None
     # Whether the last answer took longer than the loop waits.
@@ -68,7 +68,7 @@ class Condition:
     warned: tuple[str, float] = ('', 0.0)
     # What the last reading was about, for a backend that finds only what is
     # wanted.
-    asked: frozenset[resources.Ref] = frozenset()
+    requested: frozenset[resources.Ref] = frozenset()
     # What the last successful reading says about the system, see
     # backends.base.Backend.reread(); None after any doubt.
     mark: object = None
@@ -81,7 +81,7 @@ class Backends:
 
     def __init__(self, backends: Collection[base.Backend],
                  tracker: tracking.Tracker, retries: backoff.Retries,
-                 beside: executor.Beside, clock: Callable[[], float],
+                 threads: executor.Threads, clock: Callable[[], float],
                  alive: Callable[[], object]) -> None:
         self._alive = alive
         self.all = backends
@@ -114,7 +114,7 @@ class Backends:
                            for k in b.kinds]
         self._tracker = tracker
         self._retries = retries
-        self._beside = beside
+        self._threads = threads
         self._clock = clock
         self.drift = drift.Drift()
         # What others removed or changed, as found by the readings of this
@@ -142,13 +142,12 @@ class Backends:
         return {name: each.unreadable for name, each in self.conditions.items()
                 if each.unreadable is not None}
 
-    def doubt(self, words: Collection[str]) -> set[str]:
-        """Have backends read again in full at the next refresh.
+    def doubt(self, notices: Collection[str]) -> set[str]:
+        """Have backends read again in full at the next refresh; their names.
 
-        :param words: see :func:`backends.base.doubted`
-        :returns: names of the doubted backends
+        :param notices: see :func:`backends.base.doubted`
         """
-        names = base.doubted(self.all, words)
+        names = base.doubted(self.all, notices)
         self.in_doubt |= names
         for name in names:
             self.conditions[name].mark = None
@@ -167,7 +166,7 @@ class Backends:
         """
         for name, each in self.conditions.items():
             if each.backend.finds_wanted_only and not (
-                    self._refs(each) <= each.asked):
+                    self._refs(each) <= each.requested):
                 # It has not looked for what is wanted now.
                 self.in_doubt.add(name)
         names = self._to_read()
@@ -182,8 +181,8 @@ class Backends:
         for name in sorted(names, key=lambda name: not (
                 self.conditions[name].backend.system)):
             self._read(name, by_us, name in awaited)
-        self._beside.wait(self._beside.patience, awaited, wake=False)
-        self._beside.collect(names)
+        self._threads.wait(self._threads.patience, awaited, wake=False)
+        self._threads.collect(names)
 
     def catch_up(self) -> None:
         """Begin the readings that :meth:`refresh` has put off for changes.
@@ -192,7 +191,7 @@ class Backends:
         still works wait for the end of this work, which wakes the loop, too;
         then the changes come first again.
         """
-        at_work = self._beside.systems()
+        at_work = self._threads.systems()
         for name in self._to_read():
             if (name in self._put_off and
                     self.conditions[name].backend.system not in at_work):
@@ -202,7 +201,7 @@ class Backends:
     def _to_read(self) -> list[str]:
         """Names of what is in doubt and can be read now."""
         return [name for name in self.conditions
-                if name in self.in_doubt and name not in self._beside.jobs and
+                if name in self.in_doubt and name not in self._threads.jobs and
                 not self.hopeless(name)]
 
     def _changes_come_first(self, name: str) -> bool:
@@ -216,7 +215,7 @@ class Backends:
         system = self.conditions[name].backend.system
         return bool(system) and (
             system in self._answered or
-            self.sound(name) and system in self._beside.systems()) and any(
+            self.sound(name) and system in self._threads.systems()) and any(
             self._tracker.delta(each.kinds)
             for each in self.conditions.values()
             if each.backend.system == system)
@@ -228,15 +227,15 @@ class Backends:
         touches = self._tracker.touches(each.kinds)
         if touches != each.touches:
             each.mark = None
-        each.since, each.by_us, each.touches = self._clock(), by_us, touches
+        each.began, each.by_us, each.touches = self._clock(), by_us, touches
         self.in_doubt.discard(name)
         refs = functools.cache(lambda: self._refs(each))
         if backend.finds_wanted_only:
-            each.asked = refs()
+            each.requested = refs()
         if backend.system:
             known = refs() if backend.uses_known else frozenset()
             mark = each.mark
-            self._beside.begin(
+            self._threads.begin(
                 backend, lambda: backend.reread(lambda: known, mark),
                 functools.partial(self._has_read, name), awaited=awaited)
             return
@@ -252,9 +251,9 @@ class Backends:
                   error: BaseException | None) -> None:
         """Note the result of a reading."""
         each = self.conditions[name]
-        seconds = self._clock() - each.since
+        seconds = self._clock() - each.began
         self.readings.append((name, seconds))
-        each.looked, each.slow = each.since, seconds > self._beside.patience
+        each.looked, each.slow = each.began, seconds > self._threads.patience
         by_us, each.by_us = each.by_us, None
         try:
             if error is not None:
@@ -264,7 +263,7 @@ class Backends:
         except Exception as e:
             self.failed(name, expected(name, e))
             return
-        each.read = time.time() - (self._clock() - each.since)
+        each.read = time.time() - (self._clock() - each.began)
         if each.unreadable:
             waited = isinstance(each.unreadable, normal_wait.Reason)
             LOG.log(logging.DEBUG if waited else logging.INFO,
@@ -348,11 +347,11 @@ class Backends:
         """
         each = self.conditions[name]
         backend, known = each.backend, self._refs(each)
-        if name in self._beside.jobs or (
-                backend.system and backend.system in self._beside.systems()):
+        if name in self._threads.jobs or (
+                backend.system and backend.system in self._threads.systems()):
             return None
         if backend.system:
-            return self._beside.begin(backend, lambda: backend.read(known))
+            return self._threads.begin(backend, lambda: backend.read(known))
         found: concurrent.futures.Future[
             Sequence[resources.Resource]] = concurrent.futures.Future()
         found.set_result(backend.read(known))
@@ -360,10 +359,7 @@ class Backends:
 
     def health(self, failures: Mapping[resources.Ref, str]
                ) -> tuple[health.Health, ...]:
-        """The health of all backends, in the order of registration.
-
-        :param failures: see :class:`outcome.Outcome`
-        """
+        """The health of all backends, in the order of registration."""
         failed: collections.defaultdict[
             str | None, list[str]] = collections.defaultdict(list)
         for ref, reason in failures.items():
@@ -375,7 +371,7 @@ class Backends:
             found.append(health.Health(
                 name, each.unreadable or '', len(failed[name]),
                 failed[name][0] if failed[name] else '',
-                name in self._beside.jobs, each.read, each.looked,
+                name in self._threads.jobs, each.read, each.looked,
                 None if due is None else now + due,
                 self.drift.repairs(name)))
         return tuple(found)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Changes that are made beside the loop, and those that failed."""
+"""The results of changes, and changes that are made beside the loop."""
 
 from collections.abc import Callable
+from collections.abc import Container
+from collections.abc import Sequence
 import functools
 import time
 
@@ -13,6 +15,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.engine import actual
+from ovn_network_agent.engine import change_log
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
@@ -21,22 +24,26 @@ LOG = logging.getLogger(__name__)
 
 
 class Application:
-    """Notes in the ledger which changes are under way or failed.
+    """Notes which changes were made, are under way, wait or have failed.
 
     :param note: called with the backend and the changes that were made beside
         the loop, their answer, and the exception
     """
 
     def __init__(self, backends: actual.Backends, entries: ledger.Ledger,
-                 beside: executor.Beside,
+                 threads: executor.Threads,
                  note: Callable[[base.Backend, resources.Delta, object,
                                  BaseException | None], object]) -> None:
         self._backends = backends
         self._ledger = entries
-        self._beside = beside
+        self._threads = threads
         self._note = note
         # (name of a backend, seconds), of this pass.
         self.seconds: list[tuple[str, float]] = []
+        # Both (verb, resource), see resources.Delta.steps: of this pass, and
+        # those without a line of the log.
+        self.applied: list[tuple[str, resources.Resource]] = []
+        self.unlogged: list[tuple[str, resources.Resource]] = []
 
     def begin(self, backend: base.Backend, delta: resources.Delta,
               awaited: bool) -> None:
@@ -49,23 +56,64 @@ class Application:
         awaited = awaited and not backend.concurrent and (
             most is None or len(delta) <= most)
         began = time.monotonic()
-        self._beside.begin(
+        self._threads.begin(
             backend, lambda: backend.apply(delta),
             functools.partial(self._note, backend, delta), delta, awaited)
         if not awaited:
             if not backend.concurrent:
                 self._ledger.put_all(delta, ledger.State.UNDER_WAY)
             return
-        patience = (self._beside.patience if backend.patience is None else
+        patience = (self._threads.patience if backend.patience is None else
                     backend.patience)
-        if self._beside.wait(patience, [name], wake=False):
-            self._beside.collect([name])
+        if self._threads.wait(patience, [name], wake=False):
+            self._threads.collect([name])
         else:
             LOG.log(logging.WARNING if backend.patience is None else
                     logging.INFO, '%s: no answer within %s s; what does not '
                     'need it goes on', name, patience)
             self._ledger.put_all(delta, ledger.State.UNDER_WAY)
         self.seconds.append((name, time.monotonic() - began))
+
+    def log_changes(self) -> None:
+        """Log the changes that are not logged yet.
+
+        No change waits for its line, because the lines take time.
+        """
+        unlogged, self.unlogged = self.unlogged, []
+        change_log.tell(unlogged)
+
+    def finish(self, system: str | None) -> None:
+        """Wait for changes of a system for a usual time."""
+        names = [name for name, job in self._threads.jobs.items()
+                 if job.backend.system == system]
+        self._threads.wait(self._threads.patience, names, wake=False)
+        self._threads.collect(names)
+
+    def holds(self, resource: resources.Resource,
+              missing: Sequence[resources.Ref]) -> bool:
+        """Whether a resource cannot be made; notes in the ledger why.
+
+        :param missing: the prerequisites that are not in place
+        """
+        # If the backends of all that is missing work beside the loop, nothing
+        # has failed, and the end of this work wakes the loop.
+        if self._before(resource, ledger.WORKING) or missing and all(
+                self._backends.owners.get(ref.kind) in self._threads.jobs or
+                self._ledger.is_under_way(ref) for ref in missing):
+            return True
+        holders = missing or self._before(resource, ledger.FAILING)
+        if holders:
+            self._ledger.put(resource.ref, ledger.State.WAITS,
+                             f'waits for {holders[0].kind} '
+                             f'{outcome.brief(holders[0].key)}', holders[0])
+        return bool(holders) or self._ledger.still_refused(
+            resource.ref) or self._ledger.still_kept(resource.ref)
+
+    def _before(self, resource: resources.Resource,
+                states: Container[ledger.State]) -> list[resources.Ref]:
+        """Refs of the same address, up to its stage and in some states."""
+        return [ref for ref in self._ledger.beside(resource, states)
+                if self._backends.stages[ref.kind] <= resource.stage]
 
     def failures(self, backend: base.Backend, delta: resources.Delta,
                  answer: object, error: BaseException | None
@@ -95,7 +143,7 @@ class Application:
         if not all(isinstance(reason, base.Kept)
                    for reason in answer.values()):
             self._backends.doubt([backend.name])
-        told: dict[tuple[int, str, str], list[str]] = {}
+        messages: dict[tuple[int, str, str], list[str]] = {}
         for ref, reason in answer.items():
             # Each attempt is refused for the same reason, perhaps for days.
             known = not self._ledger.refused(ref, reason)
@@ -105,9 +153,9 @@ class Application:
                          reason, normal_wait.Reason)
                      else logging.WARNING)
             stays = ' stays' if isinstance(reason, base.Kept) else ''
-            told.setdefault((level, ref.kind, f'{stays}: {reason}'), []
-                            ).append(outcome.brief(ref.key))
-        for (level, kind, why), (first, *more) in told.items():
+            messages.setdefault((level, ref.kind, f'{stays}: {reason}'), []
+                                ).append(outcome.brief(ref.key))
+        for (level, kind, why), (first, *more) in messages.items():
             LOG.log(level, '%s %s%s%s', kind, first,
                     f' and {len(more):d} more' if more else '', why)
         return answer

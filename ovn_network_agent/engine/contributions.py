@@ -98,23 +98,24 @@ class Contributions:
         view = self._subjects(snapshot)
         node = typing.cast(model.Node, view[model.Node]['node'][''])
         settings = {driver.name: driver.settings for driver in self.drivers}
-        again = {name for name, known in settings.items()
-                 if node != self._node or self._settings.get(name) != known}
+        reconfigured = {
+            name for name, known in settings.items()
+            if node != self._node or self._settings.get(name) != known}
         if self._node is not None and node != self._node:
             LOG.debug('Everything is asked about: %s changed', ', '.join(
                 f'node.{field.name}' for field in dataclasses.fields(node)
                 if getattr(node, field.name) != getattr(self._node,
                                                         field.name)))
-        asked: list[tracking.Contributor] = []
+        contributors: list[tracking.Contributor] = []
         for kind, present in view.items():
-            asked += self._update(kind, present, again, node)
-        self._complete({about for _driver, about, _name in asked},
+            contributors += self._update(kind, present, reconfigured, node)
+        self._complete({about for _driver, about, _name in contributors},
                        [view[kind] for kind in _OF_ROUTERS])
         self._known, self._node, self._settings = view, node, settings
         self._first = False
         self._report_problems()
-        LOG.debug('Asked drivers %d times: %s', len(asked), ', '.join(
-            ' '.join(filter(None, each)) for each in asked[:_NAMED]))
+        LOG.debug('Asked drivers %d times: %s', len(contributors), ', '.join(
+            ' '.join(filter(None, each)) for each in contributors[:_NAMED]))
 
     def _subjects(self, snapshot: model.Snapshot) -> dict[type, Subjects]:
         node, forwards = snapshot.node, snapshot.forwards
@@ -135,15 +136,16 @@ class Contributions:
             model.PortAddress: snapshot.machines,
             model.TenantPrefix: snapshot.tenants, **snapshot.subjects}
 
-    def _update(self, kind: type, present: Subjects, again: Collection[str],
+    def _update(self, kind: type, present: Subjects,
+                reconfigured: Collection[str],
                 node: model.Node) -> list[tracking.Contributor]:
         """Ask about the subjects of a kind.
 
-        :param again: names of the drivers that are asked about all
+        :param reconfigured: names of the drivers that are asked about all
         :returns: the contributors whose answers may be other ones
         """
         changed = list(_changes(self._known.get(kind, {}), present))
-        asked: list[tracking.Contributor] = []
+        contributors: list[tracking.Contributor] = []
         for driver in self.drivers:
             if kind not in driver.SUBJECTS:
                 continue
@@ -155,7 +157,7 @@ class Contributions:
                 self.unanswered.discard(contributor)
             subjects = {
                 (driver.name, about, name): subject for about, parts in (
-                    present.items() if driver.name in again else
+                    present.items() if driver.name in reconfigured else
                     ((about, parts) for about, parts, _names in changed))
                 for name, subject in parts.items()}
             # Also what the driver has raised on.
@@ -166,8 +168,8 @@ class Contributions:
                     subjects[contributor] = subject
             for contributor, subject in subjects.items():
                 self._ask(driver, contributor, subject, node)
-            asked += (*gone, *subjects)
-        return asked
+            contributors += (*gone, *subjects)
+        return contributors
 
     # -- one contribution -------------------------------------------------
 
@@ -200,7 +202,7 @@ class Contributions:
             # still stay.  An object that was kept in doubt goes, because no
             # agent is left that could resolve the doubt.
             wanted = [r for r in wanted if isinstance(r, resources.Keep)
-                      and r.theirs]
+                      and r.foreign]
         self._take(contributor, wanted)
 
     def _take(self, contributor: tracking.Contributor,
@@ -220,14 +222,14 @@ class Contributions:
         self._state.contribute(contributor, [
             r for r in wanted if r.kind not in _NOT_YET])
 
-    def _complete(self, asked: set[str], of_routers: list[Subjects]) -> None:
+    def _complete(self, changed: set[str], of_routers: list[Subjects]) -> None:
         """Complete the proofs of routers about which drivers were asked.
 
         A driver that has raised has not answered about the whole router.
         """
         doubtful = {about for _driver, about, _name in self.broken}
         for about in self._proofs:
-            if about[1] not in asked or about[1] in doubtful:
+            if about[1] not in changed or about[1] in doubtful:
                 continue
             proof = proofs.complete(
                 self._proofs[about], self._of_router(about, of_routers))
@@ -313,14 +315,11 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
 
 def merged(problems: Iterable[resources.Problem]
            ) -> tuple[resources.Problem, ...]:
-    """Problems of several addresses of a router become one.
-
-    :returns: sorted, each text once
-    """
+    """Problems of several addresses of a router become one; sorted."""
     addresses: dict[resources.Problem, set[str]] = collections.defaultdict(set)
     for each in problems:
         addresses[dataclasses.replace(each, addresses=())].update(
             each.addresses)
-    by_text = {told.text: told for told in (
+    by_text = {problem.text: problem for problem in (
         each.naming(found) for each, found in addresses.items())}
     return tuple(by_text[text] for text in sorted(by_text))

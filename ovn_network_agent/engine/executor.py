@@ -42,7 +42,7 @@ class _Job:
         default_factory=concurrent.futures.Future)
 
 
-class Beside:
+class Threads:
     """Runs a backend on a thread of its own, one job at a time.
 
     The threads are daemons, unlike those of the library's executors: the

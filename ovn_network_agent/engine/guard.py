@@ -78,7 +78,7 @@ class Guard:
         # That of the last judgement.
         self.held = outcome.Held()
         # When the present hold began, and whether a warning was logged.
-        self._since, self._warned = 0.0, False
+        self._began, self._warned = 0.0, False
         # The addresses whose loss is confirmed, those of a database that was
         # emptied, and those that the operator has let go.
         self._believed: frozenset[str] = frozenset()
@@ -164,14 +164,14 @@ class Guard:
         unconfirmed = found - self._believed
         subjects = found if reasons else unconfirmed | self._emptied & found
         if not before.subjects:
-            self._since = self._clock()
+            self._began = self._clock()
         why = reasons or (
             *((UNCONFIRMED,) if unconfirmed else ()),
             *((EMPTIED,) if self._emptied & subjects else ()))
         self.held = outcome.Held(
             subjects, len(announced), why, unconfirmed, usual=(
                 why == (UNCONFIRMED,) and
-                self._clock() < self._since + normal_wait.USUAL))
+                self._clock() < self._began + normal_wait.USUAL))
         self._tell(before)
 
     def _tell(self, before: outcome.Held) -> None:

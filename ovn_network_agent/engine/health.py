@@ -23,7 +23,7 @@ class Health:
 
     name: str
     # Why the backend cannot be read or reached, or ''.
-    trouble: str = ''
+    unreadable: str = ''
     # Number of resources that are not as desired, and the first one's reason.
     failed: int = 0
     reason: str = ''
@@ -42,7 +42,7 @@ class Health:
     @property
     def state(self) -> str:
         """One word: 'ok', 'failing', 'at work' or 'not read'."""
-        if self.trouble or self.failed:
+        if self.unreadable or self.failed:
             return 'failing'
         if self.working:
             return 'at work'

@@ -43,3 +43,10 @@ class Pass:
     # guard; called only for a pass that withdraws.
     limits: Callable[[], guard.Limits | None] = dataclasses.field(
         default=lambda: None)
+
+    @property
+    def dead_vips(self) -> set[str]:
+        """The addresses of the VIPs without a living destination."""
+        forwards = self.snapshot.forwards
+        return {vip.address for vip in (forwards.vips if forwards else ())
+                if vip.dead}

@@ -18,7 +18,6 @@ agent leaves the processor to zebra and bgpd.
 
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Container
 import time
 
 from oslo_log import log as logging
@@ -33,7 +32,6 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import application
-from ovn_network_agent.engine import change_log
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import guard
@@ -58,9 +56,7 @@ class Reconciler:
 
     All methods run on the loop thread.
 
-    :param wake: function(reason) that wakes the loop at the end of work
-        beside the loop
-    :param clock: returns monotonic seconds
+    :param wake: called with the reason at the end of work beside the loop
     :param alive: called before each step of a pass
     """
 
@@ -68,74 +64,68 @@ class Reconciler:
                  backends: Collection[base.Backend],
                  wake: Callable[[str], object],
                  clock: Callable[[], float] = time.monotonic,
-                 beside: executor.Beside | None = None,
+                 threads: executor.Threads | None = None,
                  retries: backoff.Retries | None = None,
                  alive: Callable[[], object] = lambda: None) -> None:
         self._clock = clock
         self._alive = alive
         self.tracker = tracking.Tracker()
         self._retries = retries or backoff.Retries(clock)
-        self._beside = beside or executor.Beside(wake)
+        self._threads = threads or executor.Threads(wake)
         self.backends = actual.Backends(
-            backends, self.tracker, self._retries, self._beside, clock, alive)
+            backends, self.tracker, self._retries, self._threads, clock, alive)
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self.backends.owners)
-        self._moments = state_times.Moments(clock)
+        self._times = state_times.StateTimes(clock)
         self.wanted = contributions.Contributions(
             drivers, self.tracker, self.backends.owners)
         self._removals = removal.Removals(
             self.backends, self.tracker, self._ledger, wake,
-            self._beside.patience)
+            self._threads.patience)
         self.guard = guard.Guard(self.backends, self.tracker, self._ledger,
                                  clock)
         self._work = application.Application(
-            self.backends, self._ledger, self._beside, self._note)
-        # Both (verb, resource), see resources.Delta.steps: of this pass, and
-        # those without a line of the log.
-        self._applied: list[tuple[str, resources.Resource]] = []
-        self._unlogged: list[tuple[str, resources.Resource]] = []
+            self.backends, self._ledger, self._threads, self._note)
         # That after the last pass, replaced as a whole, so that any thread may
         # read it.
         self.health = self.backends.health({})
         # Chassis and marks in the last pass.
-        self._identity: tuple[
-            str, frozenset[ownership.Owner]] | None = None
+        self._identity: tuple[str, frozenset[ownership.Owner]] | None = None
         # Until when the resources that follow wait, monotonic seconds.
         self._announcing_until: float | None = None
         # The systems that have work of :meth:`_announce_ahead`.
         self._ahead: set[str] = set()
-        # What a former run has left and nobody wants, as long as something
-        # that could want it is unknown; None before the first pass.
-        self._inherited: set[resources.Ref] | None = None
 
-    def run(self, asked: passes.Pass) -> outcome.Outcome:
+    def run(self, request: passes.Pass) -> outcome.Outcome:
         """Run one pass."""
         began = time.monotonic()
         if self._ledger.entries or self._ledger.lasting:
             self._ledger.begin()
-        self._applied, self._work.seconds = [], []
+        self._work.applied, self._work.seconds = [], []
         # This comes before the reading: a backend with a job that is not
         # collected would not be read, and nothing would wake the loop for it.
-        if self._beside.jobs:
-            self._beside.collect()
+        if self._threads.jobs:
+            self._threads.collect()
         self._ahead = set()
         # A system in doubt is read before it is changed, as always.
-        if asked.ahead is not None and asked.urgent and not any(
+        if request.ahead is not None and request.urgent and not any(
                 self.backends.conditions[name].backend.system
                 for name in self.backends.in_doubt):
-            self.wanted.update(asked.ahead)
+            self.wanted.update(request.ahead)
             self._announce_ahead()
-        self._prepare(asked)
+        self._prepare(request)
         prepared = time.monotonic() - began
-        self._create(asked.urgent)
-        inherited = self._held_back(asked.snapshot)
-        if asked.prune:
-            self.guard.judge(asked.limits, map(
-                networks.host_prefix, _dead(asked)))
-            self._delete(asked.down_to, lambda resource: (
+        self._create(request.urgent)
+        inherited = self._removals.inherited(
+            bool(self.wanted.unanswered or request.snapshot.unmade) and
+            request.snapshot.node.phase is not model.Phase.STOPPED)
+        dead = request.dead_vips
+        if request.prune:
+            self.guard.judge(request.limits, map(networks.host_prefix, dead))
+            self._delete(request.down_to, lambda resource: (
                 resource.ref not in inherited and
                 self.guard.permits(resource)))
-        elif dead := _dead(asked):
+        elif dead:
             # This needs no view of OVN.  While this node announces such a VIP,
             # no other node gets its clients.
             self._delete(resources.Stage.ANNOUNCE, lambda resource: (
@@ -144,21 +134,21 @@ class Reconciler:
         if self.backends.in_doubt:
             self.backends.catch_up()
         if not self.announcing:
-            self._tell()
+            self._work.log_changes()
         self._retries.note(
             {self.backends.owners.get(ref.kind) for ref
              in self._ledger.failures} | set(self.backends.unreadable),
             self.backends.names)
         touched = self.tracker.take_changed()
         now = self._table()
-        self._moments.note({*touched, *now.entries, *now.conflicts}, now.state)
+        self._times.note({*touched, *now.entries, *now.conflicts}, now.state)
         failures = {**self._ledger.failures, **now.conflicts}
         self.health = self.backends.health(failures)
-        changing = self._beside.changing()
+        changing = self._threads.changing()
         result = outcome.Outcome(
-            len(self._applied), failures, now.unreadable, now.broken,
+            len(self._work.applied), failures, now.unreadable, now.broken,
             (*now.working, *(['announcing'] if self.announcing else ())),
-            now.problems, tuple(self._applied),
+            now.problems, tuple(self._work.applied),
             (('drivers and reading', prepared), *self._work.seconds),
             tuple(self.backends.readings), tuple(self.backends.lost),
             self.backends.drift.streaks, self.guard.held, tuple(touched),
@@ -167,15 +157,13 @@ class Reconciler:
         self.backends.end()
         return result
 
-    # -- what is wanted, and what is there --------------------------------
-
-    def _prepare(self, asked: passes.Pass) -> None:
-        node = asked.snapshot.node
+    def _prepare(self, request: passes.Pass) -> None:
+        node = request.snapshot.node
         stopped = node.phase is model.Phase.STOPPED
-        if asked.retry:
+        if request.retry:
             self.invalidate(revived=[name for name in self.backends.names
                                      if self._retries.waiting(name)])
-        stale = set(asked.stale)
+        stale = set(request.stale)
         # Work that is due again counts as tried.
         for due in self._retries.take_due():
             stale.add(self.backends.owners[due.kind]
@@ -184,38 +172,24 @@ class Reconciler:
         if self._identity != (node.chassis, node.marks):
             self._identity = node.chassis, node.marks
             stale.add(notices.IDENTITY)
-        if asked.full:
+        if request.full:
             self.wanted.forget()
             stale |= self.backends.names
         self.invalidate(stale)
-        if asked.reads:
-            self._ledger.forget(asked.reads)
-            self.backends.in_doubt.update(asked.reads)
+        if request.reads:
+            self._ledger.forget(request.reads)
+            self.backends.in_doubt.update(request.reads)
         if stopped:
             # This pass may be the last, so it tries everything again.
             self._ledger.forget()
-        if asked.at_once or stopped:
+        if request.at_once or stopped:
             self._announcing_until = None
         self._alive()
-        self.wanted.update(asked.snapshot)
+        self.wanted.update(request.snapshot)
         self._alive()
         if self.backends.in_doubt or self.tracker.delta(
                 self.backends.looked_for):
             self.backends.refresh()
-
-    def _held_back(self, snapshot: model.Snapshot) -> set[resources.Ref]:
-        """What of a former run stays, because of a bug in a driver or source.
-
-        An object that was wanted since the start is none of these.
-        """
-        if not (self.wanted.unanswered or snapshot.unmade) or (
-                snapshot.node.phase is model.Phase.STOPPED):
-            self._inherited = set()
-        elif self._inherited is None:
-            self._inherited = {
-                resource.ref for _stage, _backend, kinds in self.backends.order
-                for resource in self.tracker.delta(kinds).delete}
-        return self._inherited
 
     def invalidate(self, stale: Collection[str] = (),
                    revived: Collection[str] = ()) -> None:
@@ -223,8 +197,7 @@ class Reconciler:
 
         A failure from before the return of a system no longer counts.
 
-        :param stale: words of :mod:`ovn_network_agent.common.notices`, or
-            names of backends, to be read again
+        :param stale: see :class:`passes.Pass`
         :param revived: likewise, to be read again without a back-off
         """
         doubtful = set(stale)
@@ -235,20 +208,15 @@ class Reconciler:
         if doubtful:
             self._ledger.forget(self.backends.doubt(doubtful))
 
-    # -- the order of changes ---------------------------------------------
-
     def _create(self, urgent: bool) -> None:
-        """Create and update, stage by stage.
-
-        :param urgent: announce as soon as possible
-        """
-        for job in self._beside.jobs.values():
+        """Create and update, stage by stage."""
+        for job in self._threads.jobs.values():
             if job.delta is not None and job.backend.system:
                 self._ledger.put_all(job.delta, ledger.State.UNDER_WAY)
         follow = None
         if urgent or self.announcing:
             self._make(False)
-            announced = sum(1 for _verb, resource in self._applied
+            announced = sum(1 for _verb, resource in self._work.applied
                             if resource.stage is resources.Stage.ANNOUNCE)
             if announced:
                 LOG.info('Announced %d addresses first', announced)
@@ -267,10 +235,8 @@ class Reconciler:
     def _announce_ahead(self) -> None:
         """Begin with announcements whose system works beside the loop.
 
-        Their prerequisites are made first.  What follows an announcement
-        waits for a later call of :meth:`_create`.
-
-        Where :meth:`_create` has more for the same system, it waits for them.
+        Their prerequisites are made first.  :meth:`_create` makes what
+        follows, and waits for a system for which it has more.
         """
         systems = {backend.system
                    for backend, kinds in self.backends.announcers
@@ -282,18 +248,15 @@ class Reconciler:
     def _make(self, follow: bool | None, ahead: bool = False) -> None:
         """Create and update resources.
 
-        :param follow: whether those that follow the announcements, or None
-            for all
+        :param follow: those that follow the announcements, the others, or
+            None for all
         :param ahead: do not wait for announcements beside the loop
         """
         for stage, backend, kinds in self.backends.order:
             delta = self.tracker.delta(kinds)
             if delta and backend.system in self._ahead:
                 self._ahead.discard(backend.system)
-                names = [name for name, job in self._beside.jobs.items()
-                         if job.backend.system == backend.system]
-                self._beside.wait(self._beside.patience, names, wake=False)
-                self._beside.collect(names)
+                self._work.finish(backend.system)
                 delta = self.tracker.delta(kinds)
             if delta:
                 self._apply(backend, resources.Delta(
@@ -308,36 +271,8 @@ class Reconciler:
 
     def _delete(self, down_to: resources.Stage,
                 only: Callable[[resources.Resource], bool]) -> None:
-        """Delete, from the last stage down to ``down_to``.
-
-        The resources that leave early come first.  With 10,000 routes in the
-        kernel, Open vSwitch takes a quarter of a second after each change of
-        a route, because it reads all routes again, and a flow would wait for
-        that.
-        """
-        for early in (True, False):
-            for stage, backend, kinds in self.backends.order_down:
-                if stage < down_to:
-                    break
-                unwanted = [r for r in self.tracker.delta(kinds).delete
-                            if bool(r.leaves_early) is early and only(r)]
-                if unwanted and not (stage is resources.Stage.GUARD and
-                                     self._unwanted_devices()):
-                    self._apply(backend, resources.Delta(delete=tuple(
-                        self._removals.permitted(unwanted))))
-
-    def _unwanted_devices(self) -> bool:
-        """Whether a device has still to go, as while FRR needs it.
-
-        What keeps its packets in stays for so long.  This does not follow
-        from what the device requires: one that a former run has left requires
-        nothing.
-        """
-        return any(self.tracker.delta(kinds).delete
-                   for stage, _backend, kinds in self.backends.order
-                   if stage is resources.Stage.LINK)
-
-    # -- one change -------------------------------------------------------
+        for backend, delta in self._removals.steps(down_to, only):
+            self._apply(backend, delta)
 
     def _may_make(self, resource: resources.Resource) -> bool:
         """Whether a resource may be made; notes in the ledger why not."""
@@ -352,47 +287,28 @@ class Reconciler:
         if not (missing or found.entries or found.lasting):
             # Nothing has failed, and nothing waits or is under way.
             return True
-        # If the backends of all that is missing work beside the loop, nothing
-        # has failed, and the end of this work wakes the loop.
-        if self._before(resource, ledger.WORKING) or missing and all(
-                self.backends.owners.get(ref.kind) in self._beside.jobs or
-                found.is_under_way(ref) for ref in missing):
-            return False
-        holders = missing or self._before(resource, ledger.FAILING)
-        if holders:
-            found.put(resource.ref, ledger.State.WAITS,
-                      f'waits for {holders[0].kind} '
-                      f'{outcome.brief(holders[0].key)}', holders[0])
-        return not (holders or found.still_refused(resource.ref) or
-                    found.still_kept(resource.ref))
-
-    def _before(self, resource: resources.Resource,
-                states: Container[ledger.State]) -> list[resources.Ref]:
-        """Refs of the same address, up to its stage and in some states."""
-        return [ref for ref in self._ledger.beside(resource, states)
-                if self.backends.stages[ref.kind] <= resource.stage]
+        return not self._work.holds(resource, missing)
 
     def _apply(self, backend: base.Backend, delta: resources.Delta,
                awaited: bool = True) -> None:
         """Have a backend make changes.
 
-        :param awaited: False to go on at once where the changes are made
-            beside the loop
+        :param awaited: see :meth:`application.Application.begin`
         """
         if not delta:
             return
         self._alive()
         name = backend.name
-        busy = backend.system and backend.system in self._beside.systems()
+        busy = backend.system and backend.system in self._threads.systems()
         condition = self.backends.conditions[name]
-        trouble = condition.unreadable
-        if busy and trouble is None:
+        unreadable = condition.unreadable
+        if busy and unreadable is None:
             self._ledger.put_all(delta, ledger.State.UNDER_WAY)
-        elif condition.read is None or trouble is not None and (
+        elif condition.read is None or unreadable is not None and (
                 busy or self.backends.hopeless(name)):
             # Without the actual state, the difference may be wrong.
             self._ledger.put_all(delta, ledger.State.UNREACHABLE,
-                                 trouble or 'not read yet')
+                                 unreadable or 'not read yet')
         elif backend.concurrent or backend.system:
             self._work.begin(backend, delta, awaited)
         else:
@@ -416,8 +332,8 @@ class Reconciler:
         for verb, resource in delta.steps:
             if resource.ref in failures:
                 continue
-            self._applied.append((verb, resource))
-            self._unlogged.append((verb, resource))
+            self._work.applied.append((verb, resource))
+            self._work.unlogged.append((verb, resource))
             if self._ledger.entries or self._ledger.lasting:
                 self._ledger.reached(resource.ref)
             if verb == 'deleted':
@@ -430,16 +346,6 @@ class Reconciler:
             self._ledger.forget(invalid)
             self.backends.refresh(by_us=True)
 
-    def _tell(self) -> None:
-        """Log the changes that are not logged yet.
-
-        No change waits for its line, because the lines take time.
-        """
-        unlogged, self._unlogged = self._unlogged, []
-        change_log.tell(unlogged)
-
-    # -- between passes ---------------------------------------------------
-
     @property
     def announcing(self) -> bool:
         """Whether zebra and bgpd were given addresses a moment ago."""
@@ -447,10 +353,7 @@ class Reconciler:
                 self._clock() < self._announcing_until)
 
     def next_retry(self) -> float | None:
-        """Seconds until another pass has something to do.
-
-        Such a pass tries failed work again, or makes resources that follow.
-        """
+        """Seconds until failed work is tried again, or others follow."""
         due = self._retries.due_in()
         if self._announcing_until is None:
             return due
@@ -463,27 +366,23 @@ class Reconciler:
 
     def _table(self) -> tables.Table:
         return tables.Table(
-            self.tracker, self._ledger.known, self._retries, self._moments,
+            self.tracker, self._ledger.known, self._retries, self._times,
             self.wanted.conflicts, self.backends.owners,
-            tuple(self._beside.jobs), self.wanted.left_out,
+            tuple(self._threads.jobs), self.wanted.left_out,
             dict(self.wanted.broken), self.backends.unreadable,
             self.guard.held.text)
 
     def plan(self, snapshot: model.Snapshot,
              limits: Callable[[], guard.Limits | None] = lambda: None
              ) -> tuple[list[tuple[str, resources.Resource]], outcome.Outcome]:
-        """The changes that a pass would make, without making them.
-
-        :returns: the steps, see :func:`plan_text.steps`, and what a pass would
-            report
-        """
-        asked = passes.Pass(snapshot, full=True, limits=limits)
-        self._prepare(asked)
+        """The steps that a pass would make, and what it would report."""
+        request = passes.Pass(snapshot, full=True, limits=limits)
+        self._prepare(request)
         # A plan may take its time, so all readings are waited for.
-        self._beside.wait(None)
-        self._beside.collect()
-        self.guard.judge(asked.limits, map(
-            networks.host_prefix, _dead(asked)))
+        self._threads.wait(None)
+        self._threads.collect()
+        self.guard.judge(request.limits, map(
+            networks.host_prefix, request.dead_vips))
         steps = plan_text.steps(self.backends, self.tracker, self._removals)
         self.backends.end()
         now = self._table()
@@ -491,18 +390,11 @@ class Reconciler:
             0, now.conflicts, now.unreadable, now.broken, (), now.problems,
             held=self.guard.held)
 
-    def wait_beside(self, timeout: float) -> bool:
+    def wait_for_threads(self, timeout: float) -> bool:
         """Wait for work beside the loop; True when none is left running."""
-        return self._beside.wait(timeout)
+        return self._threads.wait(timeout)
 
     def close(self) -> None:
         """Log the last changes, and close the backends."""
-        self._tell()
+        self._work.log_changes()
         self.backends.close()
-
-
-def _dead(asked: passes.Pass) -> set[str]:
-    """The addresses of the VIPs without a living destination."""
-    forwards = asked.snapshot.forwards
-    return {vip.address for vip in (forwards.vips if forwards else ())
-            if vip.dead}

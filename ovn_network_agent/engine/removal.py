@@ -16,6 +16,7 @@ one are written.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import concurrent.futures
 
 from oslo_log import log as logging
@@ -48,8 +49,59 @@ class Removals:
         self._wake = wake
         self._patience = patience
         # Questions without an answer yet, by name of backend.
-        self._asked: dict[
+        self._pending: dict[
             str, concurrent.futures.Future[set[resources.Ref]]] = {}
+        # What a former run has left and nobody wants, as long as something
+        # that could want it is unknown; None before the first pass.
+        self._inherited: set[resources.Ref] | None = None
+
+    def inherited(self, doubt: bool) -> set[resources.Ref]:
+        """What of a former run stays, because of a bug in a driver or source.
+
+        An object that was wanted since the start is none of these.
+
+        :param doubt: whether something that could want it is unknown
+        """
+        if not doubt:
+            self._inherited = set()
+        elif self._inherited is None:
+            self._inherited = {
+                resource.ref for _stage, _backend, kinds in
+                self._backends.order
+                for resource in self._tracker.delta(kinds).delete}
+        return self._inherited
+
+    def steps(self, down_to: resources.Stage,
+              only: Callable[[resources.Resource], bool]
+              ) -> Iterator[tuple[base.Backend, resources.Delta]]:
+        """What may go, from the last stage down, as the work goes on.
+
+        The resources that leave early come first.  With 10,000 routes in the
+        kernel, Open vSwitch takes a quarter of a second after each change of
+        a route, because it reads all routes again, and a flow would wait for
+        that.
+        """
+        for early in (True, False):
+            for stage, backend, kinds in self._backends.order_down:
+                if stage < down_to:
+                    break
+                unwanted = [r for r in self._tracker.delta(kinds).delete
+                            if bool(r.leaves_early) is early and only(r)]
+                if unwanted and not (stage is resources.Stage.GUARD and
+                                     self._unwanted_devices()):
+                    yield backend, resources.Delta(
+                        delete=tuple(self.permitted(unwanted)))
+
+    def _unwanted_devices(self) -> bool:
+        """Whether a device has still to go, as while FRR needs it.
+
+        What keeps its packets in stays for so long.  This does not follow
+        from what the device requires: one that a former run has left requires
+        nothing.
+        """
+        return any(self._tracker.delta(kinds).delete
+                   for stage, _backend, kinds in self._backends.order
+                   if stage is resources.Stage.LINK)
 
     def permitted(self, deletes: list[resources.Resource]
                   ) -> list[resources.Resource]:
@@ -103,7 +155,7 @@ class Removals:
             return set()
         # FRR may hang or be slow.  A slow FRR is not asked again at each
         # pass: the answer to the former question still counts.
-        earlier = self._asked.pop(backend.name, None)
+        earlier = self._pending.pop(backend.name, None)
         answer = earlier or executor.begin(lambda: backend.in_effect(there))
         concurrent.futures.wait([answer], self._patience)
         if answer.done():
@@ -113,7 +165,7 @@ class Removals:
                 LOG.warning('%s', actual.expected(backend.name, e))
                 return set()
         LOG.warning('%s: no answer yet to what is announced', backend.name)
-        self._asked[backend.name] = answer
+        self._pending[backend.name] = answer
         if earlier is None:
             answer.add_done_callback(
                 lambda _answer: self._wake(f'{backend.name} answered'))

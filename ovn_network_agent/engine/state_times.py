@@ -5,8 +5,8 @@
 
 Pure but for the clocks.  The cost of a pass depends on the resources that it
 has changed, and on those that are not in place.  All changes of a pass have
-one :class:`Moment` in common, so the memory for a resource is the entry of a
-dict.
+one :class:`StateTime` in common, so the memory for a resource is the entry of
+a dict.
 """
 
 import collections
@@ -21,7 +21,7 @@ from ovn_network_agent.resources import base
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Moment:
+class StateTime:
     """The begin of a state."""
 
     state: ledger.State
@@ -31,15 +31,15 @@ class Moment:
     wall: float
 
 
-class Moments:
-    """The moment of each key."""
+class StateTimes:
+    """When each key got its present state."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic,
                  wall: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._wall = wall
         self._known: collections.defaultdict[
-            str, dict[base.Key, Moment]] = collections.defaultdict(dict)
+            str, dict[base.Key, StateTime]] = collections.defaultdict(dict)
         self._unsettled: set[resources.Ref] = set()
 
     def note(self, changed: Iterable[resources.Ref],
@@ -52,7 +52,7 @@ class Moments:
         :param state_of: returns the state of a key, None when nothing is known
             of the key
         """
-        made: dict[ledger.State, Moment] = {}
+        made: dict[ledger.State, StateTime] = {}
         now, wall = self._clock(), self._wall()
         unsettled = set()
         for ref in self._unsettled.union(changed):
@@ -66,17 +66,17 @@ class Moments:
                 unsettled.add(ref)
             if before is None or before.state is not state:
                 if state not in made:
-                    made[state] = Moment(state, now, wall)
+                    made[state] = StateTime(state, now, wall)
                 known[ref.key] = made[state]
         self._unsettled = unsettled
 
-    def moment(self, ref: resources.Ref) -> Moment | None:
-        """The moment of a key."""
+    def get(self, ref: resources.Ref) -> StateTime | None:
+        """When a key got its present state, None if that is unknown."""
         return self._known.get(ref.kind, {}).get(ref.key)
 
-    def copy(self) -> 'Moments':
-        """The same moments, for another thread."""
-        made = Moments(self._clock, self._wall)
+    def copy(self) -> 'StateTimes':
+        """The same times, for another thread."""
+        made = StateTimes(self._clock, self._wall)
         made._known.update({kind: known.copy()
                             for kind, known in self._known.items()})
         return made

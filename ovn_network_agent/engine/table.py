@@ -38,7 +38,7 @@ class Row:
     # Name of the backend of the kind.
     backend: str | None = None
     # None before the end of the first pass.
-    since: state_times.Moment | None = None
+    began: state_times.StateTime | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Table:
     entries: Mapping[resources.Ref, ledger.Entry]
     # See ledger.Ledger.
     retries: backoff.Retries
-    moments: state_times.Moments
+    times: state_times.StateTimes
     # What drivers do not agree about.
     conflicts: Mapping[resources.Ref, str]
     # By kind the name of its backend.
@@ -76,7 +76,7 @@ class Table:
         return Row(
             ref, self.tracker.desired(ref), self.tracker.existing(ref),
             entry.state, entry.reason, entry.holder, due, backend,
-            self.moments.moment(ref))
+            self.times.get(ref))
 
     def state(self, ref: resources.Ref) -> ledger.State | None:
         """The state of a key, None if it is neither desired nor there."""
@@ -117,4 +117,4 @@ class Table:
         """The same table, for another thread."""
         return dataclasses.replace(
             self, tracker=self.tracker.copy(), retries=self.retries.copy(),
-            moments=self.moments.copy())
+            times=self.times.copy())

@@ -64,7 +64,6 @@ def parse(content: bytes, name: str, schema: Mapping[str, Any],
           taking: type[Taking[_Row]], cost: str) -> Content[_Row]:
     """The rows in the content of a file with one list.
 
-    :param name: name of the file
     :param schema: has one property, the list
     :param cost: what a flaw costs, the end of a message
     :raises file_problems.BadFile: when the file cannot be used at all

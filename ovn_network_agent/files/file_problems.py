@@ -26,10 +26,7 @@ class Flaw:
     text: str  # the flaw and the remedy
 
     def say(self, name: str) -> str:
-        """The message for the operator, text.
-
-        :param name: of the file
-        """
+        """The message for the operator."""
         where = where_is(self.path)
         if where and self.value is not NOTHING:
             where += f' = {shown(self.value)}'

@@ -33,15 +33,15 @@ def check(document: 'documents.Document',
     # A value that could not be read cannot be checked.
     known = {flaw.path for flaw in document.flaws}
     for error in validator.iter_errors(document.value):
-        for flaw in _said(document, error, tuple(error.absolute_path)):
+        for flaw in _flaws(document, error, tuple(error.absolute_path)):
             # A value with several errors is reported once.
             if flaw.path not in known:
                 found.setdefault((flaw.path, flaw.line), flaw)
     return list(found.values())
 
 
-def _said(document: 'documents.Document', error: Any,
-          path: file_problems.Path) -> Iterator[file_problems.Flaw]:
+def _flaws(document: 'documents.Document', error: Any,
+           path: file_problems.Path) -> Iterator[file_problems.Flaw]:
     """The flaws that an error of the library is."""
     if error.validator == 'additionalProperties':
         known = error.schema['properties']

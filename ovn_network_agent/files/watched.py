@@ -65,7 +65,7 @@ class Watcher:
             self._stopping = True
             self._condition.notify_all()
 
-    def again(self) -> None:
+    def run_now(self) -> None:
         """Make the thread call ``changed`` now; returns at once."""
         with self._condition:
             self._wanted = True
@@ -124,10 +124,7 @@ class Watched:
         put(load())
 
     def start(self, trigger: triggers.Trigger) -> None:
-        """Begin to follow the file.
-
-        :param trigger: fired after each change
-        """
+        """Begin to follow the file; each change fires the trigger."""
         self._trigger = trigger
         self._watcher.start()
 
@@ -137,7 +134,7 @@ class Watched:
 
     def reread(self) -> None:
         """Read the file again, on the watcher's thread."""
-        self._watcher.again()
+        self._watcher.run_now()
 
     def take(self) -> None:
         """Put the present file in force, if it can be used."""

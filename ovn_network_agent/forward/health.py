@@ -33,10 +33,7 @@ class Health:
     """
 
     def start(self, trigger: triggers.Trigger) -> None:
-        """Start to check.
-
-        :param trigger: to be fired at each change of :meth:`alive`
-        """
+        """Start to check; each change of :meth:`alive` fires the trigger."""
 
     def want(self, targets: Set[Target]) -> None:
         """Check these targets from now on, and no others.

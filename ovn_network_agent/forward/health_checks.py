@@ -27,10 +27,7 @@ ROOM = 256
 
 
 class Checks(health.Health):
-    """The health of all destinations that have a check.
-
-    :param room: see :data:`ROOM`
-    """
+    """The health of all destinations that have a check."""
 
     def __init__(self, room: int = ROOM) -> None:
         self._room = room

@@ -47,7 +47,7 @@ async def look(target: health.Target) -> str:
     except h11.RemoteProtocolError as error:
         return f'the answer is no HTTP: {error}'
     except OSError as error:
-        reason = _words(error)
+        reason = _reason(error)
         if error.errno in _OUR_OWN:
             raise NoResult(reason) from error
         return reason
@@ -99,7 +99,7 @@ def _host(target: health.Target) -> str:
     return address if target.port == 80 else f'{address}:{target.port:d}'
 
 
-def _words(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     """An OSError in words; the texts of asyncio would have addresses."""
     if error.errno:
         text = os.strerror(error.errno)

@@ -27,7 +27,6 @@ _OPTION = '[port_forward] rules_file'
 def parse(content: bytes, name: str) -> tuple[port_forwards.Vip, ...]:
     """The VIPs in the content of a rules file.
 
-    :param name: name of the file, for messages
     :raises file_problems.BadFile: with one message for each flaw, in the
         order of the file
     """

@@ -33,15 +33,12 @@ if typing.TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 # Seconds after which the devices of destinations are looked up again.
-_AGAIN = 60
+_LINKS_INTERVAL = 60
 
 
 class Source:
     """Keeps the rules up to date.
 
-    :param read_addresses: see :func:`node_addresses.read`
-    :param read_links: see :func:`neighbours.read`
-    :param clock: returns monotonic seconds
     :raises file_problems.BadFile: when the rules cannot be used at the start
     """
 
@@ -64,7 +61,7 @@ class Source:
         self._blind = ''
         self._key: object = None
         self._made: port_forwards.Forwards | None = None
-        self._standings = vip_state.Standings(conf)
+        self._vip_statuses = vip_state.VipStatuses(conf)
         self._vips: tuple[port_forwards.Vip, ...] = ()
         # Whether there is a rules file; without one, there is nothing to add
         # to a snapshot.
@@ -84,9 +81,9 @@ class Source:
         return self.file.reasons if self.file else ()
 
     @property
-    def standings(self) -> tuple[vip_state.Standing, ...]:
-        """The standing of each VIP; on any thread."""
-        return self._standings.now
+    def vip_statuses(self) -> tuple[vip_state.VipStatus, ...]:
+        """The status of each VIP; on any thread."""
+        return self._vip_statuses.now
 
     def start(self, trigger: triggers.Trigger) -> None:
         """Begin to follow the file."""
@@ -161,7 +158,7 @@ class Source:
     def after_pass(self, outcome: 'outcomes.Outcome',
                    tracker: 'tracking.Tracker') -> None:
         """Note the result of a pass with :meth:`current`."""
-        self._standings.after_pass(self._made, outcome, tracker)
+        self._vip_statuses.after_pass(self._made, outcome, tracker)
 
     def _present(self, vips: tuple[port_forwards.Vip, ...]) -> frozenset[str]:
         """The VIPs that the node has without the agent."""
@@ -176,7 +173,7 @@ class Source:
         """The devices on whose links destinations are."""
         now = self._clock()
         if vips is not self._links_of or now >= self._links_due:
-            self._links_of, self._links_due = vips, now + _AGAIN
+            self._links_of, self._links_due = vips, now + _LINKS_INTERVAL
             wanted = {destination.address for vip in vips
                       if vip.version == 4 for rule in vip.rules
                       for destination in rule.destinations}

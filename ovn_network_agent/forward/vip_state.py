@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The standing of each VIP: whether it is announced, and why not.
+"""The status of each VIP: whether it is announced, and why not.
 
-Pure except for the log.  After each pass, the standings follow from the
+Pure except for the log.  After each pass, the statuses follow from the
 desired and the actual state.
 """
 
@@ -31,7 +31,7 @@ _NAMED = 10
 
 
 class State(enum.Enum):
-    """The state of a VIP; see :class:`Standing`.
+    """The state of a VIP; see :class:`VipStatus`.
 
     DORMANT: this node must not announce the VIP now.  DOWN: no destination is
     alive.  REFUSED: the VIP should be announced and cannot be.  WAITING: the
@@ -46,29 +46,29 @@ class State(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Standing:
-    """The standing of one VIP."""
+class VipStatus:
+    """The status of one VIP."""
 
     vip: port_forwards.Vip  # with its present state
     state: State
     reason: str = ''  # '' if the state needs none
 
 
-class Standings:
-    """Keeps the standings of all VIPs, and logs their changes."""
+class VipStatuses:
+    """Keeps the statuses of all VIPs, and logs their changes."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
         self._key: object = None
-        self._said: dict[str, tuple[State, str] | None] = {}
+        self._logged: dict[str, tuple[State, str] | None] = {}
         self._waiting = False
         # Replaced as a whole, so that any thread may read it.
-        self.now: tuple[Standing, ...] = ()
+        self.now: tuple[VipStatus, ...] = ()
 
     def after_pass(self, forwards: port_forwards.Forwards | None,
                    outcome: 'outcomes.Outcome',
                    tracker: 'tracking.Tracker') -> None:
-        """Compute the standings after a pass."""
+        """Compute the statuses after a pass."""
         if forwards is None:
             return
         key = (forwards, self._conf.port_forward.vip_announce,
@@ -78,29 +78,29 @@ class Standings:
                         for _verb, resource in outcome.applied)):
             return
         self._key = key
-        self.now = tuple(_standings(forwards, self._conf, outcome, tracker))
-        self._waiting = any(standing.state is State.WAITING
-                            for standing in self.now)
+        self.now = tuple(_statuses(forwards, self._conf, outcome, tracker))
+        self._waiting = any(status.state is State.WAITING
+                            for status in self.now)
         self._say()
 
     def _is_about(self, resource: resources.Resource) -> bool:
         """Whether a resource concerns a VIP."""
         prefix = resource.subject or getattr(resource, 'network', None) or ''
-        return prefix.partition('/')[0] in self._said
+        return prefix.partition('/')[0] in self._logged
 
     def _say(self) -> None:
         """Log changes, in one line for all VIPs with the same change."""
         news: dict[tuple[State, str], list[str]] = {}
-        for standing in self.now:
-            about = (standing.state, standing.reason)
-            before = self._said.setdefault(standing.vip.address,
-                                           None)
+        for status in self.now:
+            about = (status.state, status.reason)
+            before = self._logged.setdefault(status.vip.address,
+                                             None)
             # A waiting VIP is logged only when it has another state.
-            if standing.state is not State.WAITING and before != about:
-                self._said[standing.vip.address] = about
-                news.setdefault(about, []).append(standing.vip.address)
-        for gone in self._said.keys() - {s.vip.address for s in self.now}:
-            del self._said[gone]
+            if status.state is not State.WAITING and before != about:
+                self._logged[status.vip.address] = about
+                news.setdefault(about, []).append(status.vip.address)
+        for gone in self._logged.keys() - {s.vip.address for s in self.now}:
+            del self._logged[gone]
         for (state, reason), addresses in news.items():
             more = len(addresses) - _NAMED
             LOG.log(logging.WARNING if state in (State.DOWN, State.REFUSED)
@@ -110,9 +110,9 @@ class Standings:
                     f' ({reason})' if reason else '')
 
 
-def _standings(forwards: port_forwards.Forwards, conf: cfg.ConfigOpts,
-               outcome: 'outcomes.Outcome',
-               tracker: 'tracking.Tracker') -> Iterator[Standing]:
+def _statuses(forwards: port_forwards.Forwards, conf: cfg.ConfigOpts,
+              outcome: 'outcomes.Outcome',
+              tracker: 'tracking.Tracker') -> Iterator[VipStatus]:
     # The wanted routes name their table.
     routes = {route.dst: route.ref for route in tracker.wanted(
         (resources.AnnouncedRoute.kind,))
@@ -123,7 +123,7 @@ def _standings(forwards: port_forwards.Forwards, conf: cfg.ConfigOpts,
                 for address in problem.addresses}
     for vip in forwards.vips:
         silent = _silent(vip, forwards.gateway, conf)
-        yield Standing(vip, *(silent or _announced(
+        yield VipStatus(vip, *(silent or _announced(
             vip, routes, conf, outcome.failures, problems, tracker)))
 
 

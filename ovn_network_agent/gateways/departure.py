@@ -32,7 +32,7 @@ class Holding:
 
     def __init__(self, conf: typing.Any) -> None:
         self._conf = conf
-        self._since: dict[Key, float] = {}
+        self._began: dict[Key, float] = {}
 
     def held(self, groups: Iterable[model.GatewayGroup], node: model.Node,
              now: float) -> tuple[frozenset[Key], float | None]:
@@ -50,10 +50,10 @@ class Holding:
         :returns: the :func:`key` of these groups; monotonic seconds at which
             the first wait ends, or None
         """
-        self._since = {key(group): self._since.get(key(group), now)
+        self._began = {key(group): self._began.get(key(group), now)
                        for group in groups if self._unanswered(group, node)}
         ends = {found: begun + PATIENCE
-                for found, begun in self._since.items()
+                for found, begun in self._began.items()
                 if now < begun + PATIENCE}
         return frozenset(
             key(group) for group in groups if key(group) in ends or

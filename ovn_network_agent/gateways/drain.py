@@ -53,7 +53,6 @@ class Drain:
     """Decides when a drain is over.
 
     :param hurry: set by a second stop request
-    :param clock: returns monotonic seconds
     """
 
     def __init__(self, conf: cfg.ConfigOpts, hurry: threading.Event,
@@ -76,13 +75,9 @@ class Drain:
         self.unclaimed = False
 
     def begin(self, snapshot: model.Snapshot | None) -> None:
-        """Start the clock.
-
-        :param snapshot: the last one before the stop, None when OVN was never
-            seen
-        """
+        """Start the clock; the snapshot is the last one before the stop."""
         self._began = self._clock()
-        if not (plugins.asked(self._conf, plugins.RANKING) and
+        if not (plugins.requested(self._conf, plugins.RANKING) and
                 self._conf.gateway_drain.drain_on_shutdown):
             self.result = Result.NOOP
             return

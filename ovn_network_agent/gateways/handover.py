@@ -51,7 +51,7 @@ class _Leaving:
 
     router: str  # UUID of the port's router
     lrp: str  # name of the port
-    since: float  # monotonic seconds at which the port left
+    left: float  # monotonic seconds at which the port left
     # Earlier proofs, which say nothing about this move.
     former: frozenset[ownership.Owner] = frozenset()
     # Monotonic seconds of the first view with the proof.
@@ -61,10 +61,7 @@ class _Leaving:
 
 
 class Handovers:
-    """Adds to each view the state of handovers.
-
-    :param clock: returns monotonic seconds
-    """
+    """Adds to each view the state of handovers."""
 
     def __init__(self, conf: Any,
                  clock: Callable[[], float] = time.monotonic) -> None:
@@ -92,12 +89,13 @@ class Handovers:
 
     def update(self, snapshot: model.Snapshot) -> model.Snapshot:
         """A view as OVN has it with the state of handovers added."""
-        alike = self._input is not None and _alike(snapshot, self._input)
+        unchanged = (self._input is not None and
+                     _same_view(snapshot, self._input))
         seen = self._compute(snapshot)
         self._include()
         # Once more the same result: the states have come to rest, as no table
         # leads on from a state without another condition.
-        self.settled = (alike and self._at_rest(snapshot, seen) and
+        self.settled = (unchanged and self._at_rest(snapshot, seen) and
                         seen.groups == self._groups)
         self._input, self._groups = snapshot, seen.groups
         return seen
@@ -142,7 +140,7 @@ class Handovers:
                                    groups=groups)
 
     def _wanted(self, phase: model.Phase) -> bool:
-        return (plugins.asked(self._conf, plugins.RANKING) and
+        return (plugins.requested(self._conf, plugins.RANKING) and
                 phase in (model.Phase.RUNNING, model.Phase.DRAINING))
 
     def _wake_at(self, when: float) -> None:
@@ -221,16 +219,16 @@ class Handovers:
             ends.append(leaving.proved +
                         self._conf.gateway_drain.drain_settle_delay)
         elif proofs or not _routes(router, leaving.lrp):
-            ends.append(leaving.since + _WITHOUT_PROOF)
+            ends.append(leaving.left + _WITHOUT_PROOF)
         if node.phase is model.Phase.RUNNING:
-            ends.append(leaving.since +
+            ends.append(leaving.left +
                         self._conf.gateway_drain.handover_timeout)
         if ends and now < min(ends):
             self._wake_at(min(ends))
         return bool(ends) and now >= min(ends)
 
 
-def _alike(snapshot: model.Snapshot, other: model.Snapshot) -> bool:
+def _same_view(snapshot: model.Snapshot, other: model.Snapshot) -> bool:
     """Whether two views are the same for handovers."""
     return (snapshot.node == other.node and
             # Whether a relay answers is no part of its value.
@@ -238,13 +236,13 @@ def _alike(snapshot: model.Snapshot, other: model.Snapshot) -> bool:
             [relay.alive for relay in other.node.relays] and
             snapshot.groups == other.groups and
             len(snapshot.routers) == len(other.routers) and
-            all(_alike_routers(*pair) for pair in [
+            all(_same_router(*pair) for pair in [
                 (router, former) for router, former
                 in zip(snapshot.routers, other.routers, strict=True)
                 if router is not former]))
 
 
-def _alike_routers(router: model.Router, other: model.Router) -> bool:
+def _same_router(router: model.Router, other: model.Router) -> bool:
     """Whether two routers differ at most in their addresses."""
     return (router.uuid == other.uuid and router.ports == other.ports and
             router.default_routes == other.default_routes)

@@ -23,7 +23,7 @@ class _Memory:
 
     seen: ownership_mode.Seen
     # The group of the last view, and the same with its state.
-    bare: model.GatewayGroup
+    viewed: model.GatewayGroup
     group: model.GatewayGroup
 
     def settled(self, state: model.GatewayState) -> '_Memory':
@@ -34,7 +34,7 @@ class _Memory:
             self.group, state=state))
 
 
-def _look(before: _Memory | None, bare: model.GatewayGroup,
+def _look(before: _Memory | None, viewed: model.GatewayGroup,
           node: model.Node, now: float) -> _Memory:
     """The memory after one more view, with the state of before.
 
@@ -42,15 +42,15 @@ def _look(before: _Memory | None, bare: model.GatewayGroup,
     objects.
     """
     seen = ownership_mode.look(
-        before.seen if before else ownership_mode.Seen(), bare, node, now)
-    if before and bare is before.bare:
+        before.seen if before else ownership_mode.Seen(), viewed, node, now)
+    if before and viewed is before.viewed:
         if seen == before.seen:
             return before
         if seen.tenure is before.seen.tenure:
-            return _Memory(seen, bare, before.group)
-    return _Memory(seen, bare, dataclasses.replace(
-        bare, state=(before.group.state if before else
-                     model.GatewayState.UNDECIDED), tenure=seen.tenure))
+            return _Memory(seen, viewed, before.group)
+    return _Memory(seen, viewed, dataclasses.replace(
+        viewed, state=(before.group.state if before else
+                       model.GatewayState.UNDECIDED), tenure=seen.tenure))
 
 
 class Memberships:
@@ -68,10 +68,7 @@ class Memberships:
         self._overlap.clear()
 
     def former(self, group: model.GatewayGroup) -> str:
-        """Chassis that a port of a group has to be relayed to, or ''.
-
-        :param group: of the last view
-        """
+        """Chassis that a port of a group has to be relayed to, or ''."""
         return self._memories[departure.key(group)].seen.former
 
     def update(self, groups: Iterable[model.GatewayGroup], node: model.Node,

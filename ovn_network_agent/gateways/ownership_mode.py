@@ -36,7 +36,7 @@ class Seen:
     # while it has ports.
     above: frozenset[tuple[int, str]] = frozenset()
     # Monotonic seconds at which the last candidate got there.
-    since: float = 0.0
+    outranked_at: float = 0.0
     # Name of the chassis that was before this one and still answers, or ''.
     former: str = ''
     until: float = 0.0  # monotonic seconds at which ``former`` is forgotten
@@ -48,7 +48,7 @@ class Seen:
         if self.tenure is _Tenure.LINGERING:
             return self.until
         if self.tenure in (_Tenure.OUTRANKED, _Tenure.CONTESTED):
-            return self.since + MOVE
+            return self.outranked_at + MOVE
         return None
 
 
@@ -56,13 +56,12 @@ def look(seen: Seen, group: model.GatewayGroup, node: model.Node,
          now: float) -> Seen:
     """The memory after one more view.
 
-    :param seen: of the former view
     :param now: monotonic seconds
     """
     above = _above(group, node.chassis)
     if above:
-        place, since = _outranked(seen, above, group, node, now)
-        return Seen(_after(seen, place), above, since)
+        place, outranked_at = _outranked(seen, above, group, node, now)
+        return Seen(_after(seen, place), above, outranked_at)
     if above is None:
         return Seen(_after(seen, _Place.NO_PORT))
     former, until = _former(seen, group, node.chassis, now)
@@ -83,13 +82,13 @@ def _outranked(seen: Seen, above: frozenset[tuple[int, str]],
     came = seen.tenure is _Tenure.ELSEWHERE
     if not came and not (seen.above and above <= seen.above):
         return _Place.RAISED, now
-    since = now if came else seen.since
-    if now >= since + MOVE:
-        return _Place.OVER, since
+    outranked_at = now if came else seen.outranked_at
+    if now >= outranked_at + MOVE:
+        return _Place.OVER, outranked_at
     first = max(group.peers(node.chassis), default=None,
                 key=operator.attrgetter('rank'))
     return (_Place.ANSWERED if relay_to(first, node) else
-            _Place.SILENT), since
+            _Place.SILENT), outranked_at
 
 
 def _former(seen: Seen, group: model.GatewayGroup, chassis: str,

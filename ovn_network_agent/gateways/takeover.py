@@ -44,8 +44,6 @@ class Takeovers:
     A port that is here at the start of the agent is no takeover (trap T21),
     nor is a repair.  A gateway port without an address to announce ends its
     takeover at once, so that a later addition does not count (trap T20).
-
-    :param clock: returns monotonic seconds
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -54,7 +52,7 @@ class Takeovers:
         # By UUID of the router the names of its ports here, a frozenset; only
         # routers with such ports.  None before the first view.
         self._here: dict[str, frozenset[str]] | None = None
-        self._since: float | None = None
+        self._began: float | None = None
         self._routers: dict[str, str] = {}
         self._announced = 0
         self.last: Takeover | None = None
@@ -67,7 +65,7 @@ class Takeovers:
         if first:
             return
         if came and not self._routers:
-            self._since = wake.since
+            self._began = wake.fired_at
             self._announced = 0
         self._routers.update(came)
         self._routers = {uuid: name for uuid, name in self._routers.items()
@@ -98,10 +96,10 @@ class Takeovers:
                 _announces(ref.kind) for ref in outcome.failures):
             return
         routers, self._routers = self._routers, {}
-        if self._announced and self._since is not None:
+        if self._announced and self._began is not None:
             self.last = Takeover(tuple(sorted(routers.values())),
                                  self._announced,
-                                 self._clock() - self._since)
+                                 self._clock() - self._began)
             _say(self.last)
 
 

@@ -48,7 +48,7 @@ class State:
     # :class:`ovn.view.View`, or that of :mod:`runtime.process.without_ovn`
     view: typing.Any
     databases: Mapping[str, connection.Database]
-    standings: Callable[[], tuple[vip_state.Standing, ...]]
+    standings: Callable[[], tuple[vip_state.VipStatus, ...]]
     stopping: Callable[[], bool]  # whether the agent has been asked to stop
     passes: pass_log.PassLog
 

@@ -130,7 +130,7 @@ def _default_route(snapshot: model.Snapshot, vrf: str) -> int | None:
     return None if known is None else int(known)
 
 
-def of_vips(standings: Iterable[vip_state.Standing]) -> declared.Gauges:
+def of_vips(standings: Iterable[vip_state.VipStatus]) -> declared.Gauges:
     """The gauges of port forwards."""
     states = collections.Counter(found.state for found in standings)
     backends: dict[tuple[str, str, int], int] = {}

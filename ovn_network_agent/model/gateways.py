@@ -62,7 +62,7 @@ class Fact(enum.Enum):
     over.  ZERO_SINCE_START: this chassis was drained: its priority was 0 when
     the agent started, and still is.  FIXED: OVN NB is away, so this chassis
     cannot change the order.  LATE: some chassis may not follow a new order
-    soon, see :func:`ovn.view.late_for`.
+    soon, see :func:`ovn.chassis.reconnection.late_for`.
     """
 
     UNFIT = 'unfit'
@@ -245,7 +245,7 @@ class GatewayGroup:
     def takers(self, chassis: str) -> tuple[Candidate, ...]:
         """The candidates to take over from that chassis.
 
-        Drained candidates are none, because OVN goes by the name if all
+        Drained candidates are none, because OVN compares the names if all
         priorities are 0.
         """
         return tuple(c for c in self.peers(chassis)

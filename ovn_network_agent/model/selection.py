@@ -106,10 +106,10 @@ class Selection:
         """
         for found in (*router, *network):
             return found
-        for option, known, given in (
+        for option, known, entries in (
                 ('router_tags', router_names, self.router_tags),
                 ('network_tags', network_names, self.network_tags)):
-            for name, number in given:
+            for name, number in entries:
                 if name in known:
                     return Tag(number, f'[announce] {option} has {name}')
         return Tag(0, '')
@@ -122,11 +122,11 @@ class Selection:
 
         :returns: '' when the address is announced
         """
-        for words in (subject.own, subject.router, subject.network):
-            if any(word.announce for word in words):
+        for statements in (subject.own, subject.router, subject.network):
+            if any(word.announce for word in statements):
                 return ''
-            if words:
-                return words[0].where
+            if statements:
+                return statements[0].where
         # Announcement is the default of OVN, so such a word is no exception
         # of the options.
         if subject.native and not any(w.announce for w in subject.native):
@@ -178,13 +178,13 @@ def read(options: typing.Any) -> Selection:
         advertised_routes=options.advertised_routes)
 
 
-def tags(given: Iterable[str]) -> tuple[tuple[str, int], ...]:
+def tags(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """The tags of an option.
 
-    :param given: texts like 'name:4400001'
+    :param texts: texts like 'name:4400001'
     :returns: (name, tag), sorted
     """
-    parts = (text.rpartition(':') for text in given)
+    parts = (text.rpartition(':') for text in texts)
     return tuple(sorted((name, int(number)) for name, _colon, number in parts))
 
 
@@ -193,8 +193,6 @@ def names(prefix: str, uuid: str, row: str, label: str) -> frozenset[str]:
 
     :param prefix: the text that Neutron puts before the UUID in the name of
         a row
-    :param uuid: UUID of the row
-    :param row: name of the row
     :param label: name in Neutron, perhaps ''; see :func:`is_free`
     """
     return frozenset({
@@ -218,7 +216,6 @@ def _by_name(kind: str, known: frozenset[str], include: frozenset[str],
              exclude: frozenset[str]) -> str:
     """The reason from the options about routers or networks, '' for none.
 
-    :param kind: 'router' or 'network'
     :param known: names; nothing is decided about an unknown one
     """
     if not known:

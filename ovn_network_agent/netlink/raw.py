@@ -43,5 +43,5 @@ def kinds(datagram: bytes) -> Iterator[tuple[int, int, int, int, int]]:
             wire.messages(datagram, at))
         yield kind, flags, sequence, start, end
         length = (end - at + 3) & ~3
-        at += length * (equal_records.alike(datagram, at, length, _HEAD)
+        at += length * (equal_records.count_equal(datagram, at, length, _HEAD)
                         if at + length <= len(datagram) else 1)

@@ -81,7 +81,8 @@ def _without_counters(body: bytes) -> bytes:
     start = wire.FIRST_FLOW
     while start < len(body):
         length = wire.flow_length(body, start)
-        count = equal_records.alike(body, start, length, wire.FLOW_LENGTH)
+        count = equal_records.count_equal(
+            body, start, length, wire.FLOW_LENGTH)
         end = start + count * length
         for first, last in wire.FLOW_COUNTERS:
             if count < _MANY:

@@ -19,6 +19,7 @@ No thread waits for an answer.
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
+import contextlib
 import dataclasses
 import functools
 import uuid
@@ -26,6 +27,7 @@ import uuid
 from ovn_network_agent import model
 from ovn_network_agent.ovn import comparisons
 from ovn_network_agent.ovn import queries
+from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.ovsdb.replica_query import Answers
@@ -56,21 +58,21 @@ class _Servers:
     def __init__(self, databases: Mapping[str, connection.Database]) -> None:
         self._databases = databases
         # Those that have yet to answer the last question.
-        self._asked: set[str] = set()
+        self._pending: set[str] = set()
 
     @property
-    def are_asked(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether an answer is awaited."""
-        return bool(self._asked)
+        return bool(self._pending)
 
     def ask(self, compared: _Compared,
             confirmed: Callable[[str], object]) -> None:
-        """Ask anew; earlier answers do not count any more.
+        """Ask again; earlier answers do not count any more.
 
         :param confirmed: called with the name of each database whose replica
             is right, on the connection's thread, which holds the lock
         """
-        self._asked = this = set(compared)
+        self._pending = this = set(compared)
         for name, each in compared.items():
             self._databases[name].ask(
                 comparisons.operations(each), functools.partial(
@@ -87,7 +89,7 @@ class _Servers:
 
         :param answers: None when the connection was lost
         """
-        if this is not self._asked:
+        if this is not self._pending:
             return
         wrong = None if answers is None else comparisons.difference(
             compared, answers, tables)
@@ -95,7 +97,7 @@ class _Servers:
             this.discard(name)
             confirmed(name)
             return
-        self._asked = set()
+        self._pending = set()
         if wrong:
             self._databases[name].distrust(wrong)
 
@@ -131,7 +133,7 @@ class Confirmation:
         """
         if loss is not None:
             self._take(nb, now, loss)
-        elif self.missing and self._servers.are_asked:
+        elif self.missing and self._servers.is_pending:
             return
         compared = {'sb': [*comparisons.of_chassis(sb, now.node.chassis,
                                                    machines)]}
@@ -178,42 +180,47 @@ class MassWithdrawal:
 
     def __init__(self, databases: Mapping[str, connection.Database],
                  wake: Callable[[str], object]) -> None:
+        self._databases = databases
         self._servers = _Servers(databases)
         self._wake = wake
         # The subjects of the last question, set when both servers have
         # confirmed the replicas; replaced as a whole.
         self.confirmed: frozenset[str] = frozenset()
 
-    def ask(self, nb: Tables, sb: Tables, chassis: str,
-            subjects: frozenset[str], machines: bool) -> None:
-        """Ask both servers, unless a question is open.
+    def ask(self, chassis: str, subjects: frozenset[str],
+            machines: bool) -> None:
+        """Ask both servers, unless a question is open; without a wait.
 
-        This runs on the loop thread, with the locks of both replicas held.
+        Without a connection, nobody is asked.
 
         :param subjects: addresses with their length
         :param machines: whether SB has the ports of machines here
         """
         def confirmed(_name: str) -> None:
-            if not self._servers.are_asked:
+            if not self._servers.is_pending:
                 self.confirmed = subjects
                 self._wake('withdrawals confirmed')
 
-        if self._servers.are_asked:
+        if self._servers.is_pending:
             return
-        # An earlier answer says nothing about a later loss.
-        self.confirmed = frozenset()
-        self._servers.ask({
-            'nb': comparisons.of_announcements(nb),
-            'sb': [*comparisons.of_chassis(sb, chassis, machines)]},
-            confirmed)
+        with contextlib.suppress(connection.Unavailable):
+            with (self._databases['nb'].rows() as nb,
+                  self._databases['sb'].rows() as sb):
+                # An earlier answer says nothing about a later loss.
+                self.confirmed = frozenset()
+                self._servers.ask({
+                    'nb': comparisons.of_announcements(nb),
+                    'sb': [*comparisons.of_chassis(sb, chassis, machines)]},
+                    confirmed)
 
 
-def loss(before: model.Snapshot, now: model.Snapshot, nb: Tables,
-         tables: Collection[queries.Place]) -> Loss:
-    """What a view has lost.
-
-    :param tables: see :class:`Loss`
-    """
+def loss(before: model.Snapshot | None, now: model.Snapshot, nb: Tables,
+         of_drivers: sources.Sources | None) -> Loss:
+    """What a view has lost; the first one has nothing to compare with."""
+    if before is None:
+        return Loss()
+    tables: Collection[queries.Place] = (
+        of_drivers.lost(before.subjects, now.subjects) if of_drivers else ())
     local, routers = _lost_ports(before, now, nb)
     local |= before.machines is not now.machines and (
         not _ports(before) <= _ports(now))

@@ -212,16 +212,17 @@ def conditions(conf: Any) -> Iterator[tuple[str, str, list[Any]]]:
     for database, table, clauses in CONDITIONS:
         if table == 'Logical_Router_Static_Route' and _all_routes(conf):
             continue
-        if table == 'Port_Binding' and plugins.asked(conf, plugins.MACHINES):
+        if table == 'Port_Binding' and plugins.requested(
+                conf, plugins.MACHINES):
             # Machines here may have their addresses as allowed address pairs.
             clauses = [*clauses, ['type', '==', 'virtual']]
         yield database, table, clauses
 
 
 def _all_routes(conf: Any) -> bool:
-    return plugins.asked(conf, plugins.STATIC_ROUTES) or (
+    return plugins.requested(conf, plugins.STATIC_ROUTES) or (
         bool(conf.tenant_network.extra_routes) and
-        plugins.asked(conf, plugins.TENANTS))
+        plugins.requested(conf, plugins.TENANTS))
 
 
 def bound_to(chassis: columns.Uuid) -> list[list[Any]]:

@@ -57,34 +57,31 @@ class Choice:
 
 
 def choice(conf: Any) -> Choice:
-    """The choice of the options.
-
-    :param conf: the oslo.config ConfigOpts
-    """
+    """The choice of the options."""
     machines = tenants = None
-    if plugins.asked(conf, plugins.MACHINES):
+    if plugins.requested(conf, plugins.MACHINES):
         options = conf.provider_port
         machines = Machines(
             frozenset(options.networks), options.allowed_address_pairs,
-            plugins.asked(conf, plugins.UNDERLAY), _vnis(conf))
-    if plugins.asked(conf, plugins.TENANTS):
+            plugins.requested(conf, plugins.UNDERLAY), _vnis(conf))
+    if plugins.requested(conf, plugins.TENANTS):
         options = conf.tenant_network
         tenants = Tenants(
             options.advertisement_method == 'host',
             frozenset(options.address_scopes),
             options.require_snat_disabled, options.expose_ipv6_gua,
-            options.extra_routes, plugins.asked(conf, plugins.VIPS),
+            options.extra_routes, plugins.requested(conf, plugins.VIPS),
             conf.load_balancer.vips_behind_snat)
     return Choice(
         selection.read(conf.announce), machines, tenants,
         conf.load_balancer.withdraw_without_backends and
-        plugins.asked(conf, plugins.BACKENDS_OF_VIPS), frozenset(
+        plugins.requested(conf, plugins.BACKENDS_OF_VIPS), frozenset(
             remote.partition(':')[2].rpartition(':')[0].strip('[]')
             for remote in (*conf.ovn.ovn_nb_remote, *conf.ovn.ovn_sb_remote)))
 
 
 def _vnis(conf: Any) -> frozenset[tuple[str, int]] | None:
-    if not plugins.asked(conf, plugins.VNIS):
+    if not plugins.requested(conf, plugins.VNIS):
         return None
     return frozenset((name, int(number)) for name, _colon, number in (
         text.rpartition(':') for text in conf.evpn.vnis))

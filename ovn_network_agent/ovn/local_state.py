@@ -43,7 +43,7 @@ class LocalState:
         self._look_at_ports = look_at_ports
         self.kernel = devices.Devices()
         self._links = (watching.EgressLinks(wake)
-                       if plugins.asked(conf, plugins.LINKS) else None)
+                       if plugins.requested(conf, plugins.LINKS) else None)
         # Whether this node may be cut off from all others.
         self._alone = False
         # Address that [evpn] local_device has or last had.
@@ -73,11 +73,12 @@ class LocalState:
             tunnel=self._read_tunnel())
         self.has_devices = True
 
-    def read_links(self, egress: Iterable[str], again: bool) -> None:
+    def read_links(self, hosts: Iterable[model.EgressHost],
+                   force: bool) -> None:
         """Read the links for egress addresses, if a driver asks for them.
 
-        :param egress: the egress addresses of this node
-        :param again: whether to read them without any news, too
+        :param hosts: those that this node translates
+        :param force: whether to read them without any news, too
         """
         if self._links is None:
             return
@@ -86,19 +87,20 @@ class LocalState:
                 bridge for _net, bridge in self.wiring.mappings))),
             frozenset((*ownership.VETH_ENDS,
                        self._conf.port_forward.port_forward_dev)),
-            frozenset(egress))
-        look = self._links.read if again else self._links.present
+            frozenset(host.address for host in hosts))
+        look = self._links.read if force else self._links.present
         self.wiring = dataclasses.replace(self.wiring, links=look(chosen))
 
-    def lacks_routes(self, egress: Iterable[str]) -> bool:
+    def lacks_routes(self, hosts: Iterable[model.EgressHost]) -> bool:
         """Whether the links were read for other egress addresses."""
         return self._links is not None and (
-            frozenset(egress) != self._links.chosen.egress)
+            frozenset(host.address for host in hosts) !=
+            self._links.chosen.egress)
 
     def _read_tunnel(self) -> str:
         """The address of the device of tunnels.
 
-        A device that is configured anew has none for a moment.  So an address
+        A device that is configured again has none for a moment.  So an address
         counts until there is another one.
         """
         found = tunnel(self._conf)
@@ -137,7 +139,7 @@ class LocalState:
 def tunnel(conf: Any) -> str:
     """The address of the device of tunnels now, '' for none."""
     name = conf.evpn.local_device
-    return addresses.read_first(name) if name and plugins.asked(
+    return addresses.read_first(name) if name and plugins.requested(
         conf, plugins.VNIS) else ''
 
 

@@ -44,18 +44,18 @@ _NOBODY: _Call = (lambda: None, ())
 class _Result:
     """The last result of a call.
 
-    ``read`` has the rows and keys that the function read, ``asked`` the calls
+    ``read`` has the rows and keys that the function read, ``calls`` the calls
     that the function made, with their results.
     """
 
     value: Any
     read: tuple[Hashable, ...]
-    asked: tuple[tuple[_Call, Any], ...]
+    calls: tuple[tuple[_Call, Any], ...]
 
     @property
     def looks(self) -> set[Hashable]:
         """All that the result depends on."""
-        return {*self.read, *(call for call, _value in self.asked)}
+        return {*self.read, *(call for call, _value in self.calls)}
 
 
 class Queries:
@@ -83,7 +83,7 @@ class Queries:
         # doubtful, with the results that the readers know.
         self._common: set[Callable[..., Any]] = set()
         self._unsettled: dict[_Call, Any] = {}
-        # What the calls under way have read and asked, the innermost last.
+        # What the calls under way have read and called, the innermost last.
         self._running: list[tuple[set[Hashable], dict[_Call, Any]]] = []
 
     # -- for functions ----------------------------------------------------
@@ -168,7 +168,7 @@ class Queries:
         return True
 
     def replace(self, databases: Databases) -> None:
-        """Read from other tables, whose changes :meth:`take` tells."""
+        """Read from other tables, whose changes :meth:`apply_change` tells."""
         self._databases = databases
 
     def rebuild(self) -> None:
@@ -184,23 +184,24 @@ class Queries:
         """Compute everything again, and keep the objects that are equal."""
         self._stale.update(self._results)
 
-    def take(self, place: Place, uuid: Uuid,
-             anyway: bool = False) -> dict[str, set[Any]]:
-        """Take in a new, changed or deleted row.
+    def apply_change(self, place: Place, uuid: Uuid,
+                     recompute: bool = False) -> dict[str, set[Any]]:
+        """Update the indexes for a new, changed or deleted row.
 
-        :param anyway: have everything computed again that has to do with the
-            row, although it may be the same
+        :param recompute: have everything computed again that has to do with
+            the row, although it may be the same
         :returns: by name of an index the keys that the row has got or lost
         """
         row = self.present(*place, uuid)
         changed = {}
         for name, index in self._indexes.get(place, {}).items():
             changed[name] = keys = index.update(uuid, row)
-            for key in {*keys, *index.keys_of(uuid)} if anyway else keys:
+            for key in {*keys, *index.keys_of(uuid)} if recompute else keys:
                 self.outdate((*place, name, key))
-            if anyway or not all(index.elsewhere(key, uuid) for key in keys):
+            if recompute or not all(index.elsewhere(key, uuid)
+                                    for key in keys):
                 self.outdate((*place, name))
-            if keys or anyway:
+            if keys or recompute:
                 self.outdate((*place, name, 'of', uuid))
         self.outdate(uuid)
         return changed
@@ -249,21 +250,21 @@ class Queries:
             return known.value
         function, arguments = call
         read: set[Hashable] = set()
-        asked: dict[_Call, Any] = {}
-        self._running.append((read, asked))
+        calls: dict[_Call, Any] = {}
+        self._running.append((read, calls))
         try:
             value = function(*arguments)
         finally:
             self._running.pop()
         if known is not None and known.value == value:
             value = known.value
-        self._results[call] = _Result(value, tuple(read), tuple(asked.items()))
+        self._results[call] = _Result(value, tuple(read), tuple(calls.items()))
         self._stale.discard(call)
         self._doubtful.discard(call)
-        for look in (*read, *asked):
+        for look in (*read, *calls):
             self._read_by(look, call)
         if known is not None:
-            for look in known.looks - read - asked.keys():
+            for look in known.looks - read - calls.keys():
                 self._release(look, call)
         return value
 
@@ -285,7 +286,7 @@ class Queries:
             return True
         if call in self._doubtful:
             if any(self._value(other) is not value
-                   for other, value in known.asked):
+                   for other, value in known.calls):
                 return True
             self._doubtful.discard(call)
         return False

@@ -47,19 +47,13 @@ class _Seen:
 
 
 class Builder:
-    """Keeps the view up to date.
-
-    :param gateway_port: see :class:`inputs.Inputs`; likewise chosen
-    :ivar whole: whether the last view was built from whole tables, and not
-        only from the changes that the servers reported
-    :ivar own: :class:`own_chassis.OwnChassis` of the last view
-    :ivar index: finds an index of the rows of the last view
-    """
+    """Keeps the view up to date."""
 
     def __init__(self, gateway_port: str = '',
                  chosen: inputs.Choice = inputs.Choice()) -> None:
         self._rows = queries.Queries(
             tenants.indexed(indexes.make(), chosen.tenants))
+        #: finds an index of the rows of the last view
         self.index = self._rows.index
         self._inputs = inputs.Inputs(gateway_port, chosen=chosen)
         located = segments.Segments(self._rows, self._inputs)
@@ -98,6 +92,8 @@ class Builder:
         self._identified: tuple[wirings.Wiring, str] | None = None
         # Whether the last build came to its end.
         self._filled = False
+        #: whether the last view was built from whole tables, and not only
+        #: from the changes that the servers reported
         self.whole = False
 
     @property
@@ -127,15 +123,15 @@ class Builder:
               wiring: wirings.Wiring, dirty: queries.Dirty,
               phase: model.Phase, full: bool = False,
               also: frozenset[str] = frozenset(),
-              again: row_batches.Piece | None = None,
+              piece: row_batches.Piece | None = None,
               former: str = '', now: float = 0.0) -> model.Snapshot:
         """Bring the view up to date, but for the addresses of routers.
 
-        :param full: build everything anew
+        :param full: compute everything again
         :param also: UUIDs of routers to include even when they do not
             concern this chassis
-        :param again: rows, which are in DIRTY, that may be the same; what
-            comes of them is built anew nevertheless
+        :param piece: rows of ``dirty`` that may be the same; what comes of
+            them is computed again nevertheless
         :param former: name of this chassis until now, '' if nobody knows
         :param now: monotonic seconds
         :returns: a view in which an unchanged router is the same object as
@@ -145,7 +141,7 @@ class Builder:
         """
         databases = {'nb': nb, 'sb': sb}
         self._inputs.has_advertised = 'Advertised_Route' in sb
-        # After an exception, nobody knows what has been taken in.
+        # After an exception, nobody knows which changes are in the indexes.
         filled, self._filled = self._filled, False
         self.whole = (full or not filled or self._renamed(sb, dirty) or
                       not self._rows.consistent(databases, dirty))
@@ -156,7 +152,7 @@ class Builder:
             self._ports.forget()
             self._identified = None
         else:
-            self._take_in(dirty, again.rows if again else {})
+            self._apply_changes(dirty, piece.rows if piece else {})
         node = self._node(sb, wiring, phase, former)
         if also != self._also:
             self._also = also
@@ -256,10 +252,7 @@ class Builder:
 
     def cross_check(self, confirmed: frozenset[str]
                     ) -> cross_check.CrossCheck:
-        """The cross-check of the present view.
-
-        :param confirmed: see :class:`ovn.cross_check.CrossCheck`
-        """
+        """The cross-check of the present view."""
         return cross_check.CrossCheck(
             self.index, self.chassis, confirmed,
             self._inputs.chosen.machines is not None,
@@ -279,14 +272,15 @@ class Builder:
             for uuid in dirty.get(('sb', 'Chassis'), ())
             if uuid in sb['Chassis'])
 
-    def _take_in(self, dirty: queries.Dirty, again: queries.Dirty) -> None:
+    def _apply_changes(self, dirty: queries.Dirty,
+                       recomputed: queries.Dirty) -> None:
         if not _OF_CHASSIS.isdisjoint(dirty):
             self._identified = None
         for place, uuids in dirty.items():
             for uuid in uuids:
-                changed = self._rows.take(place, uuid,
-                                          uuid in again.get(place, ()))
-                self._addresses.took(place[1], uuid, changed)
+                changed = self._rows.apply_change(
+                    place, uuid, uuid in recomputed.get(place, ()))
+                self._addresses.note_change(place[1], uuid, changed)
 
     def _node(self, sb: columns.Tables, wiring: wirings.Wiring,
               phase: model.Phase, former: str) -> model.Node:

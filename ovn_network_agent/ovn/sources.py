@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
+import dataclasses
 import types
 from typing import Any
 from typing import Protocol
@@ -98,6 +99,14 @@ class Sources:
         self._beside = now
         return found
 
+    def add(self, view: model.Snapshot, databases: queries.Databases,
+            dirty: queries.Dirty, whole: bool) -> model.Snapshot:
+        """A view with the present subjects, see :meth:`update`."""
+        subjects = self.update(databases, dirty, whole)
+        return dataclasses.replace(
+            view, subjects=subjects, unmade=self.unmade,
+            problems=view.problems + self.problems)
+
     @property
     def whole(self) -> bool:
         """Whether the last update read all rows of a source."""
@@ -173,7 +182,7 @@ class _Subjects:
         else:
             for place, uuids in dirty.items():
                 for uuid in uuids:
-                    self._rows.take(place, uuid)
+                    self._rows.apply_change(place, uuid)
         self._present = self._rows.ask(self._all)
         self.failed = {name: why for name, why in self.failed.items()
                        if any(name in names.keys() for names in self._names)}

@@ -10,14 +10,10 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
-import contextlib
 import dataclasses
 import math
 import time
-import types
 from typing import Any
-
-from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -26,6 +22,7 @@ from ovn_network_agent.common import row_batches as comparing
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import source
 from ovn_network_agent.gateways import handover
+from ovn_network_agent.ovn import ambiguous_names
 from ovn_network_agent.ovn import confirmation
 from ovn_network_agent.ovn import cross_check as checking
 from ovn_network_agent.ovn import events
@@ -37,20 +34,12 @@ from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovn.chassis import held_ports
 from ovn_network_agent.ovn.chassis import own_chassis
+from ovn_network_agent.ovn.chassis import reconnection
 from ovn_network_agent.ovn.chassis import tunnels
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.ovsdb.columns import Uuid
 from ovn_network_agent.watches import base as observing
-
-LOG = logging.getLogger(__name__)
-
-# Most seconds between two attempts of an ovn-controller to connect (Open
-# vSwitch, lib/reconnect.c: the back-off ends at 8 s), and one for the attempt.
-RECONNECT = 9.0
-# Most seconds to wait for a lost connection.  Maybe only this agent has lost
-# the database, and then the chassis would follow.
-BLIND = 20.0
 
 
 class NotReady(Exception):
@@ -67,17 +56,12 @@ class View:
     The view is built on the loop thread, which holds a database's lock only
     while it copies the changes.
 
-    :param databases: 'nb', 'sb' and 'ovs'
-    :param wake: function(reason, stale=words of notices), wakes the loop
-        when the servers have confirmed a loss, and when a chassis is gone
-        for good
+    :param wake: function(reason, stale=notices), called when the servers have
+        confirmed a loss, and when a chassis is gone for good
     :param observers: say whether this node could not announce a gateway
-    :param look_at_ports: function(name of a provider bridge, names of all
-        its ports), called when the local switch has changed
-    :param jitter: see :class:`absence_marks.Absence`
-    :param dead_after: see :class:`tunnels.Tunnels`
-    :param made_of_rows: the sources of drivers
-    :param tables: the tables that sources read beside OVN
+    :param look_at_ports: function(provider bridge, names of all its ports),
+        called when the local switch has changed
+    :param made_of_rows: the sources of drivers; they also read ``tables``
     """
 
     def __init__(self, conf: Any,
@@ -89,19 +73,18 @@ class View:
                      lambda bridge, names: None),
                  jitter: float | None = None, dead_after: float = tunnels.DEAD,
                  made_of_rows: Iterable[source.Source] = (),
-                 tables: sources.Tables = types.MappingProxyType({})
-                 ) -> None:
+                 tables: sources.Tables | None = None) -> None:
         self._conf = conf
         self._databases = databases
         self._wake = wake
-        self._asks_machines = plugins.asked(conf, plugins.MACHINES)
-        self._asks_links = plugins.asked(conf, plugins.LINKS)
+        self._asks_machines = plugins.requested(conf, plugins.MACHINES)
+        self._asks_links = plugins.requested(conf, plugins.LINKS)
         self._builder = snapshot.Builder(conf.gateway_port,
                                          inputs.choice(conf))
-        self._sources = (sources.Sources(made_of_rows, tables)
+        self._sources = (sources.Sources(made_of_rows, tables or {})
                          if made_of_rows else None)
-        self._local = local_state.LocalState(conf, databases, look_at_ports,
-                                             wake)
+        self._local = local_state.LocalState(
+            conf, databases, look_at_ports, wake)
         self._dirty: dict[queries.Place, set[Uuid]] = {}
         self._confirmation = confirmation.Confirmation(databases, wake)
         self._withdrawal = confirmation.MassWithdrawal(databases, wake)
@@ -110,20 +93,17 @@ class View:
                                                     jitter)
         self._tunnels = tunnels.Tunnels(databases['ovs'],
                                         dead_after=dead_after)
-        # What the last search for absent chassis went by beside the rows.
-        self._searched: object = None
         # Whether a view since the last complete one was built from whole
         # tables; whether SB has sent the ports of machines here, and whether
         # it ever has.
         self._whole = self._has_machines = self._had_machines = False
-        # What the last view from whole tables went by beside the rows, None
-        # since rows have changed or nobody knows.
+        # The input beside the rows: of the last view from whole tables, None
+        # since rows have changed or nobody knows; of the first piece of the
+        # present comparison, likewise; of the last search for absent chassis.
         self._looked: object = None
-        # Likewise of the first piece of the comparison that is being made;
-        # whether the last view has ended one during which nothing changed.
         self._compared: object = None
-        # From what the states of the gateways were made, and the groups with
-        # these states.
+        self._searched: object = None
+        # The input of the states of the gateways, and the groups with these.
         self._known: object = None
         self._groups: tuple[model.GatewayGroup, ...] = ()
         self._observers = observers
@@ -131,8 +111,7 @@ class View:
         # Whether SB has had the row of this chassis since the start.
         self._registered = False
         self._held = held_ports.HeldPorts()
-        # The names of routers that the log has as ambiguous.
-        self._doubled: tuple[str, ...] = ()
+        self._ambiguous = ambiguous_names.AmbiguousNames()
         self.last: model.Snapshot | None = None
         #: monotonic seconds at which the replicas were read for :attr:`last`
         self.viewed = -math.inf
@@ -160,70 +139,59 @@ class View:
 
     @property
     def cross_check(self) -> checking.CrossCheck:
-        """:class:`ovn.cross_check.CrossCheck` of the present view."""
+        """The cross-check of the present view."""
         return self._builder.cross_check(self._withdrawal.confirmed)
 
     def have_confirmed(self, subjects: frozenset[str]) -> None:
-        """Have the servers confirm that addresses are gone, without a wait.
-
-        The loop is woken afterwards.  Without a connection, nobody is asked.
-
-        :param subjects: frozenset of addresses with their length
-        """
-        with contextlib.suppress(connection.Unavailable):
-            with (self._databases['nb'].rows() as nb,
-                  self._databases['sb'].rows() as sb):
-                self._withdrawal.ask(nb, sb, self.chassis, subjects,
-                                     self._has_machines)
+        """See :meth:`confirmation.MassWithdrawal.ask`."""
+        self._withdrawal.ask(self.chassis, subjects, self._has_machines)
 
     @property
     def dead(self) -> frozenset[ownership.Owner]:
-        """The :class:`ownership.Owner` that are gone for good, a frozenset."""
+        """The chassis that are gone for good."""
         return self._absent.absence.dead
 
     @property
     def silent(self) -> frozenset[ownership.Owner]:
-        """The :class:`ownership.Owner` of silent chassis, a frozenset."""
+        """The chassis that do not answer."""
         return self._absent.silence.silent
 
     def due_in(self) -> float | None:
         """Seconds until the view changes by time alone, or None."""
         late = self._late_for(self.last.node) if self.last else 0.0
-        return min((due for due in (self._handovers.due_in(),
-                                    self._tunnels.due_in(),
-                                    self._absent.absence.due_in(),
-                                    self._absent.silence.due_in(),
-                                    late or None, self._held.due_in(),
-                                    self._builder.due_in(time.monotonic()))
-                    if due is not None), default=None)
+        return min((due for due in (
+            self._handovers.due_in(), self._tunnels.due_in(),
+            self._absent.absence.due_in(), self._absent.silence.due_in(),
+            late or None, self._held.due_in(),
+            self._builder.due_in(time.monotonic()))
+            if due is not None), default=None)
 
     def pieces(self) -> list[comparing.Piece]:
-        """What a comparison of all rows looks at, piece by piece.
-
-        :returns: one for each call of :meth:`snapshot`; empty when a full
-            view takes no longer
-        """
+        """The pieces of a comparison; none where a full view is as quick."""
         if self.last is None or self._looked is not None:
             return []
         found = comparing.cut(self._builder.rows())
         return found if len(found) > 1 else []
 
     def snapshot(self, phase: model.Phase, full: bool = False,
-                 again: comparing.Piece | None = None) -> model.Snapshot:
+                 piece: comparing.Piece | None = None) -> model.Snapshot:
         """The present view.
 
-        :param full: build everything anew, if anything has changed since that
-            was done; have SB confirm the ports of this chassis in any case
-        :param again: rows that count as changed; after the last piece, the
+        :param full: compute everything again, if anything has changed since
+            that was done; have SB confirm the ports of this chassis anyway
+        :param piece: rows that count as changed; after the last piece, the
             view is as if it had been full
         :raises NotReady: when a database has not been loaded or is busy;
             nothing may be withdrawn then
         """
-        ends = again is not None and again.last
+        ends = piece is not None and piece.last
         try:
             # The first view has many attempts, and all of them are full.
             self._read_local((full or ends) and self.last is not None)
-            self._look_at_tunnels(phase)
+            if phase is model.Phase.DRAINING and self.last is not None:
+                self._tunnels.look({
+                    c.addresses for group in self.last.groups
+                    for c in group.peers(self.chassis) if c.addresses})
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 viewed = time.monotonic()
@@ -231,34 +199,38 @@ class View:
                 # marked but not visible would be lost otherwise.
                 unknown = self._note_changes('nb') | self._note_changes('sb')
                 before = self.last
-                if again is not None and self._dirty and not unknown:
+                if piece is not None and self._dirty and not unknown:
                     # What a server has reported needs no confirmation, and
                     # must not wait for one because of the piece.
                     before = self._complete(
                         self._build(nb, sb, phase, unknown, False, None))
-                now = self._build(nb, sb, phase, unknown, full, again)
-                if self.last is None and self._lacks_routes(now):
+                now = self._build(nb, sb, phase, unknown, full, piece)
+                if self.last is None and self._asks_links and (
+                        self._local.lacks_routes(now.translated_here)):
                     # What a former run has left is in use.
-                    self._local.read_links(_egress(now), False)
-                    now = self._build(nb, sb, phase, unknown, full, again)
+                    self._local.read_links(now.translated_here, False)
+                    now = self._build(nb, sb, phase, unknown, full, piece)
                 self._have_machines()
                 now = self._complete(now)
-                if again is not None:
+                if piece is not None:
                     # The rows need not have changed by a report of a server.
                     self._whole = self._whole or bool(
-                        self._loss(before, now, nb))
+                        confirmation.loss(before, now, nb, self._sources))
                 if (self._whole or full or ends or
                         self._confirmation.missing) and phase in (
                             model.Phase.RUNNING, model.Phase.DRAINING):
                     self._confirmation.consider(
-                        nb, sb, now, self._loss(self.last, now, nb)
+                        nb, sb, now, confirmation.loss(
+                            self.last, now, nb, self._sources)
                         if self._whole else None, self._has_machines)
                 self._search(sb)
-                self._tell_namesakes(now.node)
-                self._tell_doubled(self._builder.doubled)
+                names = now.node.namesakes, self._builder.doubled
+                if names != self._ambiguous.known:
+                    self._ambiguous.log(now.node, *names)
                 self.last, self.viewed = now, viewed
                 self._dirty, self._whole = {}, False
-                if self._lacks_routes(now):
+                if self._asks_links and self._local.lacks_routes(
+                        now.translated_here):
                     self._wake('this node has got other egress addresses')
         except (connection.Unavailable, own_chassis.Unknown) as e:
             raise NotReady(str(e)) from e
@@ -266,14 +238,10 @@ class View:
 
     def _build(self, nb: Tables, sb: Tables, phase: model.Phase,
                unknown: bool, full: bool,
-               again: comparing.Piece | None) -> model.Snapshot:
-        """Bring the view up to date.
-
-        A view that is built anew from the same rows and the same other input
-        is the same view, because the builder is pure.  So that is not done.
+               piece: comparing.Piece | None) -> model.Snapshot:
+        """Bring the view up to date; the same input is not computed twice.
 
         :param unknown: whether any row may have changed
-        :param full: see :meth:`snapshot`; likewise again
         """
         own = self._builder.own_chassis() if self.last else None
         if own is not None and (
@@ -287,11 +255,11 @@ class View:
         before, self._looked = self._looked, None
         changed = unknown or self._dirty.keys() - absent_chassis.REPORTS
         settled = not changed and before == looked
-        if again is not None and again.first:
+        if piece is not None and piece.first:
             self._compared = looked
         elif changed or self._compared != looked:
             self._compared = None
-        for place, uuids in again.rows.items() if again else ():
+        for place, uuids in piece.rows.items() if piece else ():
             self._dirty.setdefault(place, set()).update(uuids)
         if full or unknown:
             # A reload asks for a full view.
@@ -300,19 +268,16 @@ class View:
             self._builder.choose(chosen)
         now = self._builder.build(
             nb, sb, wiring, self._dirty, phase, full,
-            self._handovers.routers, again, self.chassis, time.monotonic())
+            self._handovers.routers, piece, self.chassis, time.monotonic())
         if self._sources is not None:
-            subjects = self._sources.update(
-                {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)
+            now = self._sources.add(
+                now, {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)
             self._whole = self._whole or self._sources.whole
-            now = dataclasses.replace(
-                now, subjects=subjects, unmade=self._sources.unmade,
-                problems=now.problems + self._sources.problems)
         self._registered |= self._builder.own_chassis() is not None
         self._whole = self._whole or self._builder.whole
-        compared = (again is not None and again.last and
+        compared = (piece is not None and piece.last and
                     self._compared is not None)
-        if (settled and again is None) or self._builder.whole or compared:
+        if (settled and piece is None) or self._builder.whole or compared:
             self._looked = looked
         return now
 
@@ -324,44 +289,20 @@ class View:
         known = (now.node, alive, now.routers, now.groups, facts,
                  self._tunnels.silent, self._tunnels.dead)
         if self._whole or not self._handovers.settled or known != self._known:
-            now = self._handovers.update(self._judged(now, facts))
+            now = self._handovers.update(self._tunnels.judged(now, facts))
             self._known, self._groups = known, now.groups
         return self._builder.complete(
             dataclasses.replace(now, groups=self._groups))
-
-    def _tell_namesakes(self, node: model.Node) -> None:
-        known = self.last.node.namesakes if self.last else ()
-        if node.namesakes != known and node.namesakes:
-            LOG.warning(
-                'OVN SB has the host name %s of this chassis %s for %s, too; '
-                'Neutron cannot tell them apart; set a host name of its own '
-                'on each node (external_ids:hostname of Open_vSwitch), or '
-                'delete the row of a node that is gone', node.hostname,
-                node.chassis, ', '.join(node.namesakes))
-        elif node.namesakes != known:
-            LOG.info('No other chassis in OVN SB has the host name %s any '
-                     'more', node.hostname)
-
-    def _tell_doubled(self, names: tuple[str, ...]) -> None:
-        if names and names != self._doubled:
-            LOG.warning(
-                'Several routers have the name %s, which an option of '
-                '[announce] names; a tenant may have chosen it, so name the '
-                'routers by their UUIDs', ', '.join(names))
-        self._doubled = names
 
     def _have_machines(self) -> None:
         """Have the server send the ports of machines that matter here.
 
         A cloud has thousands of such ports.  Distributed floating IPs and
-        machines on provider networks alone need some of them, and each node
-        needs its own; networks of tenants whose machines are announced need
-        those of the networks.
+        machines on provider networks need those of this node, and networks of
+        tenants whose machines are announced need those of the networks.
 
-        While SB is away, the first distributed floating IP of the cloud does
-        not keep this node from following NB.
-
-        :raises Incomplete: until the replica has them
+        :raises Incomplete: until the replica has them; while SB is away, the
+            first distributed floating IP must not stop this node
         """
         self._has_machines = False
         # Without its row, no port is bound to this chassis.
@@ -380,69 +321,28 @@ class View:
             raise Incomplete('the ports of the machines on this chassis, or '
                              'in networks of tenants, are still to come')
 
-    def _look_at_tunnels(self, phase: model.Phase) -> None:
-        """Find the silent ones of the other candidates, which a drain needs.
-        """
-        if phase is model.Phase.DRAINING and self.last is not None:
-            self._tunnels.look({
-                c.addresses for group in self.last.groups
-                for c in group.peers(self.chassis) if c.addresses})
-
-    def _loss(self, before: model.Snapshot | None, now: model.Snapshot,
-              nb: Tables) -> confirmation.Loss:
-        """What a view has lost; the first one has nothing to compare with."""
-        if before is None:
-            return confirmation.Loss()
-        return confirmation.loss(
-            before, now, nb, self._sources.lost(before.subjects, now.subjects)
-            if self._sources else ())
-
-    def _judged(self, snapshot: model.Snapshot,
-                facts: set[model.Fact]) -> model.Snapshot:
-        """Add to the groups what is known of the health of the nodes.
-
-        The routers do not have it, because each change would then make the
-        drivers compute every router again.
-        """
-        silent, dead = self._tunnels.silent, self._tunnels.dead
-        if not facts and not silent:
-            return snapshot
-        return dataclasses.replace(snapshot, groups=tuple(
-            dataclasses.replace(
-                group, facts=group.facts | facts,
-                candidates=tuple(
-                    dataclasses.replace(
-                        c, silent=c.addresses in silent,
-                        dead=c.addresses in dead)
-                    for c in group.candidates))
-            for group in snapshot.groups))
-
     def _facts(self, node: model.Node) -> set[model.Fact]:
-        """The facts about all groups, a set of :class:`model.Fact`."""
-        known = {model.Fact.UNFIT: self._unfit(node.phase),
-                 model.Fact.ABANDONED: self._abandoned,
-                 model.Fact.FIXED: not self._databases['nb'].connected,
-                 model.Fact.LATE: self._late_for(node) > 0}
-        return {fact for fact, true in known.items() if true}
-
-    def _unfit(self, phase: model.Phase) -> bool:
-        """Whether this node could not announce its groups.
+        """The facts about all groups.
 
         A standby has to be fit for some time, so that its priority does not
         go up and down.  A node that stops changes each priority once, and the
         present alone decides whether it waits for a successor.
         """
-        stops = phase is model.Phase.DRAINING
-        return any(o.unfit and not (stops and o.recovers)
-                   for o in self._observers)
+        stops = node.phase is model.Phase.DRAINING
+        known = {model.Fact.UNFIT: any(o.unfit and not (stops and o.recovers)
+                                       for o in self._observers),
+                 model.Fact.ABANDONED: self._abandoned,
+                 model.Fact.FIXED: not self._databases['nb'].connected,
+                 model.Fact.LATE: self._late_for(node) > 0}
+        return {fact for fact, true in known.items() if true}
 
     def _late_for(self, node: model.Node) -> float:
         """Seconds for which chassis may not follow; 0 unless ports leave."""
         if not (node.drains or node.phase is model.Phase.DRAINING):
             return 0.0
         southbound = self._databases['sb']
-        return late_for(southbound.connected, southbound.changed_at,
-                        time.monotonic())
+        return reconnection.late_for(
+            southbound.connected, southbound.changed_at, time.monotonic())
 
     def abandon(self) -> None:
         """From now on, mark all groups as abandoned."""
@@ -455,18 +355,14 @@ class View:
         """
         if self.last is None:
             raise NotReady('OVN was never seen')
-        node = dataclasses.replace(self.last.node, phase=phase)
-        self.last = dataclasses.replace(self.last, node=node)
+        self.last = dataclasses.replace(
+            self.last, node=dataclasses.replace(self.last.node, phase=phase))
         return self.last
 
     def _search(self, sb: Tables) -> None:
-        """Search for absent chassis.
-
-        The result of the last time stays while its rows and the rest of its
-        input are the same, and no time is counted.
-        """
-        options = self._conf.gateway_drain
+        """Search for absent chassis, unless the result would be the same."""
         session = self._databases['sb'].session
+        options = self._conf.gateway_drain
         searched = (session, self._builder.chassis,
                     options.stale_chassis_grace_period,
                     options.silent_chassis_limit)
@@ -495,35 +391,9 @@ class View:
                 self._local.kernel.news.poll(0)):
             self._local.read_devices()
         if self._asks_links:
-            self._local.read_links(_egress(self.last), full)
-
-    def _lacks_routes(self, view: model.Snapshot) -> bool:
-        """Whether the routes of a link of an egress address are not read."""
-        return self._asks_links and self._local.lacks_routes(_egress(view))
+            self._local.read_links(
+                self.last.translated_here if self.last else (), full)
 
     def close(self) -> None:
         """Close the socket of the kernel's news."""
         self._local.close()
-
-
-def _egress(view: model.Snapshot | None) -> frozenset[str]:
-    """The egress addresses that the node of a view translates to."""
-    return frozenset(host.address
-                     for host in (view.translated_here if view else ()))
-
-
-def late_for(connected: bool, changed_at: float | None,
-             now: float) -> float:
-    """Seconds for which some chassis may not follow a new order, else 0.
-
-    The chassis follow the Southbound database.  After an outage of this
-    database, each ovn-controller connects again at a time of its own.  A port
-    that moved meanwhile would be served by its new chassis, while compute
-    nodes still send to the former one.
-
-    :param changed_at: monotonic seconds at which the connection was lost or
-        came back, None without any loss
-    """
-    if changed_at is None:
-        return 0.0
-    return max(0.0, changed_at + (RECONNECT if connected else BLIND) - now)

@@ -180,7 +180,7 @@ class Keep(Resource):
     # Whether the object belongs to somebody else, or is about to. Such an
     # object stays at the end of the agent, too; an object that was kept in
     # doubt goes.
-    theirs: bool = False
+    foreign: bool = False
 
     kind = 'keep'
     key_fields = ('of',)

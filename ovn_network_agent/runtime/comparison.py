@@ -155,7 +155,7 @@ class Schedule:
         if self._parts is None:
             self._parts = parts(self._view, self._reconciler)
             self._parts_from, self._served = now, False
-        if len(self._parts) > 1 and wake.since is not None and (
+        if len(self._parts) > 1 and wake.fired_at is not None and (
                 not self._served):
             self._served = True
             return NOTHING

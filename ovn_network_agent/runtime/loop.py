@@ -241,7 +241,7 @@ class Loop:
     def _tell(self, trigger: str, wake: triggers.Wake | None,
               outcome: outcomes.Outcome, full: bool = False) -> None:
         self._record.made(record.Passed(
-            trigger, wake.since if wake else None, outcome,
+            trigger, wake.fired_at if wake else None, outcome,
             self._reconciler.tracker, full, self._takeovers.last))
 
     def _pass_failed(self, error: Exception) -> None:
@@ -276,7 +276,7 @@ class Loop:
         self._watchdog.alive()
         snapshot = self._with_rules(self._view.snapshot(
             self._serving, full and not part.has_seen,
-            **({'again': part.piece} if part.piece else {})))
+            **({'piece': part.piece} if part.piece else {})))
         self._viewed = True
         self._phase = self._serving
         viewed = self._clock() - started
@@ -345,7 +345,7 @@ class Loop:
         """The problems of a snapshot; each is logged once."""
         troubles = self._parts_in_trouble.problems(
             snapshot, bridges.served(self._conf),
-            plugins.asked(self._conf, plugins.RANKING))
+            plugins.requested(self._conf, plugins.RANKING))
         for reason in troubles:
             if reason not in self._known_troubles:
                 LOG.warning('%s', reason)

@@ -69,4 +69,4 @@ class NextHops(base.Observer):
 
 def wanted(conf: cfg.ConfigOpts) -> bool:
     """Whether there may be VNIs."""
-    return plugins.asked(conf, plugins.VNIS)
+    return plugins.requested(conf, plugins.VNIS)

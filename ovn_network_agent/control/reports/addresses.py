@@ -57,7 +57,7 @@ class _Known:
     served: model.ServedAddress | None = None
     machine: model.PortAddress | None = None
     tenant: model.TenantPrefix | None = None
-    vip: forwarding.Standing | None = None
+    vip: forwarding.VipStatus | None = None
     # Subject of an address that only the table knows, or ''.
     about: str = ''
 
@@ -109,7 +109,7 @@ class Addresses:
     """The addresses of one moment."""
 
     def __init__(self, snapshot: model.Snapshot | None, table: tables.Table,
-                 standings: Sequence[forwarding.Standing],
+                 standings: Sequence[forwarding.VipStatus],
                  names: directory.Directory, conf: cfg.ConfigOpts) -> None:
         self._snapshot = snapshot
         self._table = table
@@ -256,7 +256,7 @@ class Addresses:
 
     def _state(self, known: _Known
                ) -> tuple[address_state.State, str,
-                          engine_moments.Moment | None]:
+                          engine_moments.StateTime | None]:
         """(:class:`address_state.State`, reason, Moment or None)."""
         if known.claimed:
             return address_state.State.OMITTED, (

@@ -44,7 +44,7 @@ def _backend(health: 'healths.Health') -> dict[str, Any]:
     retry = (None if health.retry is None else
              round(max(0.0, health.retry - time.monotonic()), 1))
     return {'name': health.name, 'state': health.state,
-            'reason': health.trouble or health.reason,
+            'reason': health.unreadable or health.reason,
             'failed': health.failed,
             'last_read': timestamps.text(health.read), 'retry_in': retry}
 

@@ -38,7 +38,7 @@ class Inspection:
 
     def __init__(self, conf: cfg.ConfigOpts, inside: insides.Inside,
                  snapshot: Callable[[], model.Snapshot | None],
-                 standings: Callable[[], Sequence[forwarding.Standing]],
+                 standings: Callable[[], Sequence[forwarding.VipStatus]],
                  names: Callable[[], directory.Directory],
                  databases: Mapping[str, connection.Database]) -> None:
         self._conf = conf

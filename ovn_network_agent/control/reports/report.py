@@ -29,7 +29,7 @@ from ovn_network_agent.runtime import reloads
 def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
           databases: Mapping[str, connection.Database],
           names: directory.Directory, mode: str,
-          standings: Iterable[forwarding.Standing] = (),
+          standings: Iterable[forwarding.VipStatus] = (),
           waiting: Iterable[str] = (), overlap: str = '',
           since: times.Since | None = None,
           reload: reloads.Answer | None = None,
@@ -65,7 +65,7 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
         **engine_report.build(parts)}
 
 
-def _vip(standing: forwarding.Standing) -> dict[str, Any]:
+def _vip(standing: forwarding.VipStatus) -> dict[str, Any]:
     vip = standing.vip
     return {
         'address': vip.address, 'managed': vip.managed,

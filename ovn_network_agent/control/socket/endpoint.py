@@ -50,7 +50,7 @@ class Endpoint(base.Serving):
                  snapshot: Callable[[], model.Snapshot | None],
                  status: statuses.Status,
                  standings: Callable[
-                     [], tuple[vip_state.Standing, ...]] = lambda: (),
+                     [], tuple[vip_state.VipStatus, ...]] = lambda: (),
                  overlap: Callable[[], str] = str,
                  parts: insides.Inside | None = None) -> None:
         super().__init__('control socket')

@@ -60,8 +60,8 @@ def find(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
         if not found[0].asked:
             found, bindings = _of_address(conf, wiring, address, drivers)
         free = _is_free(conf, found[0])
-        if plugins.asked(conf, plugins.TENANTS) and (
-                free or plugins.asked(conf, plugins.VNIS)):
+        if plugins.requested(conf, plugins.TENANTS) and (
+                free or plugins.requested(conf, plugins.VNIS)):
             nb, sb = _behind(conf, wiring, address)
             outside, *in_vnis = tenants.make(
                 address, _builder(conf), nb, sb, wiring, drivers, standing)
@@ -81,8 +81,8 @@ def _of_address(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str,
     nb, sb = _gateways(conf, wiring, address)
     found = routers.make(address, _builder(conf), nb, sb, wiring, drivers)
     free = found[0].kind is subjects.Kind.NOBODY
-    if plugins.asked(conf, plugins.MACHINES) and (
-            free or plugins.asked(conf, plugins.VNIS)):
+    if plugins.requested(conf, plugins.MACHINES) and (
+            free or plugins.requested(conf, plugins.VNIS)):
         of_machines = _of_machines(conf, address, wiring, drivers)
         found = _joined(conf, found,
                         [each for each in of_machines if each.vni])
@@ -150,7 +150,7 @@ def _behind(conf: cfg.ConfigOpts, wiring: wirings.Wiring, prefix: str
 def _with_vnis(conf: cfg.ConfigOpts, nb: northbound.Tables,
                sb: columns.Tables) -> tuple[columns.Tables, columns.Tables]:
     """NB with what says which networks have a VNI, and SB."""
-    if plugins.asked(conf, plugins.VNIS):
+    if plugins.requested(conf, plugins.VNIS):
         for table, found in northbound.read_networks(conf, sb,
                                                      _DATABASE).items():
             nb[table] = {**found, **nb.get(table, {})}

@@ -120,7 +120,7 @@ def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
                 ('Logical_Router_Port', ['name', '==', peer])
                 for row in sb['Port_Binding'].values()
                 if (peer := columns.entry(row, 'options', 'peer'))))
-            if plugins.asked(conf, plugins.VNIS):
+            if plugins.requested(conf, plugins.VNIS):
                 _select_vnis(session, sb)
             return session.tables
     except (single_query.Failed, OSError) as error:

@@ -41,7 +41,7 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
         with single_query.Session(conf.ovn.ovn_sb_remote,
                                   ovsdb.SCHEMAS['sb'], timeout) as session:
             _select(session, here, lrps, chassis, hostnames, machines)
-            if plugins.asked(conf, plugins.VNIS):
+            if plugins.requested(conf, plugins.VNIS):
                 _select_attached(session)
             if conf.announce.advertised_routes and (
                     session.has(events.ADVERTISED)):

@@ -93,7 +93,7 @@ def of_machine(settings: typing.Any, host: model.EgressHost,
         drop = _drop(machine, device)
         if node.phase is model.Phase.STOPPED:
             # The rows may outlast this agent.
-            yield resources.Keep(drop.ref, theirs=True)
+            yield resources.Keep(drop.ref, foreign=True)
             return
         yield drop
     if host.chassis != node.chassis:

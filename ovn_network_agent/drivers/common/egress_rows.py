@@ -38,7 +38,7 @@ def wanted(subject: model.EgressIp, node: model.Node, cleanup: bool,
         if (node.phase is model.Phase.STOPPED and
                 not cleanup and
                 all(place.chassis != node.chassis for place in places)):
-            yield resources.Keep(wanted.ref, theirs=True)
+            yield resources.Keep(wanted.ref, foreign=True)
         else:
             yield wanted
 

@@ -165,14 +165,14 @@ def handed_over(router: model.Router, found: Iterable[model.NbDefaultRoute]
     for route in found:
         if route.managed:
             yield from _keep(router, route.prefix, route.output_port,
-                             route.nexthop, theirs=True)
+                             route.nexthop, foreign=True)
 
 
 def _keep(router: model.Router, prefix: str, lrp: str, nexthop: str,
-          theirs: bool = False) -> Iterator[resources.Keep]:
+          foreign: bool = False) -> Iterator[resources.Keep]:
     kind = (resources.DefaultRoute if prefix in veth.DEFAULT.values()
             else resources.OnLinkRoute)
     yield resources.Keep(resources.Ref(kind.kind, (router.uuid, prefix)),
-                         theirs)
+                         foreign)
     yield resources.Keep(resources.Ref(
-        resources.MacBinding.kind, (lrp, nexthop)), theirs)
+        resources.MacBinding.kind, (lrp, nexthop)), foreign)

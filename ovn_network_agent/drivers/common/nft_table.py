@@ -42,7 +42,6 @@ def wanted(version: int, vips: Iterable[port_forwards.Vip],
            manner: Manner) -> resources.NftTable:
     """The table of one family.
 
-    :param version: 4 or 6
     :param vips: of that family, not empty
     """
     table = values.Table(

@@ -246,7 +246,7 @@ def _runs(data: bytes) -> Iterator[tuple[bytes, int, int]]:
         if (at + length <= len(data) and
                 route_codec.is_usual(data, start, end)):
             key = data[at:][_COMMON]
-            count = equal_records.alike(data, at, length, _COMMON.stop)
+            count = equal_records.count_equal(data, at, length, _COMMON.stop)
         if kind not in (wire.NLMSG_DONE, wire.NLMSG_ERROR):
             yield key, at, min(at + count * length, len(data))
         at += count * length

@@ -40,7 +40,7 @@ class Absence:
         self._clock = clock
         self._jitter = (random.SystemRandom().uniform(0, JITTER)
                         if jitter is None else jitter)
-        self._since: dict[ownership.Owner, float] = {}
+        self._missing: dict[ownership.Owner, float] = {}
         self._session: object = None
         self._due: float | None = None
         # Those that are gone for good.
@@ -59,7 +59,7 @@ class Absence:
         """
         counts = session is not None and bool(grace)
         if session != self._session or not counts:
-            self._since.clear()
+            self._missing.clear()
         self._session = session
         missing = {tag for tag in tags if counts and any(tag) and
                    not known(tag, present)}
@@ -67,8 +67,9 @@ class Absence:
         limit = grace + self._jitter
         self._note(missing, now, limit)
         self.dead = frozenset(
-            tag for tag, since in self._since.items() if now >= since + limit)
-        self._due = min((since + limit for tag, since in self._since.items()
+            tag for tag, began in self._missing.items()
+            if now >= began + limit)
+        self._due = min((began + limit for tag, began in self._missing.items()
                          if tag not in self.dead), default=None)
         return self.dead != before
 
@@ -79,12 +80,12 @@ class Absence:
 
     def _note(self, missing: set[ownership.Owner], now: float,
               limit: float) -> None:
-        for tag in sorted(self._since.keys() - missing):
-            del self._since[tag]
+        for tag in sorted(self._missing.keys() - missing):
+            del self._missing[tag]
             LOG.info('Chassis %s is there again, or has nothing left here',
                      tag)
-        for tag in sorted(missing - self._since.keys()):
-            self._since[tag] = now
+        for tag in sorted(missing - self._missing.keys()):
+            self._missing[tag] = now
             LOG.warning(
                 'OVN SB has no chassis %s that answers, and managed rows of '
                 'OVN NB have its mark; unless the chassis returns within '

@@ -24,18 +24,14 @@ TABLES = REPORTS | {
 
 
 class AbsentChassis:
-    """Compares what chassis have left in OVN with the chassis in SB.
-
-    :param wake: see :class:`view.View`
-    :param jitter: see :class:`absence_marks.Absence`
-    """
+    """Compares what chassis have left in OVN with the chassis in SB."""
 
     def __init__(self, conf: Any, builder: snapshot.Builder,
                  wake: Callable[..., object], jitter: float | None) -> None:
         self._conf = conf
         self._builder = builder
         self._wake = wake
-        self._is_wanted = plugins.asked(conf, plugins.ABSENCE)
+        self._is_wanted = plugins.requested(conf, plugins.ABSENCE)
         self.absence = absence_marks.Absence(jitter=jitter)
         self.silence = unresponsive_chassis.Silence()
         #: whether the time of a chassis is counted

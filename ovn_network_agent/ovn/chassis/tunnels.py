@@ -18,9 +18,11 @@ or without BFD, no candidate is silent.
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
+import dataclasses
 import threading
 import time
 
+from ovn_network_agent import model
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica_query
@@ -112,11 +114,31 @@ class Tunnels:
                 if found and all(status.get('state') != 'up'
                                  for status in found)}
         self._down = {peer: self._down.get(peer, now) for peer in down}
-        self.dead = frozenset(peer for peer, since in self._down.items()
-                              if now >= since + self._dead_after)
+        self.dead = frozenset(peer for peer, began in self._down.items()
+                              if now >= began + self._dead_after)
         self.silent = self.dead | {
             peer for peer, found in down.items() if all(
                 status.get('diagnostic') == _EXPIRED for status in found)}
+
+    def judged(self, snapshot: model.Snapshot,
+               facts: set[model.Fact]) -> model.Snapshot:
+        """Add to the groups what is known of the health of the nodes.
+
+        The routers do not have it, because each change would then make the
+        drivers compute every router again.
+        """
+        silent, dead = self.silent, self.dead
+        if not facts and not silent:
+            return snapshot
+        return dataclasses.replace(snapshot, groups=tuple(
+            dataclasses.replace(
+                group, facts=group.facts | facts,
+                candidates=tuple(
+                    dataclasses.replace(
+                        c, silent=c.addresses in silent,
+                        dead=c.addresses in dead)
+                    for c in group.candidates))
+            for group in snapshot.groups))
 
 
 def statuses(addresses: Collection[str], answers: replica_query.Answers

@@ -100,7 +100,7 @@ class Silence:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._since: dict[str, tuple[_Report, float]] = {}
+        self._lagging: dict[str, tuple[_Report, float]] = {}
         self._session: object = None
         self._due: float | None = None
         self._warned = False
@@ -120,17 +120,17 @@ class Silence:
             LOG.warning('[gateway_drain] silent_chassis_limit has no effect: '
                         'OVN SB has no table Chassis_Private')
         if session is None or session != self._session:
-            self._since.clear()
+            self._lagging.clear()
         self._session = session
         late = behind(facts) if facts and session is not None else {}
         now = self._clock()
-        former, self._since = self._since, {}
+        former, self._lagging = self._lagging, {}
         for name, report in late.items():
-            known, since = former.get(name, (None, now))
+            known, began = former.get(name, (None, now))
             # A new report, even of an old number, is a sign of life.
-            self._since[name] = report, since if report == known else now
-        ends = {name: since + limit
-                for name, (_report, since) in self._since.items()}
+            self._lagging[name] = report, began if report == known else now
+        ends = {name: began + limit
+                for name, (_report, began) in self._lagging.items()}
         self._due = min((end for end in ends.values() if end > now),
                         default=None)
         over = {name for name, end in ends.items() if end <= now}

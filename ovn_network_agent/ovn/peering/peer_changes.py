@@ -51,8 +51,6 @@ def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
     The peering that is first by name counts, so a new one could end another
     one with the same router.
 
-    :param nb: the rows of NB
-    :param router: row of Logical_Router
     :param content: of the file of peerings
     """
     changed = columns.Changed(router, _COLUMN, {
@@ -129,7 +127,7 @@ class RemoveIntent(_Change):
 
 def there_already(row: columns.Row, name: str) -> str:
     """Why a router cannot have one more peering of a name, or ''."""
-    found = intents.words(row).get(ownership.EXT_ID_PEER_TARGET + name)
+    found = intents.options_of(row).get(ownership.EXT_ID_PEER_TARGET + name)
     return '' if found is None else (
         f'it has a peering {name} with {found!r}; remove that one first, or '
         'take another name')
@@ -137,7 +135,7 @@ def there_already(row: columns.Row, name: str) -> str:
 
 def unknown(row: columns.Row, name: str) -> str:
     """Why a router has no peering of a name to remove, or ''."""
-    found = sorted(intents.names(intents.words(row)))
+    found = sorted(intents.names(intents.options_of(row)))
     return '' if name in found else (
         f'it has no peering {name!r}; it has ' +
         (', '.join(map(repr, found)) or 'none'))

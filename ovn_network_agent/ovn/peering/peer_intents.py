@@ -42,7 +42,7 @@ class Intent:
 COLUMNS = ('external_ids', 'options')
 
 
-def words(row: columns.Row) -> dict[str, str]:
+def options_of(row: columns.Row) -> dict[str, str]:
     """What a row says, by key.
 
     Neutron replaces external_ids at each update of a router, and leaves the
@@ -52,9 +52,9 @@ def words(row: columns.Row) -> dict[str, str]:
             for key, value in columns.entries(row, column).items()}
 
 
-def names(said: Mapping[str, str]) -> set[str]:
+def names(options: Mapping[str, str]) -> set[str]:
     """The names of peerings that a row mentions, also bad ones."""
-    return {key.removeprefix(prefix) for key in said
+    return {key.removeprefix(prefix) for key in options
             for prefix in (_TARGET, _EXPORT, _IMPORT)
             if key.startswith(prefix)}
 
@@ -64,23 +64,23 @@ def keys(name: str) -> tuple[str, ...]:
     return _TARGET + name, _EXPORT + name, _IMPORT + name
 
 
-def read(said: Mapping[str, str]) -> dict[str, Intent]:
+def read(options: Mapping[str, str]) -> dict[str, Intent]:
     """The intents of a row by name, also bad ones, in the order of names."""
-    return {name: _intent(said, name) for name in sorted(names(said))}
+    return {name: _intent(options, name) for name in sorted(names(options))}
 
 
-def _intent(said: Mapping[str, str], name: str) -> Intent:
+def _intent(options: Mapping[str, str], name: str) -> Intent:
     problem = name_objection(name)
     if problem:
         return Intent('', problem=problem)
-    target = said.get(_TARGET + name, '').strip()
+    target = options.get(_TARGET + name, '').strip()
     if not target:
         return Intent('', problem=f'{_TARGET}{name} names no router; set it '
                       'to the UUID of one, or remove all keys of this name')
     filters: list[Filter] = []
     for prefix in (_EXPORT, _IMPORT):
         try:
-            filters.append(_filter(said.get(prefix + name)))
+            filters.append(_filter(options.get(prefix + name)))
         except ValueError as error:
             return Intent(target, problem=control_characters.line(
                 f'{prefix}{name}: {error}'))

@@ -51,14 +51,14 @@ class Conflict:
     # Of this router.
     own: frozenset[str]
     # Of the other one.
-    given: frozenset[str]
+    others: frozenset[str]
     # Names of other peerings of this router that give the same.
     peers: frozenset[str] = frozenset()
 
 
 def _intent_names(row: Row) -> list[str]:
     return [f'{row.uuid}/{name}'
-            for name in intents.names(intents.words(row))]
+            for name in intents.names(intents.options_of(row))]
 
 
 def _pairs(row: Row) -> list[str]:
@@ -171,12 +171,13 @@ def _state(find: source.Find, uuid: str, name: str, intent: intents.Intent
     here = find.ask(_conflicts, uuid).get(peer.pair)
     there = find.ask(_conflicts, peer.router).get(peer.pair)
     if here or there:
-        return model.PeerState.CONFLICT, '; '.join(_told(here, there))
+        return model.PeerState.CONFLICT, '; '.join(
+            _conflict_texts(here, there))
     return model.PeerState.CREATED, ''
 
 
-def _told(here: Conflict | None,
-          there: Conflict | None) -> Iterator[str]:
+def _conflict_texts(here: Conflict | None,
+                    there: Conflict | None) -> Iterator[str]:
     """A conflict, with the prefixes of this router alone."""
     if here and here.own:
         yield f'the other router has, too, what {_some(here.own)} is in'
@@ -184,7 +185,7 @@ def _told(here: Conflict | None,
         yield ('the other router has what the peerings '
                f'{_some(here.peers)} give')
     if there:
-        yield f'the other router cannot take {_some(there.given)}'
+        yield f'the other router cannot take {_some(there.others)}'
 
 
 def _some(texts: Collection[str]) -> str:
@@ -218,7 +219,7 @@ def _of_file(find: source.Find, uuid: str) -> dict[str, peer_file.End]:
 def _intents(find: source.Find, uuid: str) -> dict[str, intents.Intent]:
     """All intents of a router, also bad ones, in the order of names."""
     found = {name: intent for row in find(*routers.ROUTER, 'uuid', uuid)
-             for name, intent in intents.read(intents.words(row)).items()}
+             for name, intent in intents.read(intents.options_of(row)).items()}
     found.update((name, end.intent) for name, end in find.ask(
         _of_file, uuid).items())
     return dict(sorted(found.items()))
@@ -281,7 +282,7 @@ def _conflicts_with_own(find: source.Find, uuid: str) -> dict[str, Conflict]:
         mine = frozenset(text for each in clashes.values() for text in each)
         if mine:
             found[peer.pair] = Conflict(mine, frozenset(
-                given for given, each in clashes.items() if each))
+                prefix for prefix, each in clashes.items() if each))
     return found
 
 

@@ -117,11 +117,11 @@ class Addresses:
         self._rows.note(('facts', router))
         return self.of(router).facts()
 
-    def took(self, table: str, uuid: Uuid,
-             changed: Mapping[str, set[Any]]) -> None:
+    def note_change(self, table: str, uuid: Uuid,
+                    changed: Mapping[str, set[Any]]) -> None:
         """Note a new, deleted or changed row, after the indexes.
 
-        :param changed: see :meth:`queries.Queries.take`
+        :param changed: see :meth:`queries.Queries.apply_change`
         """
         if table == 'NAT':
             self._touch(uuid, bool(changed['tenant']))
@@ -217,18 +217,14 @@ def translated(found: queries.Queries, router: Uuid) -> frozenset[str]:
 
 
 class OfRouter:
-    """The addresses of one router.
-
-    :ivar touched: the NAT rows that are to be read
-    :ivar present: by address; a second answer for one address has its number
-        behind it; the same mapping while no address has changed
-    """
+    """The addresses of one router."""
 
     def __init__(self, found: queries.Queries,
                  is_here: Callable[[str], bool], router: Uuid) -> None:
         self._rows = found
         self._is_here = is_here
         self._router = router
+        #: the NAT rows that are to be read
         self.touched: set[Uuid] = set()
         self._values: dict[Uuid, model.Nat] = {}
         # By address the rows; most addresses have one.
@@ -249,6 +245,8 @@ class OfRouter:
         self._ports: tuple[model.GatewayPort, ...] = ()
         self._sent: dict[str, frozenset[str]] = {}
         self._balanced: dict[str, model.BalancedAddress] = {}
+        #: by address; a second answer for one address has its number behind
+        #: it; the same mapping while no address has changed
         self.present: bucketed_mapping.Buckets[
             model.ServedAddress] = bucketed_mapping.EMPTY
         self.touch_all()

@@ -57,14 +57,14 @@ def read(kind: str, row: Row) -> tuple[Policy, ...]:
 
     :param kind: what the row is, for messages
     """
-    said = _said(kind, row, ownership.EXT_ID_ANNOUNCE)
+    announce = _agent_value(kind, row, ownership.EXT_ID_ANNOUNCE)
     option = columns.entry(row, 'options', _ADVERTISE)
-    tag = _said(kind, row, ownership.EXT_ID_TAG)
-    if said is None and option is None and tag is None:
+    tag = _agent_value(kind, row, ownership.EXT_ID_TAG)
+    if announce is None and option is None and tag is None:
         return ()
     called = getattr(row, 'name', '') or getattr(row, 'logical_port', '')
     name = f'{kind} {called or row.uuid}'
-    own, problems = ((), ()) if said is None else _own(name, *said)
+    own, problems = ((), ()) if announce is None else _own(name, *announce)
     native = () if option is None else (selection.Word(
         option.lower() != 'false',
         f'{name} has {_ADVERTISE}={option} in its options'),)
@@ -72,7 +72,7 @@ def read(kind: str, row: Row) -> tuple[Policy, ...]:
     return (Policy(own, native, problems + unreadable, tags),)
 
 
-def _said(kind: str, row: Row, key: str) -> tuple[str, str] | None:
+def _agent_value(kind: str, row: Row, key: str) -> tuple[str, str] | None:
     """(column, value) of a key of the agent.
 
     Neutron replaces external_ids of a router at each update, and leaves its

@@ -41,10 +41,7 @@ class _Machine:
 
 
 class Ports:
-    """Keeps the addresses of machines up to date.
-
-    :ivar networks: see :class:`model.Snapshot`; likewise machines
-    """
+    """Keeps the addresses of machines up to date."""
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments,
@@ -62,6 +59,7 @@ class Ports:
         # Until when those stay that no chassis has, monotonic seconds.
         self._between: dict[Uuid, float] = {}
         self._forgotten = True
+        #: these two as in model.Snapshot
         self.networks: dict[str, model.ProviderNetwork] = {}
         self.machines: dict[
             str, bucketed_mapping.Buckets[model.PortAddress]] = {}

@@ -85,12 +85,12 @@ class Overlapping(indexes.Index):
         super().__init__(keys)
         self._present = Prefixes()
         # What somebody has asked for depends on all keys it overlaps with.
-        self._asked = Prefixes()
+        self._requested = Prefixes()
 
     def update(self, uuid: Any, row: Any) -> set[Any]:
         """See :class:`indexes.Index`; all that a change is about."""
-        return {asked for changed in super().update(uuid, row)
-                for asked in (*self._asked.overlapping(changed), changed)}
+        return {key for changed in super().update(uuid, row)
+                for key in (*self._requested.overlapping(changed), changed)}
 
     def rebuild(self, rows: Any) -> None:
         """See :class:`indexes.Index`."""
@@ -100,8 +100,8 @@ class Overlapping(indexes.Index):
     def find(self, key: Hashable) -> frozenset[Any]:
         """UUIDs of the rows with a key that overlaps."""
         wanted = cast(Key, key)
-        if wanted not in self._asked:
-            self._asked.add(wanted)
+        if wanted not in self._requested:
+            self._requested.add(wanted)
         return frozenset(uuid for each in self._present.overlapping(wanted)
                          for uuid in super(Overlapping, self).find(each))
 

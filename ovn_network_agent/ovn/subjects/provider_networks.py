@@ -97,18 +97,15 @@ class ProviderNetworks:
 
     def _vni(self, of: withholding.Network,
              chosen: Iterable[tuple[str, int]]) -> model.Vni | None:
-        """The VNI of a network, see :mod:`ovn.subjects.vnis`.
-
-        :param chosen: see :class:`inputs.Machines`
-        """
-        found = self._said(self._rows.find(
+        """The VNI of a network, see :mod:`ovn.subjects.vnis`."""
+        found = self._configured(self._rows.find(
             'nb', _SWITCH, 'uuid').first(of.uuid), chosen)
         if found is None or found.problem:
             return found
         return vnis.agreed(found, self._with(found.number, chosen))
 
-    def _said(self, switch: Uuid, chosen: Iterable[tuple[str, int]]
-              ) -> model.Vni | None:
+    def _configured(self, switch: Uuid, chosen: Iterable[tuple[str, int]]
+                    ) -> model.Vni | None:
         """The VNI that options or the row of a switch say."""
         found = next(iter(self._rows.find('nb', _SWITCH, 'vni').keys_of(
             switch)), None)
@@ -131,9 +128,9 @@ class ProviderNetworks:
                         for switch in named.find(name))
         provider = self._rows.ask(self._provider)
         for row in self._rows.rows('nb', _SWITCH, sorted(switches)):
-            said = self._said(row.uuid, chosen)
-            if said and said.number == number and str(row.uuid) in provider:
-                yield directory.network_name(row), said
+            vni = self._configured(row.uuid, chosen)
+            if vni and vni.number == number and str(row.uuid) in provider:
+                yield directory.network_name(row), vni
 
     def _provider(self) -> frozenset[str]:
         """UUIDs of the logical switches with a localnet port."""

@@ -76,8 +76,8 @@ class Routers:
                 'nb', _ROUTER, uuid)
         if not row:
             return ports
-        said = vnis.asserted(row)
-        return [dataclasses.replace(port, vni=vnis.checked(said, port.vni))
+        wanted = vnis.asserted(row)
+        return [dataclasses.replace(port, vni=vnis.checked(wanted, port.vni))
                 for port in ports]
 
     def sent(self, uuid: Uuid) -> tuple[tuple[str, frozenset[str]], ...]:

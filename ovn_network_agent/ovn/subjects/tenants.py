@@ -61,10 +61,7 @@ class _Found:
 
 
 class Tenants:
-    """Keeps the prefixes of tenants up to date.
-
-    :ivar present: see :class:`model.Snapshot`
-    """
+    """Keeps the prefixes of tenants up to date."""
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  behind: tenant_networks.TenantNetworks,
@@ -82,6 +79,7 @@ class Tenants:
         self._judged: dict[Uuid, Mapping[str, model.Claim]] = {}
         # By router what its prefixes were made of.
         self._completed: dict[Uuid, tuple[object, ...]] = {}
+        #: model.Snapshot.tenants
         self.present: dict[str, Prefixes] = {}
 
     @property

@@ -15,11 +15,7 @@ _Networks = Mapping[str, model.ProviderNetwork]
 
 
 class VniNetworks:
-    """Finds the networks of VNIs with gateway ports of this chassis.
-
-    :ivar joined: these and those of machines; the same mapping while they are
-        the same
-    """
+    """Finds the networks of VNIs with gateway ports of this chassis."""
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments,
@@ -32,6 +28,7 @@ class VniNetworks:
         # have in VNIs.
         self._of: tuple[object, object] = (), ()
         self._ports: set[str] = set()
+        #: these and those of machines; the same mapping while they are equal
         self.joined: _Networks = {}
         # What they were made of.
         self._parts: tuple[_Networks, _Networks] = {}, {}

@@ -53,26 +53,26 @@ def asserted(row: Row) -> model.Vni:
     return _vni(row, ownership.EXT_ID_EVPN, own, ownership.EXT_ID_VNI)
 
 
-def checked(said: model.Vni, found: model.Vni | None) -> model.Vni:
+def checked(wanted: model.Vni, found: model.Vni | None) -> model.Vni:
     """The VNI of a router's gateway port.
 
     Routers on one network share its segment, so a router can only say which
     VNI that has to be.
 
-    :param said: by the row of the router
+    :param wanted: by the row of the router
     :param found: that of the provider network
     """
-    if said.problem:
-        return model.Vni(0, problem=said.problem)
+    if wanted.problem:
+        return model.Vni(0, problem=wanted.problem)
     if found and found.problem:
         return found
-    lists = (said.rd, said.imports, said.exports)
-    if found is None or found.number != said.number:
+    lists = (wanted.rd, wanted.imports, wanted.exports)
+    if found is None or found.number != wanted.number:
         has = (f'the VNI {found.number:d}' if found and found.number
                else 'no VNI')
         return model.Vni(0, problem=(
             f'external_ids:{ownership.EXT_ID_VNI} of the router is '
-            f'{said.number:d}, and its provider network has {has}; give the '
+            f'{wanted.number:d}, and its provider network has {has}; give the '
             'network that VNI, or take it off the router'))
     if any(lists) and lists != (found.rd, found.imports, found.exports):
         return model.Vni(0, problem=(
@@ -108,8 +108,8 @@ def _vni(row: Row, prefix: str, text: str, key: str) -> model.Vni:
 def targets(text: str) -> tuple[str, ...] | None:
     """The route targets or distinguishers in a text, None for a malformed one.
     """
-    words = [word for word in re.split(r'[\s,\[\]()"\']+', text) if word]
-    return tuple(words) if all(map(evpn_names.is_target, words)) else None
+    parts = [word for word in re.split(r'[\s,\[\]()"\']+', text) if word]
+    return tuple(parts) if all(map(evpn_names.is_target, parts)) else None
 
 
 def agreed(vni: model.Vni, others: Iterable[tuple[str, model.Vni]]

@@ -104,7 +104,7 @@ class Found:
 
     @property
     def values(self) -> Values:
-        """What the row has, computed anew each time."""
+        """What the row has, computed each time."""
         side = (columns.entry(self.row, 'external_ids', self.layout.side) or ''
                 if self.router is None else str(self.router.uuid))
         return Values(self.table, side, tuple(

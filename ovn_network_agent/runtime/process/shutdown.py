@@ -187,7 +187,7 @@ class Ending:
     def _wait_beside(self, deadline: float) -> None:
         """Wait for work beside the loop; a second stop request ends it."""
         while (not self._hurry.is_set() and time.monotonic() < deadline and
-               not self._reconciler.wait_beside(0.1)):
+               not self._reconciler.wait_for_threads(0.1)):
             pass
 
     def _last_view(self) -> model.Snapshot:

@@ -35,4 +35,4 @@ class AlikeTest(base.BaseTestCase):
             data += dice.randbytes(dice.randint(0, length - 1))
             self.assertEqual(
                 one_by_one(data, start, length, head),
-                equal_records.alike(data, start, length, head), data)
+                equal_records.count_equal(data, start, length, head), data)

@@ -42,10 +42,10 @@ class TriggerTest(base.BaseTestCase):
         self.trigger.fire('a')
         self.clock.now += 0.1
         self.trigger.fire('b')
-        self.assertEqual(100.0, self.take().since)
+        self.assertEqual(100.0, self.take().fired_at)
         self.clock.now += 1
         self.trigger.fire('c')
-        self.assertEqual(101.1, self.take().since)
+        self.assertEqual(101.1, self.take().fired_at)
 
     def test_a_question_is_no_event(self):
         self.trigger.ask()
@@ -90,7 +90,7 @@ class TriggerTest(base.BaseTestCase):
         self.trigger.fire('a gateway', urgent=True)
         self.clock.now += 0.1
         self.trigger.fire('another', urgent=True)
-        self.assertEqual(100.1, self.take().since)
+        self.assertEqual(100.1, self.take().fired_at)
 
     def test_under_load_once_per_interval(self):
         self.trigger.fire('a')

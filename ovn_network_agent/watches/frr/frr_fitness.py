@@ -59,7 +59,7 @@ _PATIENCE = 2
 
 def wanted(conf: cfg.ConfigOpts) -> bool:
     """Whether a driver uses the result, and bgpd may be asked."""
-    return bool(plugins.asked(conf, plugins.RANKING) and
+    return bool(plugins.requested(conf, plugins.RANKING) and
                 conf.frr.bgp_check and conf.gateway_drain.standby_needs_bgp)
 
 

@@ -45,7 +45,7 @@ def _with_driver(sources: sources.Sources) -> None:
 
     :raises check.NotChecked: without the driver
     """
-    if not plugins.asked(sources.conf, plugins.VNIS):
+    if not plugins.requested(sources.conf, plugins.VNIS):
         raise check.NotChecked('[DEFAULT] drivers has no evpn')
 
 

@@ -33,7 +33,7 @@ def read_machines(sources: sources.Sources) -> Machines:
     :raises ovsdb.connection.Unavailable: without a database
     """
     conf = sources.conf
-    if not plugins.asked(conf, plugins.MACHINES):
+    if not plugins.requested(conf, plugins.MACHINES):
         raise check.NotChecked('[DEFAULT] drivers has neither '
                                'provider_port nor evpn')
     view, served = sources.snapshot(), bridges.served(conf)
@@ -91,7 +91,7 @@ def read_tenants(sources: sources.Sources) -> Tenants:
     :raises ovsdb.connection.Unavailable: without a database
     """
     conf = sources.conf
-    if not plugins.asked(conf, plugins.TENANTS):
+    if not plugins.requested(conf, plugins.TENANTS):
         raise check.NotChecked('[DEFAULT] drivers has no tenant_network')
     found = [each for known in sources.snapshot().tenants.values()
              for each in known.values() if not each.withheld]

@@ -149,12 +149,12 @@ class EgressTestCase(base.KernelTestCase):
             self.addCleanup(each.close)
         made = world.World()
         names = {each.name for each in backends}
-        self.beside = executor.Beside(lambda reason: None)
+        self.threads = executor.Threads(lambda reason: None)
         self.reconciler = reconciler.Reconciler(
             [world.driver(driver, self.conf)],
             [*backends, *(each for each in world.backends(made)
                           if each.name not in names)], lambda reason: None,
-            beside=self.beside)
+            threads=self.threads)
         return self.reconciler
 
     def host(self, family=4, machine=None, **values):
@@ -170,8 +170,8 @@ class EgressTestCase(base.KernelTestCase):
         """Passes with these machines until all is done."""
         found = self.one_pass(*hosts, **values)
         # nft works beside the loop, which goes on after a tenth of a second.
-        while self.beside.jobs:
-            self.beside.wait(None)
+        while self.threads.jobs:
+            self.threads.wait(None)
             found = self.one_pass(*hosts, **values)
         self.assertEqual([], found.degraded)
         return found

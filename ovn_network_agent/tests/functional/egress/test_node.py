@@ -172,7 +172,7 @@ class NodeTest(base.EgressTestCase):
         waiting.wait_until('nft removes the drop', lambda: self.one_pass(
             other) and any(
                 isinstance(r, resources.EgressMachine)
-                for delta in self.beside.changing().values()
+                for delta in self.threads.changing().values()
                 for r in delta.delete))
         self.one_pass(self.host(), other)
         self.assertNotIn(f'from {base.MACHINE[4]} iif br-ex lookup',

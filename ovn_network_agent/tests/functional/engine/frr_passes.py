@@ -36,7 +36,7 @@ class Patient(gateways.Gateway):
     def run(self, *routers, full=False, stale=(), **how):
         outcome = self.once(*routers, full=full, stale=stale, **how)
         while outcome.pending:
-            if not self.reconciler.wait_beside(60):
+            if not self.reconciler.wait_for_threads(60):
                 raise AssertionError(f'still at work: {outcome.pending}')
             outcome = self.once(*routers, **how)
         return outcome

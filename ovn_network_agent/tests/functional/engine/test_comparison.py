@@ -47,7 +47,7 @@ class RoutesTest(base.KernelTestCase):
         self.loop._guarded_pass(trigger.Wake(('interval',)))
 
     def event(self):
-        self.loop._guarded_pass(trigger.Wake(('test',), since=self.clock))
+        self.loop._guarded_pass(trigger.Wake(('test',), fired_at=self.clock))
 
     def mark(self, number):
         """A change that is none of the agent."""

@@ -62,7 +62,7 @@ class HangingTestCase(passes.PassTestCase):
 
     def said(self, *routers):
         """What is degraded when FRR was given up."""
-        self.assertTrue(self.gateway.reconciler.wait_beside(60))
+        self.assertTrue(self.gateway.reconciler.wait_for_threads(60))
         return ' '.join(self.timed(*routers).degraded)
 
 

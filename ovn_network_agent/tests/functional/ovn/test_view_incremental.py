@@ -333,7 +333,7 @@ class IncrementalTest(histories.Further, base.OvsdbTestCase):
         self.synchronise(self.look)
         piece = self.pieces.pop(0) if self.pieces else None
         before = _parts(self.look.view.last)
-        seen = self.look.look(again=piece)
+        seen = self.look.look(piece=piece)
         fresh = views.timeless(views.fresh(self.look))
         self.assertEqual(fresh, views.timeless(seen))
         # What is as it was is the same object.

@@ -119,14 +119,14 @@ class FullTest(base.OvsdbTestCase):
                         'confirmed')
         cut = row_batches.cut(self.look.view._builder.rows())
         for piece in cut:
-            self.look.look(again=piece)
+            self.look.look(piece=piece)
             self.assertTrue(self.look.view.confirmed)
         self.assertEqual([], self.look.view.pieces())
         with self.look.databases['nb'].rows() as nb:
             row, = nb['Logical_Router'].values()
             row._data['nat'].values.clear()
         for piece in cut:
-            if FIP not in self.full(full=False, again=piece)[1]:
+            if FIP not in self.full(full=False, piece=piece)[1]:
                 break
         self.assertFalse(self.look.view.confirmed)
         self.eventually(lambda: not self.look.databases['nb'].connected,
@@ -145,7 +145,7 @@ class FullTest(base.OvsdbTestCase):
         for piece in cut:
             self.cloud.remove_nat('r1', '198.51.100.11')
             self.synchronise(self.look)
-            _router, addresses = self.full(full=False, again=piece)
+            _router, addresses = self.full(full=False, piece=piece)
             self.assertEqual({'198.51.100.1', FIP}, addresses.keys())
             self.assertTrue(self.look.view.confirmed)
             self.cloud.add_nat('r1', '198.51.100.11')

@@ -61,7 +61,7 @@ from ovn_network_agent.runtime import loader
 configuration.read(cfg.CONF, ["--config-file", sys.argv[1]])
 driver, = loader.load_drivers(cfg.CONF)
 os.rename(sys.argv[2], sys.argv[2] + ".away")
-print(driver.name, plugins.asked(cfg.CONF, plugins.MACHINES))
+print(driver.name, plugins.requested(cfg.CONF, plugins.MACHINES))
 '''
 OPTION_OF_BACKEND = '''
     kinds = (Thing,)

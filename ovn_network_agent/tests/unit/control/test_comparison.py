@@ -161,5 +161,5 @@ class ComparisonTest(gateways.ReconcilerTestCase):
             self.compare(patience=0.05)['unreadable'])
         go_on.set()
         waiting.eventually(
-            lambda: self.made.reconciler.wait_beside(1), 'its end')
+            lambda: self.made.reconciler.wait_for_threads(1), 'its end')
         self.made.run(self.router)

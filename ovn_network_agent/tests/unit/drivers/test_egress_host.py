@@ -144,7 +144,7 @@ class EgressHostTest(base.BaseTestCase):
 
     def test_a_stop_keeps_the_drop(self):
         kept, = self.wanted(host(), phase=model.Phase.STOPPED)
-        self.assertEqual((drop().ref, True), (kept.of, kept.theirs))
+        self.assertEqual((drop().ref, True), (kept.of, kept.foreign))
 
     def test_problems(self):
         self.assertIn('database has a machine with the same address',

@@ -115,7 +115,7 @@ class EgressIpTest(base.BaseTestCase):
         for found in (subject(place()),
                       subject(place(chassis='other'), mode='host')):
             ref = self.wanted(found)[0].ref
-            self.assertEqual([resources.Keep(ref, theirs=True)],
+            self.assertEqual([resources.Keep(ref, foreign=True)],
                              self.wanted(found, stopped))
             gone, = self.wanted(found, stopped,
                                 egress_ip__cleanup_on_stop=True)

@@ -70,7 +70,7 @@ class NetworkPeerTest(base.BaseTestCase):
     def test_a_stop_leaves_the_rows(self):
         ref = self.wanted(peering())[0].ref
         kept, = self.wanted(peering(), model.Phase.STOPPED)
-        self.assertEqual(resources.Keep(ref, theirs=True), kept)
+        self.assertEqual(resources.Keep(ref, foreign=True), kept)
         found, = self.wanted(peering(), model.Phase.STOPPED,
                              network_peer__cleanup_on_stop=True)
         self.assertEqual(ref, found.ref)

@@ -222,7 +222,7 @@ class LeakTest(base.BaseTestCase):
         # Where the leak is the operator's, they are as well.
         off = self.driver(veth_leak__veth_leak_enabled=False)
         self.assertIn(resources.Keep(resources.Rule(
-            2001, 0, src='198.51.100.0/24', iif='br-ex').ref, theirs=True),
+            2001, 0, src='198.51.100.0/24', iif='br-ex').ref, foreign=True),
             list(world.wanted(off, router, node)))
 
 

@@ -171,7 +171,7 @@ class VethLeakTest(base.BaseTestCase):
                 (self.node(), self.node(**options)),
                 (self.router(world.router()),
                  self.router(world.router(), **options))):
-            self.assertEqual([resources.Keep(r.ref, theirs=True)
+            self.assertEqual([resources.Keep(r.ref, foreign=True)
                               for r in wanted], off)
 
     def test_a_dual_stack_port_has_all_of_ipv4(self):

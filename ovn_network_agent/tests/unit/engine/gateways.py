@@ -49,11 +49,11 @@ class Counting(fip_route.FipRouteDriver):
 class Gateway:
     """Drivers, a world and a reconciler between them.
 
-    :param beside: function(wake) that makes an :class:`executor.Beside`
+    :param threads: function(wake) that makes an :class:`executor.Threads`
     :ivar world: :class:`worlds.World`
     """
 
-    def __init__(self, backends=None, world=None, beside=executor.Beside,
+    def __init__(self, backends=None, world=None, threads=executor.Threads,
                  **options):
         self.world = world or worlds.World()
         self.conf = worlds.conf(**options)
@@ -61,7 +61,7 @@ class Gateway:
         self.drivers = [self.fip_route,
                         worlds.driver('veth_leak', self.conf)]
         self.woken = []
-        self._make_beside = beside
+        self._make_threads = threads
         self.backends = backends or worlds.backends(self.world)
         self.start()
 
@@ -75,10 +75,10 @@ class Gateway:
     def start(self):
         """A new reconciler on the same world, as after a restart."""
         self.clock = 1000.0
-        self.beside = self._make_beside(self.woken.append)
+        self.threads = self._make_threads(self.woken.append)
         self.reconciler = reconciler.Reconciler(
             self.drivers, self.backends, self.woken.append,
-            lambda: self.clock, self.beside)
+            lambda: self.clock, self.threads)
 
     def run(self, *routers, full=False, stale=(), prune=True, urgent=False,
             **node):

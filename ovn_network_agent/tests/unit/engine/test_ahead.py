@@ -33,7 +33,7 @@ class AheadTestCase(gateways.ReconcilerTestCase):
     def setUp(self):
         super().setUp()
         self.made = self.gateway(
-            beside=lambda wake: executor.Beside(wake, 5))
+            threads=lambda wake: executor.Threads(wake, 5))
         self.made.drivers[0] = self.driver = worlds.driver(
             'fip_route', self.made.conf, Asked)
         self.driver.at = {}
@@ -51,13 +51,13 @@ class AheadTestCase(gateways.ReconcilerTestCase):
 
     def finished(self, *routers):
         """The outcome when FRR has ended, and all that follows is made."""
-        self.assertTrue(self.made.reconciler.wait_beside(10))
+        self.assertTrue(self.made.reconciler.wait_for_threads(10))
         self.made.clock += 1
         return self.made.run(*(routers or (FIRST, LAST)))
 
     def begun(self):
         """The prefixes that FRR is working on, a set."""
-        delta = self.made.beside.changing().get('frr_static')
+        delta = self.made.threads.changing().get('frr_static')
         return {r.prefix for r in delta.create} if delta else set()
 
 
@@ -84,7 +84,7 @@ class AheadTest(AheadTestCase):
             set(self.made.world.objects))
         self.static.gate.clear()
         self.addCleanup(self.static.gate.set)
-        self.made.beside.patience = 0.05
+        self.made.threads.patience = 0.05
         self.run_pass()
         there, = found
         self.assertIn(gateways.ROUTE, there)
@@ -117,7 +117,7 @@ class AheadTest(AheadTestCase):
     def test_a_frr_that_hangs_holds_up_nothing_else(self):
         self.static.gate.clear()
         self.addCleanup(self.static.gate.set)
-        self.made.beside.patience = 0.05
+        self.made.threads.patience = 0.05
         outcome = self.run_pass()
         self.assertEqual({}, outcome.failures)
         self.assertIn('frr_static', outcome.pending)

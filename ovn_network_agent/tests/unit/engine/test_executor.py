@@ -44,7 +44,7 @@ class BesideTest(gateways.ReconcilerTestCase):
         return gateway, nb
 
     def ended(self, gateway):
-        self.assertTrue(gateway.reconciler.wait_beside(10))
+        self.assertTrue(gateway.reconciler.wait_for_threads(10))
 
     def test_a_slow_database_delays_nothing(self):
         # Trap T31: what is announced does not wait for OVN NB.
@@ -110,7 +110,7 @@ class BesideTest(gateways.ReconcilerTestCase):
         """A gateway where FRR may hang, and its backend that does."""
         gateway = self.gateway(
             world=worlds.World(),
-            beside=lambda wake: executor.Beside(wake, 0.05))
+            threads=lambda wake: executor.Threads(wake, 0.05))
         for each in ('frr_static', 'frr_prefix_list'):
             gateway.backend(each).system = 'FRR'
         self.settle(gateway)
@@ -157,7 +157,7 @@ class BesideTest(gateways.ReconcilerTestCase):
         # Trap T44, and the next three.
         gateway, frr = self.hanging()
         frr.gate.set()
-        gateway.beside.patience = 10
+        gateway.threads.patience = 10
         del gateway.woken[:]
         self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
         self.assertTrue(gateway.run(full=True).settled)

@@ -26,7 +26,7 @@ class HealthTest(gateways.OneGatewayTestCase):
         self.run_pass()
         for each in self.made.reconciler.health:
             self.assertEqual(('ok', '', 0, None, ()), (
-                each.state, each.trouble, each.failed, each.retry,
+                each.state, each.unreadable, each.failed, each.retry,
                 each.repairs))
             self.assertLessEqual(before, each.read)
             self.assertEqual(1000.0, each.looked)
@@ -39,7 +39,7 @@ class HealthTest(gateways.OneGatewayTestCase):
         self.run_pass(stale=['route'])
         route = self.health('route')
         self.assertEqual(('failing', 'route is down', 0, 1011.0, 1010.0),
-                         (route.state, route.trouble, route.failed,
+                         (route.state, route.unreadable, route.failed,
                           route.retry, route.looked))
         self.assertEqual(read, route.read)
         self.assertEqual('ok', self.health('rule').state)
@@ -49,7 +49,7 @@ class HealthTest(gateways.OneGatewayTestCase):
         self.run_pass()
         route = self.health('route')
         self.assertEqual(('failing', '', 1, 'no space'), (
-            route.state, route.trouble, route.failed, route.reason))
+            route.state, route.unreadable, route.failed, route.reason))
         static = self.health('frr_static')
         self.assertEqual(('failing', 1), (static.state, static.failed))
         self.assertIn('waits for kernel_route', static.reason)
@@ -62,7 +62,7 @@ class HealthTest(gateways.OneGatewayTestCase):
         self.run_pass()
         self.assertEqual('at work', self.health('northbound').state)
         northbound.gate.set()
-        self.assertTrue(self.made.reconciler.wait_beside(10))
+        self.assertTrue(self.made.reconciler.wait_for_threads(10))
         self.run_pass()
         self.assertEqual('ok', self.health('northbound').state)
 

@@ -224,7 +224,7 @@ class VniTest(gateways.ReconcilerTestCase):
                                       iif='vrf-1001')
         self.instance = resources.EvpnInstance(1001, 0, '192.0.2.11')
         self.made = self.gateway(
-            beside=lambda wake: executor.Beside(wake, 0.05))
+            threads=lambda wake: executor.Threads(wake, 0.05))
         self.world = self.made.world
 
     def deleted(self):
@@ -250,7 +250,7 @@ class VniTest(gateways.ReconcilerTestCase):
         self.made.run()
         self.assertEqual([], self.deleted())
         gate.set()
-        self.assertTrue(self.made.reconciler.wait_beside(10))
+        self.assertTrue(self.made.reconciler.wait_for_threads(10))
         self.made.run()
         self.assertEqual([self.instance.ref, self.devices.ref],
                          self.deleted())

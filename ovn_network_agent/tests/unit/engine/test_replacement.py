@@ -91,7 +91,7 @@ class MethodTest(gateways.ReconcilerTestCase):
             world = self.started(before).world
             gateway = self.gateway(
                 world=world, fip_route__announce_method=after,
-                beside=lambda wake: executor.Beside(wake, 0.01))
+                threads=lambda wake: executor.Threads(wake, 0.01))
             slow = gateway.backend(
                 'frr_static' if after == 'static' else 'route')
             self.addCleanup(slow.answers.set)

@@ -13,7 +13,7 @@ FRR = ('frr_static', 'frr_prefix_list')
 WANTED = worlds.router(fips=[gateways.FIP])
 
 
-class Watched(executor.Beside):
+class Watched(executor.Threads):
     """Waits only a moment, and notes the backends that it waits for.
 
     :ivar waited: list of lists of names
@@ -33,7 +33,7 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
     def setUp(self):
         super().setUp()
         self.gates = {}
-        self.made = self.gateway(world=worlds.World(), beside=Watched)
+        self.made = self.gateway(world=worlds.World(), threads=Watched)
         for name in FRR:
             backend = self.made.backend(name)
             backend.system = 'FRR'
@@ -62,7 +62,7 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
         """Let what is being read answer, and nothing that comes after."""
         for name in names:
             self.gates[name].set()
-        self.assertTrue(self.made.reconciler.wait_beside(10))
+        self.assertTrue(self.made.reconciler.wait_for_threads(10))
         for name in names:
             self.gates[name].clear()
 
@@ -130,13 +130,13 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
         self.made.clock += 60
         reads = len(self.made.world.reads)
         self.made.run(more)
-        self.made.reconciler.wait_beside(0.05)
+        self.made.reconciler.wait_for_threads(0.05)
         self.assertIn('frr_static', self.made.world.reads[reads:])
         self.assertEqual({}, self.made.run(more).unreadable)
 
     def ended(self, name):
         """Wait until the loop was woken because a reading has ended."""
-        self.made.reconciler.wait_beside(0.05)
+        self.made.reconciler.wait_for_threads(0.05)
         deadline = threading.Event()
         for _look in range(1000):
             if f'{name} done' in self.made.woken:
@@ -162,10 +162,10 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
 
     def test_a_slow_answer_is_not_waited_for_again(self):
         self.pass_(full=True)
-        self.made.clock += 2 * self.made.beside.patience
+        self.made.clock += 2 * self.made.threads.patience
         self.answer(*FRR)
         self.assertTrue(self.pass_().settled)
-        waited = self.made.beside.waited
+        waited = self.made.threads.waited
         del waited[:]
         self.pass_(full=True)
         self.assertEqual([[]], waited)

@@ -20,11 +20,11 @@ class MomentsTest(gateways.ReconcilerTestCase):
         self.made = self.gateway()
         self.router = worlds.router(fips=[FIP])
 
-    def since(self, ref):
+    def began(self, ref):
         """(state, monotonic seconds) of the row of a key."""
         row = self.made.reconciler.table().row(ref)
-        self.assertIs(row.state, row.since.state)
-        return row.state, row.since.monotonic
+        self.assertIs(row.state, row.began.state)
+        return row.state, row.began.monotonic
 
     def after(self, seconds, *routers, **options):
         self.made.clock += seconds
@@ -35,7 +35,7 @@ class MomentsTest(gateways.ReconcilerTestCase):
         for full in (False, True):
             self.after(10, full=full)
             self.assertEqual((State.IN_PLACE, 1000.0),
-                             self.since(gateways.ROUTE))
+                             self.began(gateways.ROUTE))
 
     def test_a_repair_does_not_show_as_a_new_state(self):
         """What was gone is in place again before the pass ends."""
@@ -44,20 +44,20 @@ class MomentsTest(gateways.ReconcilerTestCase):
         self.after(10, stale=['route'])
         self.assertIn(gateways.ROUTE, self.made.world.objects)
         self.assertEqual((State.IN_PLACE, 1000.0),
-                         self.since(gateways.ROUTE))
+                         self.began(gateways.ROUTE))
 
     def test_a_refusal_and_its_end(self):
         self.made.world.refuses[gateways.ROUTE] = 'no space'
         self.after(0)
         self.after(10)
         self.assertEqual((State.REFUSED, 1000.0),
-                         self.since(gateways.ROUTE))
+                         self.began(gateways.ROUTE))
         self.assertEqual((State.WAITS, 1000.0),
-                         self.since(gateways.ANNOUNCEMENT))
+                         self.began(gateways.ANNOUNCEMENT))
         del self.made.world.refuses[gateways.ROUTE]
         self.after(90)
         for ref in (gateways.ROUTE, gateways.ANNOUNCEMENT):
-            self.assertEqual((State.IN_PLACE, 1100.0), self.since(ref))
+            self.assertEqual((State.IN_PLACE, 1100.0), self.began(ref))
 
     def test_what_others_removed_while_its_backend_is_down(self):
         self.after(0)
@@ -65,7 +65,7 @@ class MomentsTest(gateways.ReconcilerTestCase):
         self.made.world.refuses[gateways.ROUTE] = 'no space'
         self.after(10, stale=['route'])
         self.assertEqual((State.REFUSED, 1010.0),
-                         self.since(gateways.ROUTE))
+                         self.began(gateways.ROUTE))
 
     def test_what_drivers_do_not_agree_about(self):
         self.after(0)
@@ -73,24 +73,24 @@ class MomentsTest(gateways.ReconcilerTestCase):
         self.after(10, self.router, other)
         self.after(10, self.router, other)
         self.assertEqual((State.DISPUTED, 1010.0),
-                         self.since(gateways.HAIRPIN))
+                         self.began(gateways.HAIRPIN))
         self.after(10)
         self.assertEqual((State.IN_PLACE, 1030.0),
-                         self.since(gateways.HAIRPIN))
+                         self.began(gateways.HAIRPIN))
 
     def test_what_is_gone_is_forgotten(self):
         self.after(0)
         self.after(10, worlds.router())
         self.assertIsNone(
-            self.made.reconciler.table().row(gateways.ROUTE).since)
+            self.made.reconciler.table().row(gateways.ROUTE).began)
         self.after(10)
         self.assertEqual((State.IN_PLACE, 1020.0),
-                         self.since(gateways.ROUTE))
+                         self.began(gateways.ROUTE))
 
     def test_each_row_has_its_moment(self):
         self.after(0)
         for row in self.made.reconciler.table().rows():
-            self.assertIsInstance(row.since, state_times.Moment, row)
+            self.assertIsInstance(row.began, state_times.StateTime, row)
 
     def test_a_table_does_not_change_with_the_next_pass(self):
         """Another thread looks at it while the loop goes on."""
@@ -108,7 +108,7 @@ class MomentsTest(gateways.ReconcilerTestCase):
         """A pass without news asks for no state of a settled resource."""
         self.after(0)
         asked = []
-        known = state_times.Moments(lambda: 0.0, lambda: 0.0)
+        known = state_times.StateTimes(lambda: 0.0, lambda: 0.0)
         refs = [resources.Ref('kernel_route', (n,)) for n in range(9)]
 
         def state(ref):

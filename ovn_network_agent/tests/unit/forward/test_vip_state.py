@@ -46,7 +46,7 @@ class StandingTest(base.BaseTestCase):
         self.conf = world.conf(frr__vrf_name='vrf-x',
                                frr__frr_prefix_list='ANNOUNCED')
         self.tracker = tracking.Tracker()
-        self.standings = vip_state.Standings(self.conf)
+        self.statuses = vip_state.VipStatuses(self.conf)
 
     def want(self, *wanted, there=True):
         for resource in wanted:
@@ -56,12 +56,12 @@ class StandingTest(base.BaseTestCase):
 
     def after(self, *vips, gateway=True, **outcome):
         """(state, reason) of the only, or of all, VIPs after a pass."""
-        self.standings.after_pass(
+        self.statuses.after_pass(
             port_forwards.Forwards(vips, gateway),
             outcomes.Outcome(applied=tuple(
                 ('created', resource) for resource in self.tracker.actual()),
                 **outcome), self.tracker)
-        found = [(s.state.value, s.reason) for s in self.standings.now]
+        found = [(s.state.value, s.reason) for s in self.statuses.now]
         return found[0] if len(found) == 1 else found
 
     def test_announced_by_its_address(self):
@@ -197,26 +197,26 @@ class StandingTest(base.BaseTestCase):
     def test_nothing_new_costs_nothing(self):
         self.want(ADDRESS, LINE)
         self.after(VIP)
-        before = self.standings.now
+        before = self.statuses.now
         other = resources.Announcement('vrf-x', '198.51.100.10/32',
                                        '169.254.0.1')
         for applied in ((), (('created', other),)):
-            self.standings.after_pass(
+            self.statuses.after_pass(
                 port_forwards.Forwards((VIP,), True),
                 outcomes.Outcome(applied=applied), self.tracker)
-            self.assertIs(before, self.standings.now)
+            self.assertIs(before, self.statuses.now)
         self.tracker.gone(ADDRESS.ref)
-        self.standings.after_pass(
+        self.statuses.after_pass(
             port_forwards.Forwards((VIP,), True),
             outcomes.Outcome(applied=(('deleted', ADDRESS),)), self.tracker)
-        self.assertIs(vip_state.State.WAITING, self.standings.now[0].state)
-        self.standings.after_pass(None, outcomes.Outcome(), self.tracker)
+        self.assertIs(vip_state.State.WAITING, self.statuses.now[0].state)
+        self.statuses.after_pass(None, outcomes.Outcome(), self.tracker)
 
     def test_the_status(self):
         self.want(ADDRESS, LINE)
         self.after(dying(VIP, '10.0.0.6'), OTHER)
         found = report.build(None, None, {}, directory.Directory(), 'ovn',
-                             self.standings.now)
+                             self.statuses.now)
         vip, other = found['vips']
         self.assertEqual(('192.0.2.53', 'announced', ''), (
             vip['address'], vip['state'], vip['reason']))

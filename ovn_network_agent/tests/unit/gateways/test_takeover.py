@@ -26,7 +26,7 @@ class TakeoverTest(base.BaseTestCase):
                announces=False):
         """The takeover that is known of after a pass."""
         self.takeovers.after_pass(
-            world.snapshot(*routers), trigger.Wake(('x',), since=since),
+            world.snapshot(*routers), trigger.Wake(('x',), fired_at=since),
             outcome.Outcome(
                 applied=tuple(('created', r) for r in announced),
                 failures={r.ref: 'refused' for r in failed},

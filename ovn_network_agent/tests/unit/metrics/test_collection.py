@@ -71,7 +71,7 @@ class CollectionTest(base.BaseTestCase):
 
     def made(self, since=None, **values):
         """A pass."""
-        self.loop._guarded_pass(trigger.Wake(('test',), since=since,
+        self.loop._guarded_pass(trigger.Wake(('test',), fired_at=since,
                                              **values))
 
     def value(self, name, **labels):

@@ -32,7 +32,8 @@ class Rows:
         self.tables[place[1]].pop(uuid, None)
         if row is not None:
             self.tables[place[1]][uuid] = row
-        self.addresses.took(place[1], uuid, self.queries.take(place, uuid))
+        self.addresses.note_change(
+            place[1], uuid, self.queries.apply_change(place, uuid))
 
     def nat(self, uuid, address, **values):
         self.set(NAT, uuid, atoms.made(uuid, **{

@@ -82,18 +82,18 @@ class History(stateful.RuleBasedStateMachine):
     def row(self, uuid, name, title, friends):
         self.rows[uuid] = types.SimpleNamespace(
             uuid=uuid, name=name, title=title, friends=sorted(friends))
-        self.kept.queries.take(PLACE, uuid)
+        self.kept.queries.apply_change(PLACE, uuid)
 
     another_row = row
 
     @stateful.rule(uuid=UUIDS)
     def gone(self, uuid):
         self.rows.pop(uuid, None)
-        self.kept.queries.take(PLACE, uuid)
+        self.kept.queries.apply_change(PLACE, uuid)
 
     @stateful.rule(uuid=UUIDS)
     def again(self, uuid):
-        self.kept.queries.take(PLACE, uuid, anyway=True)
+        self.kept.queries.apply_change(PLACE, uuid, recompute=True)
 
     @stateful.rule(whole=strategies.booleans())
     def look(self, whole):
@@ -142,7 +142,7 @@ class QueriesTest(base.BaseTestCase):
             uuid, name, title = change
             rows[uuid] = types.SimpleNamespace(
                 uuid=uuid, name=name, title=title, friends=[])
-            people.queries.take(PLACE, uuid)
+            people.queries.apply_change(PLACE, uuid)
             people.answers()
             self.assertEqual(wanted, people.computed, change)
 
@@ -156,7 +156,7 @@ class QueriesTest(base.BaseTestCase):
         for title, wanted in (('', set()), ('x', {()})):
             rows[1].title, rows[0].title = '', title or 'Dr'
             for uuid in rows:
-                people.queries.take(PLACE, uuid)
+                people.queries.apply_change(PLACE, uuid)
             self.assertEqual(wanted,
                              people.queries.outdated(people.everybody))
             self.assertEqual({'a': [title or 'Dr']}, people.answers()[0])

@@ -31,9 +31,9 @@ class Pieced(view.View):
     def pieces(self):
         return self.cut
 
-    def snapshot(self, phase, full=False, again=None):
-        number = self.cut.index(again) if again else None
-        self.looks.append('full' if full else '' if again is None else number)
+    def snapshot(self, phase, full=False, piece=None):
+        number = self.cut.index(piece) if piece else None
+        self.looks.append('full' if full else '' if piece is None else number)
         if number is not None and number == self.fails_at:
             raise view.NotReady('NB is away')
         self.last = worlds.snapshot(worlds.router(fips=self.fips),

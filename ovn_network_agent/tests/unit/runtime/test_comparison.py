@@ -78,7 +78,7 @@ class PartsTest(base.BaseTestCase):
 
     def event(self, urgent=False):
         self.loop._guarded_pass(trigger.Wake(('test',), urgent=urgent,
-                                             since=self.clock))
+                                             fired_at=self.clock))
 
     @property
     def over(self):

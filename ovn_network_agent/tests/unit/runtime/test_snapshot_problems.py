@@ -24,7 +24,7 @@ class TroubleTest(base.BaseTestCase):
                 model.Candidate(world.OTHER, 1, drained='shutdown')))
         return snapshot_problems.Troubles().problems(dataclasses.replace(
             world.snapshot(**node), groups=(group,)), ('br-ex',),
-            plugins.asked(conf, plugins.RANKING))
+            plugins.requested(conf, plugins.RANKING))
 
     def test_what_was_drained_stays_so_without_the_driver(self):
         """The stop before it was taken out has drained."""

@@ -54,14 +54,14 @@ def _refuse(plan: argparse.ArgumentParser, message: str) -> NoReturn:
     plan.exit(exit_status.FAILED, f'{plan.prog}: error: {message}\n')
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the differences."""
     try:
-        path = socket_path.find(given)
+        path = socket_path.find(args)
     except socket_path.errors_of_configuration(socket_path.NoSocket) as e:
         return exit_status.fail(f'configuration: {e}', exit_status.FAILED)
     found = json.loads(client.call(path, 'plan', [], ANSWER))
-    if given.json:
+    if args.json:
         print(json.dumps(found, indent=2))
     else:
         sys.stdout.write(text(found, sys.stdout))

@@ -41,7 +41,7 @@ class BfdTimersBackend(nb_writer.Writer):
         super().__init__(conf)
         self._gone = frozenset[str]()
         # The text that the log has about requests that differ.
-        self._said = ''
+        self._logged = ''
 
     def read(self, known: base.Known) -> list[resources.BfdTimers]:
         """Read the request of this chassis, and log requests that differ.
@@ -95,14 +95,14 @@ class BfdTimersBackend(nb_writer.Writer):
             shown = _shown(fleet.wanted.values())
             text = (f'this one {_shown(own)}, {", ".join(others)}; the '
                     f'slowest values count, {shown}')
-        if text and text != self._said:
+        if text and text != self._logged:
             LOG.warning(
                 'Agents request different timers of BFD ([ovn] bfd_min_rx, '
                 'bfd_min_tx, bfd_mult): %s; give all of them the same values',
                 text)
-        elif self._said and not text:
+        elif self._logged and not text:
             LOG.info('No other agent requests other timers of BFD any more')
-        self._said = text
+        self._logged = text
 
     def command(self, verb: str, resource: resources.BfdTimers
                 ) -> ovsdb_writer.Make:

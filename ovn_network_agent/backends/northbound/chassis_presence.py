@@ -31,16 +31,16 @@ _Rows = Sequence[Any]
 
 
 def ask(context: base.Context, conf: Any,
-        patience: float = server_question.PATIENCE) -> set[ownership.Owner]:
+        timeout: float = server_question.TIMEOUT) -> set[ownership.Owner]:
     """The server's chassis that are not silent.
 
-    :param patience: seconds
+    :param timeout: seconds
     :raises base.BackendError: when there is no answer
     """
     silent = context.silent()
     chassis, *answers = server_question.ask(
         context.databases['sb'], [_CHASSIS, *(_REPORTS if silent else ())],
-        patience)
+        timeout)
     present = {ownership.Owner(row['hostname'], row['name'])
                for row in chassis}
     if silent:

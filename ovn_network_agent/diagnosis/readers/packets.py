@@ -170,17 +170,17 @@ def both_ways(protocol: str, address: str, client_: str,
     :param protocol: 'icmp', 'tcp' or 'udp'
     """
     name, tag = protocol.upper(), _tag(segment)
-    words = _FAMILIES[networks.family(address)]
-    kind = words.protocols[protocol]
-    question, answer = (f',{words.kind}={each:d}' if protocol == 'icmp'
-                        else '' for each in words.echo)
+    fields = _FAMILIES[networks.family(address)]
+    kind = fields.protocols[protocol]
+    question, answer = (f',{fields.kind}={each:d}' if protocol == 'icmp'
+                        else '' for each in fields.echo)
     return [Packet(
         f'{name} to {address}', f'{_from(port, tag)}{kind}{question},'
-        f'dl_src={segment.mac},dl_dst={mac},{words.source}={client_},'
-        f'{words.destination}={address},nw_ttl=64', True), Packet(
+        f'dl_src={segment.mac},dl_dst={mac},{fields.source}={client_},'
+        f'{fields.destination}={address},nw_ttl=64', True), Packet(
         f'{name} from {address}', f'in_port={segment.patch_port},'
         f'{tag}{kind}{answer},dl_src={mac},dl_dst={segment.mac},'
-        f'{words.source}={address},{words.destination}={client_},nw_ttl=63',
+        f'{fields.source}={address},{fields.destination}={client_},nw_ttl=63',
         False)]
 
 

@@ -119,14 +119,14 @@ def _logical(conf: cfg.ConfigOpts, known: facts.Setup, about: subjects.Subject
     """(verdict, text) of a packet from the provider network, in OVN."""
     from ovn_network_agent.privileged.daemon import command
     segment = subjects.certain(about.segment)
-    words = _WORDS[networks.family(about.address)]
+    fields = _WORDS[networks.family(about.address)]
     remotes = ','.join(conf.ovn.ovn_sb_remote)
     flow = (f'inport == "{segment.localnet_port}" && '
             f'eth.src == {about.end.mac if about.end else segment.mac} && '
             f'eth.dst == {about.mac} && '
-            f'{words.ip}.src == {known.client} && '
-            f'{words.ip}.dst == {about.address} && '
-            f'ip.ttl == 64 && {words.icmp}.type == {words.question:d}')
+            f'{fields.ip}.src == {known.client} && '
+            f'{fields.ip}.dst == {about.address} && '
+            f'ip.ttl == 64 && {fields.icmp}.type == {fields.question:d}')
     done = command.run(['ovn-trace', f'--db={remotes}', *_files(conf),
                         '--summary', segment.datapath, flow], _TIMEOUT)
     if done.status:
@@ -151,7 +151,7 @@ def logical_fate(name: str, text: str) -> str:
 
 def _files(conf: cfg.ConfigOpts) -> list[str]:
     """The arguments for the TLS files of OVN."""
-    given = (('--private-key', conf.ovn.ovn_ssl_key),
-             ('--certificate', conf.ovn.ovn_ssl_cert),
-             ('--ca-cert', conf.ovn.ovn_ssl_ca))
-    return [f'{option}={path}' for option, path in given if path]
+    options = (('--private-key', conf.ovn.ovn_ssl_key),
+               ('--certificate', conf.ovn.ovn_ssl_cert),
+               ('--ca-cert', conf.ovn.ovn_ssl_ca))
+    return [f'{option}={path}' for option, path in options if path]

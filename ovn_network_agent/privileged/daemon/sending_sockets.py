@@ -12,7 +12,7 @@ from ovn_network_agent.privileged.network import checks
 
 _NAME = re.compile(r'[0-9a-f]{32}')
 # Seconds; the agent is on this machine and waits already.
-_PATIENCE = 5
+_TIMEOUT = 5
 
 
 def check(name: object) -> None:
@@ -27,7 +27,7 @@ def give(name: str, opened: socket.socket) -> int:
         # Others may have filled the queue of the agent.  A socket with a time
         # limit of Python would fail at once then (EAGAIN of connect(2)).
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
-                           struct.pack('ll', _PATIENCE, 0))
+                           struct.pack('ll', _TIMEOUT, 0))
         channel.connect('\0' + name)
         socket.send_fds(channel, [b'.'], [opened.fileno()])
     return os.getpid()

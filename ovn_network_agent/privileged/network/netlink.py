@@ -273,10 +273,10 @@ def set_neighbours(items: checks.Items) -> list[channel.Failure]:
             body = neighbours.encode(index, checks.address(dst),
                                      checks.mac(mac),
                                      ownership.NEIGHBOUR_PROTOCOL)
-            theirs = present(index).get(_canonical(dst))
-            if theirs is not None and not _is_ours(dev, theirs):
+            existing = present(index).get(_canonical(dst))
+            if existing is not None and not _is_ours(dev, existing):
                 raise OSError(
-                    errno.EEXIST, f'a permanent neighbour with {theirs.mac} '
+                    errno.EEXIST, f'a permanent neighbour with {existing.mac} '
                     f'and not {mac} is there which is not ours; remove it '
                     f'(ip neighbour del {dst} dev {dev})')
             return neighbours.RTM_NEWNEIGH, _REPLACE, body

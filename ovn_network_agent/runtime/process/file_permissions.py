@@ -29,7 +29,7 @@ def files() -> list[str]:
     return sorted(found.values())
 
 
-def trouble() -> tuple[str, bool]:
+def unreadable() -> tuple[str, bool]:
     """What this user could not read without privileges.
 
     :returns: (text, whether this is Python's own library); '' if all is well

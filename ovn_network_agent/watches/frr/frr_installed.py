@@ -103,19 +103,19 @@ class Installed(base.Observer):
         A route counts as missing when two checks in a row have missed it:
         zebra and the kernel are not asked at the same moment.
         """
-        before, trouble = self.reasons, ''
+        before, failure = self.reasons, ''
         try:
             missing = frozenset(self._missing())
         except context.FAILURES as error:
-            missing, trouble = self._suspects, str(error)
+            missing, failure = self._suspects, str(error)
         except Exception as error:
             # A bug must be reported, and must not end the thread.
             LOG.exception('Looking for routes of FRR in the kernel failed')
             missing = self._suspects
-            trouble = f'{type(error).__name__}: {error}'
-        if trouble:
+            failure = f'{type(error).__name__}: {error}'
+        if failure:
             self.reasons = ('whether the kernel has the routes of FRR cannot '
-                            f'be found out: {trouble}',)
+                            f'be found out: {failure}',)
         else:
             self.reasons = self._reasons(missing & self._suspects)
             self._suspects = missing

@@ -28,7 +28,7 @@ LOG = logging.getLogger(__name__)
 # Seconds that bgpd may take for a change of the list: route maps are
 # evaluated 5 s after a change ("bgp route-map delay-timer"), and a while for
 # the work itself.
-PATIENCE = 6.0
+TIMEOUT = 6.0
 # Most addresses of one call.
 _BATCH = 100
 _BACKEND = 'frr_prefix_list'
@@ -64,12 +64,12 @@ class Relisting:
                        for prefix in refused}
         self._tried &= refused
         due = sorted(prefix for prefix in refused - self._tried
-                     if now - self._since[prefix] >= PATIENCE)[:_BATCH]
+                     if now - self._since[prefix] >= TIMEOUT)[:_BATCH]
         if not due or not name:
             return
         self._tried.update(due)
         try:
-            renewed, said = prefix_lists.renew(name, due)
+            renewed, message = prefix_lists.renew(name, due)
         finally:
             # The next pass adds a line that is missing for any reason.
             trigger.fire('lines written again', stale=(_BACKEND,))
@@ -77,4 +77,4 @@ class Relisting:
             LOG.warning('bgpd kept back addresses of %s, which %s permits: '
                         'the line was written again, with the number %d in '
                         'place of %d%s', network, name, number, former,
-                        f' ({said})' if said else '')
+                        f' ({message})' if message else '')

@@ -22,7 +22,7 @@ from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import source
 
 # Seconds for the running agent to see a change, and to make its own.
-_PATIENCE = 2.0
+_PAUSE = 2.0
 _NAMED = 3
 _VERBS = {'create': 'missing', 'update': 'different', 'delete': 'left over'}
 
@@ -55,7 +55,7 @@ def read_objects(sources: sources.Sources) -> Objects:
     if not first:
         return Objects((), unread)
     # The agent may be at work just now.
-    time.sleep(_PATIENCE)
+    time.sleep(_PAUSE)
     second, unread = _plan(sources)
     return Objects(tuple(step for step in second if step in set(first)),
                    unread)
@@ -84,7 +84,7 @@ def _plan(sources: sources.Sources
                      for name, why in found.unreadable.items())
 
 
-def judge_objects(found: Objects) -> Iterator[check.Said]:
+def judge_objects(found: Objects) -> Iterator[check.Result]:
     """Each object that is missing, different or left over is broken.
 
     A system that could not be read is a warning.

@@ -53,7 +53,7 @@ def read_next_hops(sources: sources.Sources) -> NextHops:
         next((one.asn for one in neighbours), ''))
 
 
-def judge_next_hops(found: NextHops) -> Iterator[check.Said]:
+def judge_next_hops(found: NextHops) -> Iterator[check.Result]:
     """A next hop that no device has is broken, if no session has a better one.
 
     The neighbour needs a route of its own to the address of a loopback.

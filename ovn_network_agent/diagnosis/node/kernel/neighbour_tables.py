@@ -48,7 +48,7 @@ def read_neighbours(sources: sources.Sources) -> Neighbours:
         for each in announced.answered(sources.snapshot(), sources.conf)))
 
 
-def judge_neighbours(found: Neighbours) -> Iterator[check.Said]:
+def judge_neighbours(found: Neighbours) -> Iterator[check.Result]:
     """A table that was full, or is too small for the addresses, is a warning.
     """
     odd = False

@@ -84,7 +84,7 @@ def _lost(sources: sources.Sources, read: dict[int, list[route_codec.Route]]
         yield replies
 
 
-def judge_tables(found: Tables) -> Iterator[check.Said]:
+def judge_tables(found: Tables) -> Iterator[check.Result]:
     """A foreign or a lost default route is broken; other routes are warnings.
     """
     fine = True
@@ -150,7 +150,7 @@ def read_rules(sources: sources.Sources) -> Rules:
                  sources.vrf in sources.links())
 
 
-def judge_rules(found: Rules) -> Iterator[check.Said]:
+def judge_rules(found: Rules) -> Iterator[check.Result]:
     """Warn of each priority of the agent that another program uses."""
     strange = [rule for rule, exact in found.rules
                if rule.priority in found.priorities and
@@ -187,13 +187,13 @@ def explained(rule: rules.Rule, exact: bool, leak: tuple[int, int]) -> bool:
 
 
 def _shown(rule: rules.Rule) -> str:
-    words = [f'{word} {value}' for word, value in (
+    parts = [f'{word} {value}' for word, value in (
         ('from', rule.src), ('to', rule.dst), ('iif', rule.iif),
         ('lookup', rule.table)) if value]
-    return ' '.join(words) or 'it has other selectors'
+    return ' '.join(parts) or 'it has other selectors'
 
 
-def judge_l3mdev(found: Rules) -> Iterator[check.Said]:
+def judge_l3mdev(found: Rules) -> Iterator[check.Result]:
     """A VRF without the kernel's rule for VRFs is broken."""
     if not found.vrf:
         yield check.not_checked('no VRF')
@@ -228,7 +228,7 @@ def read_default(sources: sources.Sources, version: int = 4) -> Default:
     return Default(sources.has_default(vrf, version), version)
 
 
-def judge_default(found: Default) -> Iterator[check.Said]:
+def judge_default(found: Default) -> Iterator[check.Result]:
     """A VRF without a default route is broken."""
     family = f'IPv{found.version:d}'
     if found.present is None:

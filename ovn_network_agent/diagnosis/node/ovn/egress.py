@@ -37,7 +37,7 @@ def read_egress(sources: sources.Sources) -> agent.Answer:
     return peers.ask(sources, egress_ip.GROUP, 'egress')
 
 
-def judge_egress(found: agent.Answer) -> Iterator[check.Said]:
+def judge_egress(found: agent.Answer) -> Iterator[check.Result]:
     """Objects and places without an address, rows and parts of the node."""
     objects, writer, fine = found['egress_ips'], found['lock'], True
     wrong = [f'{one["name"]}: {why}' for one in objects
@@ -109,7 +109,7 @@ def read_probes(sources: sources.Sources) -> Probes:
     return Probes(found.pop(own), found)
 
 
-def judge_probes(found: Probes) -> Iterator[check.Said]:
+def judge_probes(found: Probes) -> Iterator[check.Result]:
     """An agent of this node that does not answer is broken, another a warning.
     """
     dead = [f'{chassis} ({each.why})'

@@ -42,7 +42,7 @@ def ask(sources: sources.Sources, driver: str, command: str) -> agent.Answer:
         raise check.NotChecked(str(error)) from None
 
 
-def judge_peers(found: agent.Answer) -> Iterator[check.Said]:
+def judge_peers(found: agent.Answer) -> Iterator[check.Result]:
     """A peering without its rows, or an agent without an answer of the lock.
 
     A peering that is pending has no rows, and is no warning.

@@ -170,7 +170,7 @@ class ReportTest(ReportTestCase):
                   'drivers': ['gateway_drain']}, ''),
                 ({'drivers': ['gateway_drain'],
                   'gateway_drain__overlap': False}, 'off')):
-            self.assertEqual(expected, overlaps.standing(
+            self.assertEqual(expected, overlaps.state(
                 world.conf(**values)), values)
 
     def test_nothing_is_known_yet(self):

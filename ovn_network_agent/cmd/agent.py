@@ -249,7 +249,7 @@ def _check_original() -> None:
         pids = ', '.join(f'{pid:d}' for pid in found.running)
         raise EnvironmentProblem([
             f'the original program runs here as process {pids}: each would '
-            'undo what the other does. Stop the original first '
+            'undo the changes of the other. Stop the original first '
             '("systemctl stop", or end the process); "--dry-run" may run '
             'beside the original'])
     for unit in found.enabled:
@@ -310,7 +310,7 @@ def _serve(agent: service.AgentService, caught: signals.Signals,
                 # A forked daemon cannot be started again.  All objects stay,
                 # and the next start takes them over.
                 LOG.critical('A privileged daemon has died; ending, so that '
-                             'the supervisor starts the agent anew')
+                             'the supervisor starts the agent again')
                 return EXIT_ENVIRONMENT
             continue
         LOG.info('Caught %s', signal.Signals(number).name)

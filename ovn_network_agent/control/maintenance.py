@@ -72,8 +72,8 @@ class Maintenance:
         doubts = list(self._doubts(snapshot, names, wanted))
         if doubts and not force:
             raise commands.Refused(
-                f'not drained: {"; ".join(doubts)}; to drain all the same, '
-                'repeat the command with --force')
+                f'not drained: {"; ".join(doubts)}; to drain anyway, repeat '
+                'the command with --force')
 
         def add(before: frozenset[str]) -> frozenset[str]:
             return before if model.ALL in before else (

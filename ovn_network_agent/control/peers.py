@@ -189,22 +189,22 @@ def _intent(peering: model.Peering) -> dict[str, Any]:
             'gives': list(peering.gives), 'takes': list(peering.takes)}
 
 
-def _find(nb: columns.Tables, args: str) -> Any:
+def _find(nb: columns.Tables, name: str) -> Any:
     """The only row of Logical_Router that a name means.
 
     :raises commands.Refused: when there is not exactly one
     """
     found = [row for row in nb['Logical_Router'].values()
-             if args in peer_routers.names(row)]
+             if name in peer_routers.names(row)]
     if not found:
         raise commands.Refused(
-            f'there is no router "{args}"; looked for it as the UUID or the '
+            f'there is no router "{name}"; looked for it as the UUID or the '
             'name of a Logical_Router, and as the UUID or the name of a '
             'router in Neutron')
     if len(found) > 1:
         uuids = ', '.join(sorted(str(row.uuid) for row in found))
         raise commands.Refused(
-            f'"{args}" is the name of {len(found)} routers; give the UUID '
+            f'"{name}" is the name of {len(found)} routers; give the UUID '
             f'of one router: {uuids}')
     return found[0]
 

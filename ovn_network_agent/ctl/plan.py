@@ -36,7 +36,7 @@ def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     plan = commands.add_parser(
         'plan', help='what the running agent would '
-        'change now, after all systems have been read anew', epilog=_EPILOG,
+        'change now, after all systems have been read again', epilog=_EPILOG,
         description='Compare what the running agent wants with what there '
         'is, and change nothing.',
         formatter_class=argparse.RawDescriptionHelpFormatter)

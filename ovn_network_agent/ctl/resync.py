@@ -60,7 +60,7 @@ def text(found: dict[str, Any]) -> str:
     lines += [f'{failure["backend"]}: failed: {_about(failure)}'
               for failure in found['failures']]
     if found.get('released'):
-        lines.append('let go by the withdrawal guard: '
+        lines.append('released by the withdrawal guard: '
                      f'{found["released"]:d} of its addresses')
     lines.append(
         f'{len(found["backends"]):d} backends read, '

@@ -173,9 +173,9 @@ class Server:
                 async with asyncio.timeout(self._timeout):
                     await self._talk(client)
         except (OSError, TimeoutError, h11.ProtocolError) as error:
-            LOG.debug('%s: a client is sent away: %r', self._name, error)
+            LOG.debug('%s: a client is refused: %r', self._name, error)
         except Exception:
-            LOG.exception('%s: a client is sent away', self._name)
+            LOG.exception('%s: a client is refused', self._name)
         finally:
             self._clients.pop(client, None)
 

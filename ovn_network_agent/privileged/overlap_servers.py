@@ -126,7 +126,7 @@ class Controller:
         output = self.call('version')
         found = re.match(r'ovn-controller (\d+)\.(\d+)', output)
         if not found:
-            raise Failed(f'ovn-controller says no version: {output[:80]}')
+            raise Failed(f'ovn-controller reports no version: {output[:80]}')
         return int(found[1]), int(found[2])
 
     def call(self, command: str, timeout: float = TIMEOUT) -> str:

@@ -139,7 +139,7 @@ class Loop:
         except Exception:
             # The passes of the drain report the error.  An exception here
             # would prevent the clean-up that follows the drain.
-            LOG.exception('The present view could not be had')
+            LOG.exception('The current view is not available')
             return self._view.last
 
     def _unconfirmed(self) -> str:

@@ -96,4 +96,4 @@ class Guarded(Record):
             about = method.__name__, type(error), str(error)
             if about not in self._logged:
                 self._logged.add(about)
-                LOG.exception('Metrics: what the loop did is not counted')
+                LOG.exception('Metrics: an event of the loop was not counted')

@@ -72,7 +72,7 @@ def _left_drained(snapshot: model.Snapshot) -> Iterator[str]:
     """Drains that have no effect or no end without gateway_drain."""
     if snapshot.node.drains:
         yield ('a drain of this node is asked for (ovn-network-agent-ctl), '
-               'and without the driver gateway_drain nothing comes of it')
+               'which has no effect without the driver gateway_drain')
     lowered = sorted(
         group.name for group in snapshot.groups
         if (own := group.candidate(snapshot.node.chassis)) and own.drained)

@@ -174,7 +174,7 @@ class RateLimit(base.Observer):
             LOG.error('%s: repaired %d times in a row, and others go on to '
                       'undo it; the next repair waits for %g s at least. '
                       'Last change: %s', word, streak, _pause(streak),
-                      known.by or 'the system does not name its author')
+                      known.by or 'by an unknown program')
 
     def _run(self) -> None:
         with self._news:

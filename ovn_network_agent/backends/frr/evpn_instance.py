@@ -167,10 +167,10 @@ def _about(vni: int, vnis: set[int], output: str) -> str:
 
 
 def _refused(output: str) -> str:
-    return f'FRR did not take it: {output or "no message"}'
+    return f'FRR rejected it: {output or "no message"}'
 
 
 def _waits(vni: int, output: str) -> str:
     return normal_wait.Reason(
-        f'"vrf {evpn_names.vrf(vni)}" of FRR goes after its device' +
+        f'"vrf {evpn_names.vrf(vni)}" of FRR is removed after its device' +
         (f': {output}' if output else ''))

@@ -191,7 +191,7 @@ class PrefixListBackend(base.Backend):
         failures.update({lists[kind][index].ref: reason
                          for kind, index, reason in refused})
         after = _found(name, _of(networks, self._copies(name, only)), known)
-        reason = 'FRR did not take it: ' + (
+        reason = 'FRR rejected it: ' + (
             ' '.join(message.split()) or 'no message')
         missed = [r for r in missing if after.get(r.ref) != r]
         missed += [r for r in deletes if r.ref in after]

@@ -265,7 +265,7 @@ class StaticBackend(base.Backend):
         if not missed:
             return failures
         if len(adds) + len(deletes) == 1 or next(attempts, self) is self:
-            reason = 'FRR did not take it: ' + ' '.join(output.split())
+            reason = 'FRR rejected it: ' + ' '.join(output.split())
             return failures | {r.ref: reason for r in missed}
         wanted = set(adds)
         middle = (len(missed) + 1) // 2

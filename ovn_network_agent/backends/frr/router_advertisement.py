@@ -73,7 +73,7 @@ class RouterAdvertisementBackend(base.Backend):
                     for name, index, reason in refused}
         there = {r.ref: r for r in self.read(frozenset(
             r.ref for r in (*adds, *deletes)))}
-        reason = 'FRR did not take it: ' + (
+        reason = 'FRR rejected it: ' + (
             ' '.join(output.split()) or 'no message')
         for resource in adds:
             if there.get(resource.ref) != resource:

@@ -136,10 +136,10 @@ class AdvertisedBackend(nb_writer.Writer):
             found = frr_witness.announced(self.conf, wanted)
         except context.FAILURES as error:
             raise base.BackendError(
-                'whether the addresses are announced cannot be found out: '
+                'it is unknown whether the addresses are announced: '
                 f'{error}; without FRR, set [frr] bgp_check to false'
                 if self.conf.frr.bgp_check and not frr_witness.tools(self.conf)
-                else 'whether the addresses are announced cannot be found out'
+                else 'it is unknown whether the addresses are announced'
                      f': {error}') from error
         for prefixes in missing.values():
             prefixes -= found

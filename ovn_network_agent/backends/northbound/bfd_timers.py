@@ -77,7 +77,7 @@ class BfdTimersBackend(nb_writer.Writer):
         if foreign:
             return foreign
         if fleet.decided() != fleet:
-            return 'the options are not as the requests want them'
+            return 'the options differ from the requests'
         return None
 
     def _of_the_gone(self, fleet: bfd.Fleet, chassis: str) -> frozenset[str]:

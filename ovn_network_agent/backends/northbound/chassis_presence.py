@@ -65,7 +65,7 @@ def confirmed_gone(context: base.Context, conf: Any, names: frozenset[str]
     try:
         present = ask(context, conf)
     except base.BackendError as e:
-        LOG.warning('What is in NB of chassis that may be gone stays: %s', e)
+        LOG.warning('Rows in NB of chassis that may be gone are kept: %s', e)
         return frozenset()
     return names - {each.chassis for each in present}
 

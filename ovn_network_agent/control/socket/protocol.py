@@ -59,7 +59,7 @@ class Client:
             if isinstance(message, str):
                 raise Broken(message)
             if message.type != jsonrpc.Message.T_REQUEST:
-                raise Broken('received what is no request')
+                raise Broken('received an invalid request')
             yield message
 
     def _receive(self) -> jsonrpc.Message | str | None:
@@ -75,7 +75,7 @@ class Client:
                 # An incomplete request raises the same error as a bad one.
                 pass
             except (ValueError, RecursionError):
-                return 'a number or a nesting that no request has'
+                return 'a number or a nesting that is too large for a request'
             if len(self._pending) > _LONGEST:
                 return f'a request has more than {_LONGEST} characters'
             if not self._more(deadline):
@@ -125,7 +125,7 @@ class Client:
             self._socket.settimeout(self._timeout)
             self._socket.sendall(json.dumps(message.to_json()).encode())
         except TimeoutError:
-            raise Broken('it does not take its answer') from None
+            raise Broken('it does not read its answer') from None
         except OSError as e:
             raise Broken(e.strerror) from e
 

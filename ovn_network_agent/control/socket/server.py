@@ -195,9 +195,9 @@ class Server:
                     return
                 self._answer(connection, request)
         except protocol.Broken as e:
-            LOG.debug('Control socket: a client is sent away: %s', e)
+            LOG.debug('Control socket: a client is refused: %s', e)
         except Exception:
-            LOG.exception('Control socket: a client is sent away')
+            LOG.exception('Control socket: a client is refused')
         finally:
             with self._lock:
                 self._clients.pop(connection, None)
@@ -222,7 +222,7 @@ class Server:
             text = str(e)
         except Exception as e:
             LOG.exception('The command "%s" failed', request.method)
-            text = (f'the agent failed at it: {type(e).__name__}: {e}; its '
-                    'log has more')
+            text = (f'the command failed in the agent: {type(e).__name__}: '
+                    f'{e}; its log has more')
         if self._works(connection, False):
             send(request, text)

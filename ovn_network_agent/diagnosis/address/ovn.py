@@ -209,7 +209,7 @@ def agent(facts: facts.Facts) -> finding.Finding:
     answer = facts.agent
     if isinstance(answer, readers.Unread):
         return verdicts.warn(
-            'agent', f'{answer}; what is wanted was derived without it',
+            'agent', f'{answer}; the wanted state was computed without it',
             'start the agent, or look at its log: "systemctl status '
             'ovn-network-agent"')
     phase, reasons = answer.get('phase'), answer.get('degraded', [])

@@ -277,7 +277,7 @@ def set_neighbours(items: checks.Items) -> list[channel.Failure]:
             if existing is not None and not _is_ours(dev, existing):
                 raise OSError(
                     errno.EEXIST, f'a permanent neighbour with {existing.mac} '
-                    f'and not {mac} is there which is not ours; remove it '
+                    f'and not {mac} exists which is not ours; remove it '
                     f'(ip neighbour del {dst} dev {dev})')
             return neighbours.RTM_NEWNEIGH, _REPLACE, body
 

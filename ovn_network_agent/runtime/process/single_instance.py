@@ -65,8 +65,8 @@ class Place:
             try:
                 client, _address = self._socket.accept()
             except OSError as error:
-                LOG.warning('Another agent could not be told where this one '
-                            'is: %s', error)
+                LOG.warning('Another agent that asked where this one is got '
+                            'no answer: %s', error)
                 time.sleep(_TIMEOUT)
                 continue
             with contextlib.suppress(OSError), client:

@@ -227,13 +227,13 @@ class Fitness(base.Observer):
             return None, False, str(error)
         except Exception as error:
             # A bug must be reported, and must not end the thread.
-            LOG.exception('Looking whether BGP could announce failed')
+            LOG.exception('The check whether BGP can announce failed')
             return None, False, f'{type(error).__name__}: {error}'
 
     def _reasons(self, failure: str) -> Iterator[str]:
         if self.judgement.lack:
-            yield ('this node could not announce a gateway, and is no '
-                   f'standby until it can: {self.judgement.lack}')
+            yield ('this node cannot announce a gateway, so it is no standby '
+                   f'until it can: {self.judgement.lack}')
         if self._silent >= _SILENT_CHECKS:
-            yield ('whether this node could announce a gateway cannot be '
-                   f'found out, and what was known stays: {failure}')
+            yield ('it is unknown whether this node can announce a gateway, '
+                   f'so the last known state is kept: {failure}')

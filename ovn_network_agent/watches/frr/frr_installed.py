@@ -110,12 +110,13 @@ class Installed(base.Observer):
             missing, failure = self._suspects, str(error)
         except Exception as error:
             # A bug must be reported, and must not end the thread.
-            LOG.exception('Looking for routes of FRR in the kernel failed')
+            LOG.exception('The check of the routes of FRR in the kernel '
+                          'failed')
             missing = self._suspects
             failure = f'{type(error).__name__}: {error}'
         if failure:
-            self.reasons = ('whether the kernel has the routes of FRR cannot '
-                            f'be found out: {failure}',)
+            self.reasons = ('it is unknown whether the kernel has the routes '
+                            f'of FRR: {failure}',)
         else:
             self.reasons = self._reasons(missing & self._suspects)
             self._suspects = missing
@@ -161,7 +162,7 @@ class Installed(base.Observer):
         return (
             f'{", ".join(named[:_NAMED])}'
             f'{f" and {more:d} more" if more > 0 else ""} in {where}: zebra '
-            'calls the route installed, and the kernel does not use one; '
+            'reports the route as installed, and the kernel does not use it; '
             'another program has removed it, which "ovn-network-agent-ctl '
-            'doctor network-managers" looks for; once that is mended, drain '
+            'doctor network-managers" looks for; once that is repaired, drain '
             'this node and restart FRR, which makes its routes again',)

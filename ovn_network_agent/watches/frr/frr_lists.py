@@ -45,8 +45,8 @@ class FrrWatch(notifications.Watch):
 
     def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         changed = [self._changed(data) for data in datagrams]
-        return [(f'{self._what} has changed in {changed[-1]}; FRR names no '
-                 'author',)] if changed else []
+        return [(f'{self._what} has changed in {changed[-1]}; FRR does not '
+                 'report who changed it',)] if changed else []
 
     def _changed(self, data: bytes) -> str:
         """The daemons that a notice names.

@@ -74,7 +74,7 @@ class Relisting:
             # The next pass adds a line that is missing for any reason.
             trigger.fire('lines written again', stale=(_BACKEND,))
         for network, former, number in renewed:
-            LOG.warning('bgpd kept back addresses of %s, which %s permits: '
-                        'the line was written again, with the number %d in '
-                        'place of %d%s', network, name, number, former,
+            LOG.warning('bgpd did not announce addresses of %s, which %s '
+                        'permits: the line was written again, with the number '
+                        '%d in place of %d%s', network, name, number, former,
                         f' ({message})' if message else '')

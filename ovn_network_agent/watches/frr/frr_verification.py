@@ -242,7 +242,7 @@ class Verification(base.Observer):
             # bug must be reported, and must not end the thread.
             text = str(error)
             if not isinstance(error, context.FAILURES):
-                LOG.exception('Looking at what FRR announces failed')
+                LOG.exception('The check of what FRR announces failed')
                 text = f'{type(error).__name__}: {error}'
             self.wrong = None
             problems = {p: kind for p, kind in self._suspects.items()
@@ -367,7 +367,7 @@ class Verification(base.Observer):
         if done:
             self.repairs += 1
             LOG.warning('zebra did not know the network of %s on %s: the '
-                        'address was set anew', address,
+                        'address was set again', address,
                         ownership.VETH_PROVIDER)
             self._trigger.fire('address set anew', stale=_ADDRESS)
             self.everything()

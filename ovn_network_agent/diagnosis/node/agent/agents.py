@@ -46,7 +46,7 @@ def judge_alone(found: Alone) -> Iterator[check.Result]:
             f'{names}', 'stop all but one: two remove each other\'s routes')
     elif found.agents and not found.holder:
         yield check.warn(
-            f'{names} has not the lock of the only agent: it is just '
+            f'{names} does not hold the lock of the agent: it is just '
             'starting, or is the original program',
             'stop the original program before the first start of this one')
     elif found.holder:
@@ -61,7 +61,7 @@ def judge_former(found: original_program.Former) -> Iterator[check.Result]:
         yield check.broken(
             f'the original program runs as process {pid:d}',
             'stop the original before the first start of this agent: each '
-            'would undo what the other does')
+            'would undo the changes of the other')
     for unit in found.enabled:
         yield check.warn(
             f'the unit {unit} is enabled and starts the original program with '

@@ -104,14 +104,14 @@ def judge_objects(found: Objects) -> Iterator[check.Result]:
             'says what fails; if they differ again, another program changes '
             'them')
     if not found.unread and not found.differences:
-        yield check.ok('all are there, and none too many')
+        yield check.ok('all are present, and none is surplus')
 
 
 CHECKS = (
     check.Check(
         'objects', 'running agent', 'with a running agent: all its routes, '
-        'rules, flows, tables, announcements and rows are there, and none '
-        'too many', read_objects, judge_objects,
+        'rules, flows, tables, announcements and rows are present, and none '
+        'is surplus', read_objects, judge_objects,
         ('configuration', 'agent', 'privileges', 'single-agent',
          'provider-bridge', 'vrf', 'proxy-arp', 'frr-daemons', 'prefix-list',
          'ovs-database', 'nb-database', 'sb-database', 'bridge-mappings',

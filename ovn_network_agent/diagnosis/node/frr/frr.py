@@ -114,7 +114,7 @@ def _where(found: Daemons) -> str:
     """What is known of the sockets, the end of a sentence."""
     if found.folder:
         return f': there is no directory {found.folder}'
-    return f', or out of reach: {found.closed}' if found.closed else ''
+    return f', or not accessible: {found.closed}' if found.closed else ''
 
 
 def _start_frr(found: Daemons) -> str:
@@ -213,7 +213,7 @@ def judge_lists(found: Lists) -> Iterator[check.Result]:
             f'only {daemon} has these entries of {found.name}: {shown}',
             'an entry was made in one daemon alone: "no '
             f'{setup.WORDS[found.version]} prefix-list {found.name} seq '
-            f'{entries[0][0]:d}" in vtysh; the agent makes its own anew')
+            f'{entries[0][0]:d}" in vtysh; the agent makes its own again')
     if not differences:
         yield check.ok(f'{found.name} has {len(found.bgpd):d} entries in '
                        'zebra and in bgpd')

@@ -111,8 +111,8 @@ def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
         except readers.Unread as error:
             cautions.append(f'{where} cannot be read: {error}')
         except filters.Undecided as error:
-            cautions.append(f'{where} goes by more than the address, so look '
-                            f'yourself whether all pass: {error}')
+            cautions.append(f'{where} matches more than the address, so check '
+                            f'by hand whether all pass: {error}')
         else:
             if denied:
                 address, denial = denied[0]

@@ -268,7 +268,7 @@ class TestWitness(AdvertisedTestCase):
             error = self.assertRaises(
                 backends.BackendError, self.apply, self.proof(A),
                 backend=self.agent(**options))
-            self.assertIn('cannot be found out', str(error))
+            self.assertIn('it is unknown whether', str(error))
             self.assertIs(not options.get('frr__bgp_check', True),
                           'bgp_check' not in str(error))
         self.assertEqual([OURS], self.marks())

@@ -68,7 +68,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
     :param side: makes the side of OVN, with the arguments of
         :class:`runtime.ovn_side.OvnSide`
     :param retries: of the backends, None to make them
-    :param paced: of the observers, None to make it
+    :param limiter: of the observers, None to make it
     """
 
     def __init__(self, conf: cfg.ConfigOpts,

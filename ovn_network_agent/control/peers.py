@@ -86,9 +86,9 @@ class Peers:
             router = _find(nb, args.router)
             called = peer_routers.called(router)
             _refuse(called, peer_changes.there_already(router, args.name))
-            made, twin = peer_changes.trial(
+            made, conflict = peer_changes.trial(
                 nb, router, args.name, args.target, self._file())
-            _refuse(called, twin)
+            _refuse(called, conflict)
         if made.state is model.PeerState.ERROR:
             _refuse(called, made.why)
         self._write(called, lambda api: peer_changes.AddIntent(

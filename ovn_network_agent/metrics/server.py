@@ -62,11 +62,11 @@ class Server:
 
     :param listen: 'address:port', as of :class:`conf.types.ListenAddress`
     :param pages: by path; called on the server's thread
-    :param changed: called on the server's thread when ``trouble`` has changed
+    :param changed: called on the server's thread when ``problem`` has changed
     :param timeout: seconds, see :data:`TIMEOUT`
     :param interval: seconds, see :data:`INTERVAL`
     :param name: what the clients want, for the log
-    :param setting: option with its value, for ``trouble``
+    :param setting: option with its value, for ``problem``
     :param tls: returns the context of a connection, or raises
         :class:`conf.tls.BadFile`; None without TLS
     """

@@ -158,7 +158,7 @@ def _about(vni: int, vnis: set[int], output: str) -> str:
     It is the same text for each VNI, and at each attempt, as long as the cause
     is the same.
 
-    :param said: lines, with their numbers in the call
+    :param output: lines, with their numbers in the call
     """
     rows = dict.fromkeys(_PLACE.sub('', row).strip()
                          for row in output.splitlines())

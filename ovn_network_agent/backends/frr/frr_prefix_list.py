@@ -234,7 +234,6 @@ def _of(networks: list[str], copies: _Copies) -> _Copies:
 
 
 def _by_family(copies: _Copies) -> list[_Copies]:
-    """The copies of the list of each family."""
     return [{daemon: [entry for entry in entries
                       if (':' in entry.prefix) == ipv6]
              for daemon, entries in copies.items()}

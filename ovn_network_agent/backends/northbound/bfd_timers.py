@@ -66,9 +66,9 @@ class BfdTimersBackend(nb_writer.Writer):
     def _found(self, fleet: bfd.Fleet, chassis: str) -> resources.BfdTimers:
         rx, tx, mult = fleet.requests[chassis] or (0, 0, 0)
         return resources.BfdTimers(chassis, rx, tx, mult,
-                                   self._astray(fleet, chassis))
+                                   self._difference(fleet, chassis))
 
-    def _astray(self, fleet: bfd.Fleet, chassis: str) -> str | None:
+    def _difference(self, fleet: bfd.Fleet, chassis: str) -> str | None:
         """Why the row of NB is not as the requests want it, or None."""
         gone = self._of_the_gone(fleet, chassis)
         if gone:

@@ -51,10 +51,10 @@ class Writer(base.Backend):
 
     def _inputs(self) -> tuple[Any, ...]:
         context = self._context
-        lent = context.databases[self.database]
+        database = context.databases[self.database]
         try:
-            with lent.rows():
-                changes = lent.dirty.changes
+            with database.rows():
+                changes = database.dirty.changes
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
         return (changes, context.marks(), context.chassis(),

@@ -43,6 +43,6 @@ class RelayPortBackend(switch_ports.SwitchPorts):
         return lambda api: _COMMANDS[verb](api, resource)
 
     def made_ports(self, ovs: columns.Tables) -> switch_ports.MadePorts:
-        """See :meth:`switch_ports.SwitchPorts.standing`."""
+        """See :meth:`switch_ports.SwitchPorts.made_ports`."""
         return ({port.key for port in relay.ports(ovs) if port.encap},
                 relay.errors(ovs))

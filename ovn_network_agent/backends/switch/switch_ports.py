@@ -20,7 +20,7 @@ from ovn_network_agent.ovsdb import connection
 _INTERVAL = 0.02
 
 
-#: See SwitchPorts.standing
+#: See SwitchPorts.made_ports
 MadePorts: TypeAlias = tuple[set[Any], dict[Any, str]]
 _T = TypeVar('_T')
 

@@ -66,7 +66,7 @@ class VniPortBackend(switch_ports.SwitchPorts):
         return lambda api: _COMMANDS[verb](api, resource)
 
     def made_ports(self, ovs: columns.Tables) -> switch_ports.MadePorts:
-        """See :meth:`switch_ports.SwitchPorts.standing`."""
+        """See :meth:`switch_ports.SwitchPorts.made_ports`."""
         return ({(evpn_names.vrf_end_of(name),)
                  for name, (bridge, _tag) in vni_port.ports(ovs).items()
                  if bridge},

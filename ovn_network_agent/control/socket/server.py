@@ -40,7 +40,7 @@ _CLOSE = 2.0
 class Server:
     """Owns the control socket and the threads of its clients.
 
-    The server's thread calls ``changed`` when ``trouble`` has changed.
+    The server's thread calls ``changed`` when ``problem`` has changed.
     """
 
     def __init__(self, path: str, table: commands.Table,

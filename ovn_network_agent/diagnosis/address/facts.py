@@ -99,7 +99,7 @@ class Facts:
     inside: northbound.Inside | readers.Unread | None = None
     # What the judges ask verdicts.unread() about.
     flows: dict[resources.Flow, tuple[found_flows.Found, ...]] = NOT_READ
-    journeys: tuple[packets.Journey, ...] = NOT_READ
+    packet_traces: tuple[packets.PacketTrace, ...] = NOT_READ
     kernel: kernels.Kernel = NOT_READ
     zebra: tuple[frr.Route, ...] = NOT_READ
     lists: frr.Lists = NOT_READ

@@ -220,7 +220,7 @@ def _with_inside(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
 
 def _status(answer: agent.Answer | readers.Unread, address: str, vni: int = 0
             ) -> agent.Answer | readers.Unread | None:
-    """The agent's view of an address, see :attr:`facts.Facts.standing`."""
+    """The agent's view of an address, see :attr:`facts.Facts.status`."""
     if isinstance(answer, readers.Unread):
         return answer
     found = [each for each in answer.get('addresses', ())
@@ -259,7 +259,7 @@ def _node(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     found = dataclasses.replace(
         found,
         flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
-        journeys=attempt(packets.read, conf, known, about),
+        packet_traces=attempt(packets.read, conf, known, about),
         filters=attempt(nft.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
     return announcement(found) if found.announces else found
@@ -279,7 +279,7 @@ def _in_vni(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     found = dataclasses.replace(
         found, setup=known,
         flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
-        journeys=attempt(packets.read, conf, known, about),
+        packet_traces=attempt(packets.read, conf, known, about),
         filters=attempt(nft.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)),
         vni=vni)

@@ -82,10 +82,10 @@ def judge_versions(found: Versions) -> Iterator[check.Result]:
 
     One beside all of :data:`TRIED` is a warning, one in between a remark.
     """
-    odd = [result for name, version in found.found if version
-           for result in _judged(name, version)]
-    yield from odd
-    if not odd:
+    problems = [result for name, version in found.found if version
+                for result in _judged(name, version)]
+    yield from problems
+    if not problems:
         yield check.ok(', '.join(
             f'{name} {version}{_unseen(name, version)}'
             for name, version in found.found if version))

@@ -74,7 +74,7 @@ class Packet:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Journey:
+class PacketTrace:
     """A packet on its way through the bridges."""
 
     packet: Packet
@@ -195,7 +195,7 @@ def _tag(segment: model.Segment) -> str:
 
 
 def read(conf: cfg.ConfigOpts, known: 'facts.Setup', about: 'subjects.Subject'
-         ) -> tuple[Journey, ...]:
+         ) -> tuple[PacketTrace, ...]:
     """Follow the packets of an address whose gateway port is here.
 
     :raises readers.Unread: when ovs-vswitchd does not answer
@@ -205,7 +205,7 @@ def read(conf: cfg.ConfigOpts, known: 'facts.Setup', about: 'subjects.Subject'
         raise readers.Unread('OVN has no patch port on the provider bridge')
     listed = ports(conf)
     segment, end = met(about, listed)
-    return tuple(Journey(
+    return tuple(PacketTrace(
         packet, segment.bridge, segment.patch_port,
         parsed(trace(conf, segment.bridge, packet.flow)), listed, end.name)
         for packet in for_address(about.address, known.client, segment,

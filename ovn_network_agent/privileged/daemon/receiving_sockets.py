@@ -38,9 +38,9 @@ def receive(hand_over: Callable[[str], int]) -> socket.socket:
         socket that waits; it sends a socket there and returns its process id
     """
     name = secrets.token_hex(16)
-    with _Door(name) as door:
+    with _Door(name) as listener:
         sender = hand_over(name)
-        with door.connection(sender) as channel:
+        with listener.connection(sender) as channel:
             channel.settimeout(TIMEOUT)
             _data, found, _flags, _address = socket.recv_fds(channel, 1, 1)
     if len(found) != 1:

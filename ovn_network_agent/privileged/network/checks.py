@@ -99,7 +99,7 @@ def version(value: object) -> int:
     return number
 
 
-def truth(value: object) -> bool:
+def boolean(value: object) -> bool:
     """Check a bool."""
     if type(value) is not bool:
         raise invalid(f'{value!r} is neither true nor false')

@@ -64,7 +64,7 @@ def _rule(priority: object, table: object, src: str | None, dst: str | None,
         None if fwmark is None else checks.fwmark(*fwmark),
         ownership.RULE_PROTOCOL,
         None if suppress is None else checks.suppress(suppress),
-        None if ipv6 is None else checks.truth(ipv6))
+        None if ipv6 is None else checks.boolean(ipv6))
 
 
 def _check_ours(kernel: connection.Connection, dev: str) -> None:

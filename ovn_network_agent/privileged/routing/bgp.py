@@ -103,7 +103,7 @@ def read_sessions(vrf: str, daemons: Sequence[str], version: int = 4
     found = vtysh.ask({'bgpd': [f'show bgp {table}summary json']})
     try:
         return [missing, effect.surroundings(found, True)['neighbours'],
-                effect.heard(found)]
+                effect.received(found)]
     except output.Unreadable as error:
         raise OSError(errno.EPROTO, str(error)) from error
 

@@ -26,7 +26,7 @@ def make(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
          limiter: rate_limit.RateLimit | None = None) -> list[base.Observer]:
     """Make the observers of FRR that this configuration asks for.
 
-    :param paced: None to leave out the watches of prefix lists and VNIs
+    :param limiter: None to leave out the watches of prefix lists and VNIs
     :returns: none where there is no vtysh (announce_method kernel without
         FRR's tools)
     """

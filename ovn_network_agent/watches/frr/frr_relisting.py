@@ -44,8 +44,8 @@ class Relisting:
         self._since: dict[str, float] = {}
         self._tried: set[str] = set()
 
-    def mend(self, faults: Mapping[str, str], sessions: bool,
-             trigger: trigger.Trigger) -> None:
+    def repair(self, faults: Mapping[str, str], sessions: bool,
+               trigger: trigger.Trigger) -> None:
         """Write the lines of addresses again that bgpd still keeps back.
 
         :param faults: by prefix (:func:`effect.problem`), of all prefixes that

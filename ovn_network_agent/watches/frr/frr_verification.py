@@ -292,12 +292,12 @@ class Verification(base.Observer):
                 problems or everything or self.reasons):
             return problems, ()
         around = effect.Surroundings(**bgp.read_surroundings(vrf, asks_bgp))
-        self._mend({p for p in problems if problems[p] == effect.INACTIVE},
-                   {p for p in self._certain
-                    if self._certain[p] == effect.INACTIVE},
-                   pending, around)
-        self._relisting.mend(self._certain, bool(around.established),
-                             self._trigger)
+        self._repair({p for p in problems if problems[p] == effect.INACTIVE},
+                     {p for p in self._certain
+                      if self._certain[p] == effect.INACTIVE},
+                     pending, around)
+        self._relisting.repair(self._certain, bool(around.established),
+                               self._trigger)
         return problems, effect.reasons(self._certain, dict(self._wanted),
                                         around, vrf, self._nexthop)
 
@@ -336,8 +336,8 @@ class Verification(base.Observer):
 
     # -- repair ------------------------------------------------------------
 
-    def _mend(self, inactive: set[str], certain: set[str],
-              pending: dict[str, str], around: effect.Surroundings) -> None:
+    def _repair(self, inactive: set[str], certain: set[str],
+                pending: dict[str, str], around: effect.Surroundings) -> None:
         """Put the backends of missing routes in doubt; repair zebra."""
         new = inactive - self._suspects.keys()
         stale = {_DOUBT[pending[p]] for p in new}

@@ -338,7 +338,7 @@ def judge_hops(found: Sequence[vni_neighbours.Hop]) -> Iterator[check.Result]:
     for vni, hops in lost.items():
         yield check.broken(
             f'VNI {vni:d}: packets to {check.named(hops)} are lost',
-            of_address.heal(evpn_names.bridge(vni)))
+            of_address.repair(evpn_names.bridge(vni)))
     if not lost:
         yield check.ok(f'{len(found):d} next hops of '
                        f'{len({hop.vni for hop in found}):d} VNIs')

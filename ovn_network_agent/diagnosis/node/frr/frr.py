@@ -155,7 +155,7 @@ def read_setup(sources: sources.Sources, version: int = 4) -> Configured:
         found.asn, f'VRF {sources.vrf}' if sources.vrf else 'the default VRF')
 
 
-def _judge(part: str, verdict: finding.Verdict, fine: str
+def _judge(part: str, verdict: finding.Verdict, message: str
            ) -> Callable[[Configured], list[check.Result]]:
     """The judge of one part of the configuration.
 
@@ -165,7 +165,7 @@ def _judge(part: str, verdict: finding.Verdict, fine: str
     def judge(found: Configured) -> list[check.Result]:
         return check.of_messages(
             verdict, [text for of, text in found.faults if of == part],
-            fine.format(found))
+            message.format(found))
     return judge
 
 

@@ -111,9 +111,9 @@ def _trace(data):
     for step in found.steps:
         step.text()
     for inward in (True, False):
-        journey = packets.PacketTrace(packets.Packet('x', '', inward), 'br-ex',
-                                      3, found, listed)
-        trace.fate(journey)
+        traced = packets.PacketTrace(packets.Packet('x', '', inward), 'br-ex',
+                                     3, found, listed)
+        trace.describe(traced)
 
 
 TARGETS = (

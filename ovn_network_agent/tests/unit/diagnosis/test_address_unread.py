@@ -23,7 +23,7 @@ class UnreadTest(explained.AddressTestCase):
         reason = readers.Unread('it is away')
         for system, checks in (
                 ('flows', {'mac-tweak-flow', 'hairpin-flow'}),
-                ('journeys', {'other-flows'}),
+                ('packet_traces', {'other-flows'}),
                 ('zebra', {'frr-route'}),
                 ('lists', {'prefix-list-zebra', 'prefix-list-bgpd'}),
                 ('path', {'redistribute', 'advertised'}),

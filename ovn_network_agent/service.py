@@ -68,7 +68,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
     :param side: makes the side of OVN, with the arguments of
         :class:`runtime.ovn_side.OvnSide`
     :param retries: of the backends, None to make them
-    :param paced: of the observers, None to make it
+    :param limiter: of the observers, None to make it
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
@@ -77,10 +77,10 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
                  observers: Sequence[watches_base.Observer] = (),
                  side: Callable[..., Any] = ovn_side.OvnSide,
                  retries: backoff.Retries | None = None,
-                 paced: rate_limit.Pace | None = None) -> None:
+                 limiter: rate_limit.RateLimit | None = None) -> None:
         super().__init__(threads=1)
         self._conf = conf
-        self._pace = paced or rate_limit.Pace(
+        self._limiter = limiter or rate_limit.RateLimit(
             functools.partial(base.doubted_kinds, backends))
         self._stop = threading.Event()
         self._watchdog = watchdog.from_environment()
@@ -88,14 +88,14 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
                                       lambda: self._databases, self._watchdog,
                                       self._stop.is_set)
         self._observers: list[watches_base.Observer] = [
-            *observers, *([probe] if probe else ()), self._pace]
+            *observers, *([probe] if probe else ()), self._limiter]
         self.trigger = triggers.Trigger(conf.event_coalesce)
-        self._pace.wakes(self.trigger)
+        self._limiter.wakes(self.trigger)
         # An OvnSide or an Alone.
         self._side: Any = (
             without_ovn.Alone(conf) if mode.forwards_only(conf) else
             side(conf, drivers, self.trigger, self._stop, self._observers,
-                 rows=self._pace,
+                 rows=self._limiter,
                  tables={egress_health.TABLE: probe.table} if probe else {}))
         self._forwards = source.Source(conf, health_checks.Checks())
         self._databases: dict[
@@ -117,7 +117,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._control = endpoint.Endpoint(
             conf, self._databases, lambda: self._view.last, self.status,
             lambda: self._forwards.vip_statuses,
-            lambda: overlaps.standing(conf), parts)
+            lambda: overlaps.state(conf), parts)
         self._metrics = metrics_endpoint.Endpoint(
             conf, backends, self._observers, metrics_endpoint.State(
                 self.status, self._view, self._databases,
@@ -128,11 +128,11 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
                                [*self._observers, self._control,
                                 self._metrics],
                                self._forwards, parts=parts,
-                               told=self._metrics.record,
+                               counters=self._metrics.record,
                                watched=self._watchdog)
         self._ending = shutdown.Ending(
             conf, self._view, self._reconciler, self.trigger, self._hurry,
-            self._loop.bare_node, self._forwards, self._metrics.record,
+            self._loop.own_node, self._forwards, self._metrics.record,
             lambda: {each.name for each in backends
                      if each.database in self._databases and
                      not self._databases[each.database].started})
@@ -163,10 +163,10 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._ended = ended
         self._own_port = privileged_netlink.port()
         self._watchdog.start()
-        self._pace.start(self.trigger)
+        self._limiter.start(self.trigger)
         self._watch.start()
         for observer in self._observers:
-            if observer is not self._pace:
+            if observer is not self._limiter:
                 observer.start(self.trigger)
         self._control.start(self.trigger)
         self._metrics.start(self.trigger)
@@ -264,8 +264,8 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
 
         :param by: text that names the change, '' if not known
         """
-        self._pace.notice(notices.ZEBRA_STATIC if kind == kernel.STATIC
-                          else notices.kernel(kind), by)
+        self._limiter.notice(notices.ZEBRA_STATIC if kind == kernel.STATIC
+                             else notices.kernel(kind), by)
 
     def _wake(self, reason: str, stale: Iterable[str] = (),
               revived: Iterable[str] = ()) -> None:
@@ -274,7 +274,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
             self.trigger.fire(reason, stale=stale, revived=revived)
             return
         for word in stale:
-            self._pace.notice(word, reason)
+            self._limiter.notice(word, reason)
 
     # -- the loop's thread ------------------------------------------------
 

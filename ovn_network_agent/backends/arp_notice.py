@@ -50,10 +50,10 @@ def tell(dev: str, address: str) -> None:
             for target in targets:
                 sock.sendto(b'', socket.MSG_DONTWAIT, (target, _PORT))
     except OSError as error:
-        LOG.warning('The hosts on %s are not told of %s: %s', dev, address,
+        LOG.warning('The hosts on %s get no notice of %s: %s', dev, address,
                     error)
     else:
-        LOG.info('The hosts on %s are told of %s', dev, address)
+        LOG.info('The hosts on %s got a notice of %s', dev, address)
 
 
 def _unknown(index: int, own: ip_text.Address) -> list[str]:

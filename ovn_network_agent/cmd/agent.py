@@ -185,9 +185,10 @@ def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
     LOG.info('Starting %s', version.STRING)
     conf.log_opt_values(LOG, logging.DEBUG)
     _say_mode(conf, drivers)
-    paced = rate_limit.Pace(functools.partial(base.doubted_kinds, backends))
+    limiter = rate_limit.RateLimit(
+        functools.partial(base.doubted_kinds, backends))
     agent = service.AgentService(conf, drivers, backends,
-                                 _observers(conf, paced), paced=paced)
+                                 _observers(conf, limiter), limiter=limiter)
     try:
         if conf.dry_run:
             return _dry_run(agent, conf)
@@ -210,20 +211,20 @@ def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]
              'any other')
 
 
-def _observers(conf: cfg.ConfigOpts, paced: rate_limit.Pace
+def _observers(conf: cfg.ConfigOpts, limiter: rate_limit.RateLimit
                ) -> list[watches.Observer]:
     """The observers of the configuration, a list."""
-    beats = heartbeat.Heartbeat()
-    found = [beats, sysctls.Sysctls(paced, beats)]
+    heartbeats = heartbeat.Heartbeat()
+    found = [heartbeats, sysctls.Sysctls(limiter, heartbeats)]
     if mode.name(conf) != mode.FULL:
         return found
-    found += [*frr_observers.make(conf, beats, paced),
-              ovs_restarts.make(conf, beats)]
+    found += [*frr_observers.make(conf, heartbeats, limiter),
+              ovs_restarts.make(conf, heartbeats)]
     if vni_next_hops.wanted(conf):
-        found.append(vni_next_hops.NextHops(paced, beats,
+        found.append(vni_next_hops.NextHops(limiter, heartbeats,
                                             conf.evpn.table_base))
     if not conf.ovs.ovs_wrapper:
-        found.append(flows.Flows(conf, paced))
+        found.append(flows.Flows(conf, limiter))
     return found
 
 
@@ -248,7 +249,7 @@ def _check_original() -> None:
         pids = ', '.join(f'{pid:d}' for pid in found.running)
         raise EnvironmentProblem([
             f'the original program runs here as process {pids}: each would '
-            'undo what the other does. Stop the original first '
+            'undo the changes of the other. Stop the original first '
             '("systemctl stop", or end the process); "--dry-run" may run '
             'beside the original'])
     for unit in found.enabled:
@@ -264,7 +265,7 @@ def _check_program() -> None:
 
     :raises EnvironmentProblem: when Python's own library cannot be read
     """
-    text, of_python = file_permissions.trouble()
+    text, of_python = file_permissions.unreadable()
     if of_python:
         raise EnvironmentProblem([text])
     if text:
@@ -309,7 +310,7 @@ def _serve(agent: service.AgentService, caught: signals.Signals,
                 # A forked daemon cannot be started again.  All objects stay,
                 # and the next start takes them over.
                 LOG.critical('A privileged daemon has died; ending, so that '
-                             'the supervisor starts the agent anew')
+                             'the supervisor starts the agent again')
                 return EXIT_ENVIRONMENT
             continue
         LOG.info('Caught %s', signal.Signals(number).name)

@@ -51,9 +51,9 @@ class _Version(argparse.Action):
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the help has the exit statuses."""
-    given = parser().parse_args(argv)
+    args = parser().parse_args(argv)
     try:
-        status: int = given.function(given)
+        status: int = args.function(args)
         return status
     except socket_path.NoSocket as e:
         return exit_status.fail(e, exit_status.USAGE)

@@ -29,14 +29,14 @@ result on this node; the messages say why.
 
 def main(argv: list[str] | None = None) -> int:
     """Convert the settings; the help has the exit statuses."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    own, original = words, []
-    if '--' in words:
-        place = words.index('--')
-        own, original = words[:place], words[place + 1:]
-    given = parser().parse_args(own)
-    given.words = original
-    status: int = command.run(given)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    own, original = arguments, []
+    if '--' in arguments:
+        place = arguments.index('--')
+        own, original = arguments[:place], arguments[place + 1:]
+    args = parser().parse_args(own)
+    args.original = original
+    status: int = command.run(args)
     return status
 
 

@@ -86,17 +86,17 @@ def parse(argv: list[str], version: str | None = None) -> Probe:
         the last with a hint
     """
     made = probe()
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(output):
             _call(made, argv, version)
     except SystemExit as error:
-        sys.stderr.write(said.getvalue())
+        sys.stderr.write(output.getvalue())
         if error.code == _USAGE:
             for hint in _hints(argv):
                 print(f'{base.PROJECT}: {hint}', file=sys.stderr)
         raise
-    sys.stderr.write(said.getvalue())
+    sys.stderr.write(output.getvalue())
     return made
 
 

@@ -142,13 +142,13 @@ def load(conf: cfg.ConfigOpts, argv: list[str],
     """
     register(conf)
     rest, files = split(argv)
-    given = list(_given(command_line.parse(rest, version)))
+    overrides = list(_from_command_line(command_line.parse(rest, version)))
     # The default files are those of the project, for any name of the program.
     # Each file is found twice, as of the project and as of the program.
     conf(args=files, project=PROJECT, prog=PROJECT, version=version,
          default_config_files=_once(cfg.find_config_files),
          default_config_dirs=_once(cfg.find_config_dirs))
-    for name, value in given:
+    for name, value in overrides:
         conf.set_override(name, value)
 
 
@@ -169,7 +169,7 @@ def _once(find: Callable[..., list[str]]) -> list[str]:
     return list(dict.fromkeys(find(project=PROJECT, prog=PROJECT)))
 
 
-def _given(probe: cfg.ConfigOpts) -> Iterator[tuple[str, Any]]:
+def _from_command_line(probe: cfg.ConfigOpts) -> Iterator[tuple[str, Any]]:
     """The options of the command line, as (option, value) pairs.
 
     In oslo.config, a later file on the command line wins over an option, and

@@ -148,14 +148,14 @@ def _forward_priorities(conf: cfg.ConfigOpts) -> Iterator[str]:
     fixed = ownership.FORWARD_PRIORITIES
     fips = conf.fip_route.route_rule_priority
     if conf.fip_route.route_table_id and fips in fixed:
-        yield _taken('[fip_route] route_rule_priority', fips)
+        yield _priority_taken('[fip_route] route_rule_priority', fips)
     leak = conf.veth_leak.veth_leak_rule_priority
     # Some of these rules belong to port_forward, and need no veth_leak.
     if set(fixed) & set(ownership.leak_priorities(leak)):
-        yield _taken('[veth_leak] veth_leak_rule_priority', leak)
+        yield _priority_taken('[veth_leak] veth_leak_rule_priority', leak)
 
 
-def _taken(option: str, priority: int) -> str:
+def _priority_taken(option: str, priority: int) -> str:
     fixed = ownership.FORWARD_PRIORITIES
     return say(option, str(priority),
                f'the rules of port forwards have the priorities {fixed[0]} to '
@@ -232,19 +232,19 @@ _BFD = {'bfd_min_rx': 50, 'bfd_min_tx': 50, 'bfd_mult': 2}
 
 def _bfd_timers(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that the timers of BFD are all set or all off."""
-    given = {name: conf.ovn[name] for name in _BFD}
-    if not any(given.values()):
+    timers = {name: conf.ovn[name] for name in _BFD}
+    if not any(timers.values()):
         return
-    unset = [name for name, value in given.items() if not value]
+    unset = [name for name, value in timers.items() if not value]
     if unset:
-        name = next(name for name in given if given[name])
-        yield say(f'[ovn] {name}', str(given[name]),
+        name = next(name for name in timers if timers[name])
+        yield say(f'[ovn] {name}', str(timers[name]),
                   f'the three make one time, and {" and ".join(unset)} is '
                   'not set; set bfd_min_rx, bfd_min_tx and bfd_mult, or none '
                   'of them')
     for name, least in _BFD.items():
-        if 0 < given[name] < least:
-            yield say(f'[ovn] {name}', str(given[name]),
+        if 0 < timers[name] < least:
+            yield say(f'[ovn] {name}', str(timers[name]),
                       f'is too small; set it to {least:d} or more, or to 0 '
                       'to turn it off')
     if 'gateway_drain' not in conf.drivers:

@@ -160,11 +160,11 @@ class Command(Text):
 
     def _checked(self, value: str) -> str:
         try:
-            words = shlex.split(value)
+            argv = shlex.split(value)
         except ValueError as error:
             raise ValueError(f'{value!r} is no command ({error}); close its '
                              'quotation marks')
-        if not words:
+        if not argv:
             raise ValueError('the command is empty; name a program')
         return value
 

@@ -147,7 +147,7 @@ def _unknown_in(groups: Mapping[str, Iterable[str]], path: str, section: str,
     for key in sorted(found):
         name = key.replace('-', '_')
         if name not in groups[section]:
-            homes = _homes(groups, name)
+            homes = _sections_of(groups, name)
             remedy = (f'; it belongs to section [{homes[0]}]' if homes
                       else suggestions.hint(name, groups[section]))
             if name == _EXPOSING and found[key][-1] in _HERE:
@@ -156,6 +156,7 @@ def _unknown_in(groups: Mapping[str, Iterable[str]], path: str, section: str,
                    f'{remedy}')
 
 
-def _homes(groups: Mapping[str, Iterable[str]], option: str) -> list[str]:
+def _sections_of(groups: Mapping[str, Iterable[str]], option: str
+                 ) -> list[str]:
     """Groups that have an option of this name."""
     return [group for group, options in groups.items() if option in options]

@@ -184,9 +184,9 @@ def warnings(conf: cfg.ConfigOpts) -> list[str]:
 
     :param conf: without :func:`problems`
     """
-    return [*tls.warnings(conf), *_alone(conf), *_odd_leak(conf), *_port(conf),
-            *_settling(conf), *_nobody_forwards(conf), *_nobody_peers(conf),
-            *_nobody_leaves(conf), *_rootwrap(conf),
+    return [*tls.warnings(conf), *_alone(conf), *_leak_problems(conf),
+            *_port(conf), *_settling(conf), *_nobody_forwards(conf),
+            *_nobody_peers(conf), *_nobody_leaves(conf), *_rootwrap(conf),
             *unknown.keys(conf), *unknown.variables(conf)]
 
 
@@ -198,7 +198,7 @@ def _alone(conf: cfg.ConfigOpts) -> Iterator[str]:
             'and the default routes of routers; add fip_route')
 
 
-def _odd_leak(conf: cfg.ConfigOpts) -> Iterator[str]:
+def _leak_problems(conf: cfg.ConfigOpts) -> Iterator[str]:
     if (conf.frr.vrf_name and not mode.forwards_only(conf) and
             {'fip_route', 'provider_port', 'tenant_network'} &
             set(conf.drivers) and

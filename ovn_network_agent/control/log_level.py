@@ -34,36 +34,36 @@ def run(arguments: argparse.ArgumentParser, argv: list[str]) -> str:
     arguments.add_argument('--logger', default='')
     arguments.add_argument('--for', dest='seconds', type=float)
     arguments.add_argument('--json', action='store_true')
-    given = arguments.parse_args(argv)
-    if given.level is None:
-        if given.seconds is not None:
+    args = arguments.parse_args(argv)
+    if args.level is None:
+        if args.seconds is not None:
             raise commands.Refused('log-level: --for needs a LEVEL: one of ' +
                                    ', '.join(levels.LEVELS))
     else:
-        _set(given)
-    found = show(given.logger)
-    return json.dumps(found) if given.json else text(found)
+        _set(args)
+    found = show(args.logger)
+    return json.dumps(found) if args.json else text(found)
 
 
-def _set(given: argparse.Namespace) -> None:
-    seconds = given.seconds
+def _set(args: argparse.Namespace) -> None:
+    seconds = args.seconds
     if seconds is not None and not 0 < seconds <= LONGEST:
         raise commands.Refused(
             f'log-level: --for {seconds:g}: choose more than 0 and at most '
             f'{LONGEST:g} seconds')
-    if not (given.logger == '' or given.logger in
+    if not (args.logger == '' or args.logger in
             logging.Logger.manager.loggerDict):
         raise commands.Refused(
-            f'log-level: there is no logger {given.logger!r}; the names are '
+            f'log-level: there is no logger {args.logger!r}; the names are '
             'those in the log, such as ovn_network_agent.runtime.loop, and '
             'their beginnings, such as ovn_network_agent.runtime')
     if f'{_PRIVILEGED}.'.startswith(
-            f'{given.logger}.' if given.logger else '') or (
-                given.logger.startswith(_PRIVILEGED)):
-        levels.temporary.set(_DAEMONS, given.level, seconds)
-    levels.temporary.set(given.logger, given.level, seconds)
-    LOG.info('Log level of %s: %s, until %s', given.logger or 'all',
-             given.level, 'the next reload' if seconds is None else
+            f'{args.logger}.' if args.logger else '') or (
+                args.logger.startswith(_PRIVILEGED)):
+        levels.temporary.set(_DAEMONS, args.level, seconds)
+    levels.temporary.set(args.logger, args.level, seconds)
+    LOG.info('Log level of %s: %s, until %s', args.logger or 'all',
+             args.level, 'the next reload' if seconds is None else
              f'{math.ceil(seconds)} s have passed, or the next reload')
 
 

@@ -72,8 +72,8 @@ class Maintenance:
         doubts = list(self._doubts(snapshot, names, wanted))
         if doubts and not force:
             raise commands.Refused(
-                f'not drained: {"; ".join(doubts)}; to drain all the same, '
-                'repeat the command with --force')
+                f'not drained: {"; ".join(doubts)}; to drain anyway, repeat '
+                'the command with --force')
 
         def add(before: frozenset[str]) -> frozenset[str]:
             return before if model.ALL in before else (
@@ -150,7 +150,7 @@ class Maintenance:
 
     # -- whom it is about -------------------------------------------------
 
-    def _find(self, names: directory.Directory, given: str,
+    def _find(self, names: directory.Directory, name: str,
               snapshot: model.Snapshot | None = None) -> directory.Router:
         """The router that a name or UUID means.
 
@@ -159,18 +159,18 @@ class Maintenance:
         :raises commands.Refused: when not exactly one router is meant
         """
         found = [router for router in names.routers.values()
-                 if router.is_called(given)]
+                 if router.is_called(name)]
         if not found:
-            trouble = self._databases['nb'].trouble
-            because = f'; {trouble}' if trouble else ''
+            problem = self._databases['nb'].trouble
+            because = f'; {problem}' if problem else ''
             raise commands.Refused(
-                f'there is no router "{given}"; looked for it as the UUID or '
+                f'there is no router "{name}"; looked for it as the UUID or '
                 'the name of a Logical_Router, and as the UUID or the name of '
                 f'a router in Neutron{because}')
         if len(found) > 1:
             uuids = ', '.join(sorted(router.uuid for router in found))
             raise commands.Refused(
-                f'"{given}" is the name of {len(found)} routers; give the '
+                f'"{name}" is the name of {len(found)} routers; give the '
                 f'UUID of one router: {uuids}')
         if snapshot is not None and not _groups(
                 snapshot, {found[0].uuid}):
@@ -195,7 +195,7 @@ class Maintenance:
                        'which candidates could take over')
         chassis = snapshot.node.chassis
         for group in _groups(snapshot, wanted):
-            if readiness.wish(group, snapshot.node.drains):
+            if readiness.drain_scope(group, snapshot.node.drains):
                 # The former wish already covers this group.
                 continue
             reason = readiness.stays(group, chassis, names.hostname)
@@ -222,4 +222,4 @@ def _groups(snapshot: model.Snapshot | None, wanted: Set[str]
             ) -> list[model.GatewayGroup]:
     """The groups that a wish covers, a list."""
     return [group for group in (snapshot.groups if snapshot else ())
-            if readiness.wish(group, wanted)]
+            if readiness.drain_scope(group, wanted)]

@@ -23,7 +23,7 @@ def missing(done: dict[str, Any], state: dict[str, Any]) -> list[str]:
             for name, database in sorted(state['databases'].items())
             if not database['connected']]
     if not _seen(done, set(state['drains'])):
-        return away or ['the agent has not taken note of it yet']
+        return away or ['the agent has not seen the request yet']
     return away + [f'{group["label"]}: {", ".join(group["pending"])}'
                    for group in _pending(done, state)]
 

@@ -11,7 +11,7 @@ from ovn_network_agent.privileged import overlap
 from ovn_network_agent.privileged.daemon import context
 
 
-def standing(conf: cfg.ConfigOpts) -> str:
+def state(conf: cfg.ConfigOpts) -> str:
     """The overlap of drains on this node, for ``status``.
 
     The function asks ovn-controller, which takes some seconds at the most.

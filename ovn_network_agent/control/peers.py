@@ -76,24 +76,24 @@ class Peers:
         for name in ('router', 'name', 'target'):
             arguments.add_argument(name)
         arguments.add_argument('--json', action='store_true')
-        given = arguments.parse_args(argv)
+        args = arguments.parse_args(argv)
         self._may_write()
-        if not given.target.isprintable():
+        if not args.target.isprintable():
             raise commands.Refused(
-                f'{given.target!r} is the name of no router; give the UUID '
+                f'{args.target!r} is the name of no router; give the UUID '
                 'of one')
         with self._rows() as nb:
-            router = _find(nb, given.router)
+            router = _find(nb, args.router)
             called = peer_routers.called(router)
-            _refuse(called, peer_changes.there_already(router, given.name))
-            made, twin = peer_changes.trial(
-                nb, router, given.name, given.target, self._file())
-            _refuse(called, twin)
+            _refuse(called, peer_changes.there_already(router, args.name))
+            made, conflict = peer_changes.trial(
+                nb, router, args.name, args.target, self._file())
+            _refuse(called, conflict)
         if made.state is model.PeerState.ERROR:
             _refuse(called, made.why)
         self._write(called, lambda api: peer_changes.AddIntent(
-            api, made.router, given.name, given.target))
-        LOG.info('Peering %s of %s with %s was asked for (%s)', given.name,
+            api, made.router, args.name, args.target))
+        LOG.info('Peering %s of %s with %s was asked for (%s)', args.name,
                  called, made.target, made.state.value)
         return json.dumps(_intent(made))
 
@@ -102,16 +102,16 @@ class Peers:
         for name in ('router', 'name'):
             arguments.add_argument(name)
         arguments.add_argument('--json', action='store_true')
-        given = arguments.parse_args(argv)
+        args = arguments.parse_args(argv)
         self._may_write()
         with self._rows() as nb:
-            router = _find(nb, given.router)
+            router = _find(nb, args.router)
             called = peer_routers.called(router)
             uuid = str(router.uuid)
-            _refuse(called, peer_changes.unknown(router, given.name))
+            _refuse(called, peer_changes.unknown(router, args.name))
         self._write(called, lambda api: peer_changes.RemoveIntent(
-            api, uuid, given.name))
-        name = control_characters.line(given.name)
+            api, uuid, args.name))
+        name = control_characters.line(args.name)
         LOG.info('The end of peering %s of %s was asked for', name, called)
         return json.dumps({'router': uuid, 'router_name': called,
                            'name': name, 'state': 'removed'})
@@ -189,22 +189,22 @@ def _intent(peering: model.Peering) -> dict[str, Any]:
             'gives': list(peering.gives), 'takes': list(peering.takes)}
 
 
-def _find(nb: columns.Tables, given: str) -> Any:
+def _find(nb: columns.Tables, name: str) -> Any:
     """The only row of Logical_Router that a name means.
 
     :raises commands.Refused: when there is not exactly one
     """
     found = [row for row in nb['Logical_Router'].values()
-             if given in peer_routers.names(row)]
+             if name in peer_routers.names(row)]
     if not found:
         raise commands.Refused(
-            f'there is no router "{given}"; looked for it as the UUID or the '
+            f'there is no router "{name}"; looked for it as the UUID or the '
             'name of a Logical_Router, and as the UUID or the name of a '
             'router in Neutron')
     if len(found) > 1:
         uuids = ', '.join(sorted(str(row.uuid) for row in found))
         raise commands.Refused(
-            f'"{given}" is the name of {len(found)} routers; give the UUID '
+            f'"{name}" is the name of {len(found)} routers; give the UUID '
             f'of one router: {uuids}')
     return found[0]
 

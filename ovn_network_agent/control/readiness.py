@@ -9,7 +9,7 @@ from collections.abc import Set
 from ovn_network_agent import model
 
 
-def wish(group: model.GatewayGroup, drains: Set[str]) -> str:
+def drain_scope(group: model.GatewayGroup, drains: Set[str]) -> str:
     """The wish of the operator that covers a group.
 
     It is 'all', 'router' (one of the routers of the group), or ''.

@@ -19,7 +19,7 @@ from ovn_network_agent.runtime import agent_parts as insides
 from ovn_network_agent.runtime import questions
 
 # Seconds to wait for the result.
-PATIENCE = 60.0
+TIMEOUT = 60.0
 # Longest seconds between two looks at the result.
 _INTERVAL = 0.5
 
@@ -31,7 +31,7 @@ class Resync:
         self._ask = ask
         self._inside = inside
 
-    def run(self, names: Collection[str], patience: float, force: bool = False
+    def run(self, names: Collection[str], timeout: float, force: bool = False
             ) -> dict[str, Any]:
         """Read backends again, all without ``names``, without their back-off.
 
@@ -51,7 +51,7 @@ class Resync:
         released = self._ask(self._inside.reconciler.guard.release if force
                              else lambda: 0)
         with self._inside.passes.changes() as changes:
-            missing = self._wait(names, patience)
+            missing = self._wait(names, timeout)
             table = self._ask(self._inside.reconciler.table)
         health = {each.name: each for each in self._inside.reconciler.health}
         return {
@@ -62,12 +62,12 @@ class Resync:
             'failures': [*_unreadable(health, names), *_failures(table,
                                                                   names)]}
 
-    def _wait(self, names: Collection[str], patience: float) -> list[str]:
+    def _wait(self, names: Collection[str], timeout: float) -> list[str]:
         """Wait for the result; returns what is missing, a list of texts."""
         asked = time.monotonic()
         self._inside.trigger.fire('resync', stale=names, revived=names)
         while True:
-            left = asked + patience - time.monotonic()
+            left = asked + timeout - time.monotonic()
             missing = [text for health in self._inside.reconciler.health
                        if health.name in names
                        for text in _missing(health, asked)]

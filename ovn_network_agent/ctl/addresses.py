@@ -58,31 +58,31 @@ def add(commands: parsing.Commands) -> None:
     shown.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the addresses."""
-    path = socket_path.find(given)
-    argv = [*given.address]
+    path = socket_path.find(args)
+    argv = [*args.address]
     for option in ('router', 'state'):
-        if getattr(given, option):
-            argv.append(f'--{option}={getattr(given, option)}')
+        if getattr(args, option):
+            argv.append(f'--{option}={getattr(args, option)}')
     while True:
         # An agent from before an update of the package knows no other name.
         answer = client.call(path, 'fips', argv, ANSWER)
-        status = _show(answer, given)
-        if given.watch is None:
+        status = _show(answer, args)
+        if args.watch is None:
             return status
-        time.sleep(given.watch)
+        time.sleep(args.watch)
 
 
-def _show(answer: str, given: argparse.Namespace) -> int:
+def _show(answer: str, args: argparse.Namespace) -> int:
     """Print one answer; returns the exit status."""
     found = json.loads(answer)
-    if given.json:
-        print(json.dumps(found) if given.watch else
+    if args.json:
+        print(json.dumps(found) if args.watch else
               json.dumps(found, indent=2), flush=True)
     else:
         head = ''
-        if given.watch is not None:
+        if args.watch is not None:
             head = (_CLEAR if sys.stdout.isatty() else
                     time.strftime('%Y-%m-%dT%H:%M:%SZ\n', time.gmtime()))
         sys.stdout.write(head + text(found, sys.stdout))

@@ -53,7 +53,7 @@ def add(commands: parsing.Commands) -> None:
     change.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Change the method."""
     # The imports take a quarter of a second, and few commands need them.
     from ovn_network_agent.runtime.process import garbage_collector
@@ -68,11 +68,11 @@ def run(given: argparse.Namespace) -> int:
     from ovn_network_agent.privileged.daemon import context
     garbage_collector.settle()
     logging.getLogger().addHandler(logging.NullHandler())
-    found = sources.Sources(cfg.CONF, socket_path.files(given),
-                            given.socket or '')
+    found = sources.Sources(cfg.CONF, socket_path.files(args),
+                            args.socket or '')
     try:
         found.start()
-        return _change(given, found)
+        return _change(args, found)
     except validate.ConfigError as error:
         return exit_status.fail(f'configuration: {error}', exit_status.USAGE)
     except check.NotChecked as error:
@@ -84,19 +84,19 @@ def run(given: argparse.Namespace) -> int:
         found.close()
 
 
-def _change(given: argparse.Namespace, sources: 'node_sources.Sources') -> int:
+def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
     from ovn_network_agent.diagnosis.node.frr import method
     from ovn_network_agent.engine import executor
-    path = given.socket or sources.conf.control_socket
+    path = args.socket or sources.conf.control_socket
     if not path:
         raise socket_path.NoSocket('[DEFAULT] control_socket is empty')
     sources.ovn()
     sources.privileged()
-    change = method.Change(sources, given.method, [
+    change = method.Change(sources, args.method, [
         address for address, states in _states(path).items()
         if 'announced' in states])
-    ready = method.readiness(sources, given.method, set(change.before))
-    if not _prepared(given, sources, ready):
+    ready = method.readiness(sources, args.method, set(change.before))
+    if not _prepared(args, sources, ready):
         return exit_status.FAILED
     if change.unannounced and not change.before:
         return exit_status.fail(
@@ -107,11 +107,11 @@ def _change(given: argparse.Namespace, sources: 'node_sources.Sources') -> int:
         print(f'no neighbour gets {len(change.unannounced):d} addresses of '
               'the agent now, and they are not followed: ' +
               _some(change.unannounced))
-    if given.check:
+    if args.check:
         print(f'ready: {len(change.before):d} addresses would be announced '
-              f'by {given.method}; run the command without --check')
+              f'by {args.method}; run the command without --check')
         return exit_status.OK
-    answer = executor.begin(lambda: _reload(path, given.timeout))
+    answer = executor.begin(lambda: _reload(path, args.timeout))
     change.watch(answer.done)
     refused = answer.result()
     if refused:
@@ -119,8 +119,8 @@ def _change(given: argparse.Namespace, sources: 'node_sources.Sources') -> int:
             '\n'.join(['the agent refuses its configuration, '
                        'nothing has been changed:', *refused]),
             exit_status.FAILED)
-    took = change.follow(given.timeout)
-    return result(given.method, change, took, wanted(_states(path)))
+    took = change.follow(args.timeout)
+    return result(args.method, change, took, wanted(_states(path)))
 
 
 def _states(path: str) -> dict[str, set[str]]:
@@ -140,13 +140,13 @@ def wanted(states: dict[str, set[str]]) -> set[str]:
     return {address for address, found in states.items() if found - _ENDED}
 
 
-def _prepared(given: argparse.Namespace, sources: 'node_sources.Sources',
+def _prepared(args: argparse.Namespace, sources: 'node_sources.Sources',
               ready: 'node_method.Readiness') -> bool:
     """Print what is missing; returns whether nothing is."""
     if ready.others:
         print('other kernel routes here, which "redistribute kernel" takes '
               'along unless a route map denies them: ' + _some(ready.others))
-    for network, neighbours in sorted(ready.taken.items()):
+    for network, neighbours in sorted(ready.effects.items()):
         print(f'  {network} is in BGP, announced to '
               f'{", ".join(neighbours) or "no neighbour"}')
     for text in (*ready.cautions, *ready.lacks):
@@ -156,12 +156,12 @@ def _prepared(given: argparse.Namespace, sources: 'node_sources.Sources',
               'well ("write memory", or the tool that writes the file):\n' +
               '\n'.join(f'  {line}' for line in ready.lines))
     configured = sources.conf[_SECTION][_OPTION]
-    if configured != given.method:
+    if configured != args.method:
         print(f'the configuration of the agent has {_OPTION} = {configured}; '
               f'change {_place(sources.conf)}, with the tool that writes '
               'it:\n'
-              f'  [{_SECTION}]\n  {_OPTION} = {given.method}')
-    prepared = not ready.lacks and configured == given.method
+              f'  [{_SECTION}]\n  {_OPTION} = {args.method}')
+    prepared = not ready.lacks and configured == args.method
     if not prepared:
         print('nothing has been changed; run the command again after this')
     return bool(prepared)

@@ -36,7 +36,7 @@ def add(commands: parsing.Commands) -> None:
     doctor.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Check the node, and print the findings; 1 when a check fails."""
     # The imports take a second, and only this command needs them.
     from ovn_network_agent.runtime.process import garbage_collector
@@ -48,24 +48,24 @@ def run(given: argparse.Namespace) -> int:
     from ovn_network_agent.diagnosis.node import registry
     garbage_collector.settle()
     try:
-        wanted = examination.select(registry.CHECKS, given.check)
+        wanted = examination.select(registry.CHECKS, args.check)
     except examination.UnknownCheck as e:
         return exit_status.fail(e, exit_status.USAGE)
-    if given.list:
+    if args.list:
         for check in wanted:
             print(f'{check.name:20} {check.about}')
         return exit_status.OK
     try:
-        findings = _examined(given, registry.CHECKS, wanted)
+        findings = _examined(args, registry.CHECKS, wanted)
     except validate.ConfigError as e:
         return exit_status.fail(f'configuration: {e}', exit_status.USAGE)
-    sys.stdout.write(_as_json(findings) if given.json
+    sys.stdout.write(_as_json(findings) if args.json
                      else _as_text(findings))
     broken = any(one.verdict.name == 'BROKEN' for one in findings)
     return exit_status.FAILED if broken else exit_status.OK
 
 
-def _examined(given: argparse.Namespace, known: Any, wanted: Any
+def _examined(args: argparse.Namespace, known: Any, wanted: Any
               ) -> 'list[finding.Finding]':
     """The findings of the wanted checks."""
     from oslo_config import cfg
@@ -74,8 +74,8 @@ def _examined(given: argparse.Namespace, known: Any, wanted: Any
     from ovn_network_agent.diagnosis.node import sources
     # The findings have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
-    found = sources.Sources(cfg.CONF, socket_path.files(given),
-                            given.socket or '')
+    found = sources.Sources(cfg.CONF, socket_path.files(args),
+                            args.socket or '')
     try:
         found.start()
         return examination.Examination(known, found).run(wanted)

@@ -48,20 +48,20 @@ def add(commands: parsing.Commands) -> None:
         each.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Carry out one of the commands."""
     from ovn_network_agent.control.reports import text
-    path = socket_path.find(given)
+    path = socket_path.find(args)
     argv = ['--json']
-    for router in given.router:
+    for router in args.router:
         argv += ['--router', router]
-    if getattr(given, 'force', False):
+    if getattr(args, 'force', False):
         argv.append('--force')
     began = time.monotonic()
-    done = json.loads(client.call(path, given.command, argv, ANSWER))
+    done = json.loads(client.call(path, args.command, argv, ANSWER))
     sys.stdout.write(text.of_change(done))
     sys.stdout.flush()
-    return (_wait(path, done, began, given.timeout) if given.wait
+    return (_wait(path, done, began, args.timeout) if args.wait
             else exit_status.OK)
 
 
@@ -73,7 +73,7 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
     """
     from ovn_network_agent.control import missing_steps
     progress = missing_steps.Progress(done)
-    said = None
+    shown = None
     while True:
         left = began + timeout - time.monotonic()
         missing = _missing(path, progress, left)
@@ -82,9 +82,9 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
                 f', {progress.count()}' if progress.count() else ''))
             return exit_status.OK
         line = progress.text(missing, time.monotonic() - began)
-        if missing != said:
+        if missing != shown:
             print(f'waiting {line}', flush=True)
-            said = missing
+            shown = missing
         left = began + timeout - time.monotonic()
         if left <= 0:
             return exit_status.fail(

@@ -38,14 +38,14 @@ def add(commands: parsing.Commands) -> None:
     shown.set_defaults(function=show)
 
 
-def show(given: argparse.Namespace) -> int:
+def show(args: argparse.Namespace) -> int:
     """Print the egress addresses."""
-    found = json.loads(client.call(socket_path.find(given), 'egress', [],
+    found = json.loads(client.call(socket_path.find(args), 'egress', [],
                                    peers.ANSWER))
-    if given.json:
+    if args.json:
         print(json.dumps(found, indent=2))
     else:
-        sys.stdout.write(text(found, sys.stdout, given.machines))
+        sys.stdout.write(text(found, sys.stdout, args.machines))
     return exit_status.OK
 
 

@@ -52,10 +52,10 @@ def add(commands: parsing.Commands) -> None:
     explain.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Explain an address."""
-    address = _canonical(given.address)
-    client = _client(given.client, address)
+    address = _canonical(args.address)
+    client = _client(args.client, address)
     # The readers of the systems take long to import, and only this command
     # needs them.
     # Where eventlet is installed, python-ovs imports it to see whether it has
@@ -71,26 +71,26 @@ def run(given: argparse.Namespace) -> int:
     garbage_collector.settle()
     # The findings have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
-    conf = configuration.load(socket_path.files(given))
+    conf = configuration.load(socket_path.files(args))
     try:
         known = gathering.gather(conf, address, client,
-                                 given.socket or conf.control_socket,
-                                 given.vni)
+                                 args.socket or conf.control_socket,
+                                 args.vni)
     except loader.LoadError as error:
         return exit_status.fail(f'configuration: {error}', exit_status.USAGE)
     if not known:
         return exit_status.fail(
-            f'no machine on a network with VNI {given.vni:d} has {address}',
+            f'no machine on a network with VNI {args.vni:d} has {address}',
             exit_status.NOBODY)
     found = [(explanation.explain(each),
-              _traces(conf, each) if given.trace else ()) for each in known]
-    if given.json:
+              _traces(conf, each) if args.trace else ()) for each in known]
+    if args.json:
         first, *others = (each.json() | (_of_traces(traces)
-                                         if given.trace else {})
+                                         if args.trace else {})
                           for each, traces in found)
         print(json.dumps({**first, 'others': others}))
     else:
-        sys.stdout.write('\n'.join(each.text() + _text(traces, given.verbose)
+        sys.stdout.write('\n'.join(each.text() + _text(traces, args.verbose)
                                    for each, traces in found))
     statuses = {{explanation.Outcome.OK: exit_status.OK,
                  explanation.Outcome.WITHHELD: exit_status.OK,

@@ -42,17 +42,17 @@ def add(commands: parsing.Commands) -> None:
     health.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the health of the agent."""
-    path = socket_path.find(given)
+    path = socket_path.find(args)
     try:
-        found = json.loads(client.call(path, 'health', [], given.timeout))
+        found = json.loads(client.call(path, 'health', [], args.timeout))
     except client.NoAgent as e:
-        if given.json:
+        if args.json:
             print(json.dumps({'health': 'no agent', 'phase': '',
                               'reasons': [str(e)]}))
         return exit_status.fail(e, NO_AGENT)
-    if given.json:
+    if args.json:
         print(json.dumps(found))
     else:
         print('\n'.join(found['reasons'] or ['ready']))

@@ -37,17 +37,17 @@ def add(commands: parsing.Commands) -> None:
     level.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Show or set the level."""
-    argv = [given.level] if given.level else []
-    if given.logger:
-        argv += ['--logger', given.logger]
-    if given.seconds is not None:
-        argv += ['--for', str(given.seconds)]
-    if given.json:
+    argv = [args.level] if args.level else []
+    if args.logger:
+        argv += ['--logger', args.logger]
+    if args.seconds is not None:
+        argv += ['--for', str(args.seconds)]
+    if args.json:
         argv.append('--json')
-    answer = client.call(socket_path.find(given), 'log-level', argv, _ANSWER)
+    answer = client.call(socket_path.find(args), 'log-level', argv, _ANSWER)
     sys.stdout.write(answer)
-    if given.json:
+    if args.json:
         print()
     return exit_status.OK

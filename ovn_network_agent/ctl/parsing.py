@@ -28,18 +28,18 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{'allow_abbrev': False, **kwargs})
-        self._words: list[str] = []
+        self._arguments: list[str] = []
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As in the base class."""
-        self._words = sys.argv[1:] if args is None else list(args)
-        given, unknown = self.parse_known_args(args, namespace)
+        self._arguments = sys.argv[1:] if args is None else list(args)
+        found, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            command = self.commands().get(getattr(given, 'command', ''))
+            command = self.commands().get(getattr(found, 'command', ''))
             of = [self, command] if command else [self]
             (command or self).error(_unknown(
                 unknown, [text for parser in of for text in parser.options()]))
-        return given
+        return found
 
     def error(self, message: str) -> NoReturn:
         """As in the base class; a wrong choice gets the nearest one."""
@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
         if match and known:
             # The value of a misspelt option looks like a command.
             wrong = [word for word in itertools.takewhile(
-                lambda word: word != match['given'], self._words)
+                lambda word: word != match['given'], self._arguments)
                 if word.startswith('-') and
                 word.partition('=')[0] not in self.options()]
             message = _unknown(wrong, self.options()) if wrong else (
@@ -88,7 +88,7 @@ class Commands:
             'description': f'{text[0].upper()}{text[1:]}.', **kwargs})
 
 
-def _unknown(words: Iterable[str], known: Iterable[str]) -> str:
+def _unknown(arguments: Iterable[str], known: Iterable[str]) -> str:
     hints = ''.join(suggestions.hint(word.partition('=')[0], known)
-                    for word in words)
-    return f'unrecognized arguments: {" ".join(words)}{hints}'
+                    for word in arguments)
+    return f'unrecognized arguments: {" ".join(arguments)}{hints}'

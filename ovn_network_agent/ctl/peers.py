@@ -50,34 +50,34 @@ def add(commands: parsing.Commands) -> None:
     peer.add_argument('--json', action='store_true',
                       help='for programs; the keys are documented')
 
-    def run(given: argparse.Namespace) -> int:
-        if (given.action == 'add') is (given.target is None):
+    def run(args: argparse.Namespace) -> int:
+        if (args.action == 'add') is (args.target is None):
             peer.error('"add" needs TARGET, and "remove" has none')
-        return change(given)
+        return change(args)
     peer.set_defaults(function=run)
 
 
-def show(given: argparse.Namespace) -> int:
+def show(args: argparse.Namespace) -> int:
     """Print the peerings."""
-    found = json.loads(client.call(socket_path.find(given), 'peers', [],
+    found = json.loads(client.call(socket_path.find(args), 'peers', [],
                                    ANSWER))
-    if given.json:
+    if args.json:
         print(json.dumps(found, indent=2))
     else:
         sys.stdout.write(text(found, sys.stdout))
     return exit_status.OK
 
 
-def change(given: argparse.Namespace) -> int:
+def change(args: argparse.Namespace) -> int:
     """Add or remove an intent; see :func:`show`."""
-    argv = [given.router, given.name]
-    if given.target is not None:
-        argv.append(given.target)
+    argv = [args.router, args.name]
+    if args.target is not None:
+        argv.append(args.target)
     # What a person types may begin with a dash.
-    done = json.loads(client.call(socket_path.find(given),
-                                  f'peer-{given.action}', ['--', *argv],
+    done = json.loads(client.call(socket_path.find(args),
+                                  f'peer-{args.action}', ['--', *argv],
                                   ANSWER))
-    if given.json:
+    if args.json:
         print(json.dumps(done, indent=2))
     else:
         sys.stdout.write(of_change(done))

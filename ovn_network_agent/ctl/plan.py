@@ -36,7 +36,7 @@ def add(commands: parsing.Commands) -> None:
     """Add the command to the command line."""
     plan = commands.add_parser(
         'plan', help='what the running agent would '
-        'change now, after all systems have been read anew', epilog=_EPILOG,
+        'change now, after all systems have been read again', epilog=_EPILOG,
         description='Compare what the running agent wants with what there '
         'is, and change nothing.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -54,14 +54,14 @@ def _refuse(plan: argparse.ArgumentParser, message: str) -> NoReturn:
     plan.exit(exit_status.FAILED, f'{plan.prog}: error: {message}\n')
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the differences."""
     try:
-        path = socket_path.find(given)
+        path = socket_path.find(args)
     except socket_path.errors_of_configuration(socket_path.NoSocket) as e:
         return exit_status.fail(f'configuration: {e}', exit_status.FAILED)
     found = json.loads(client.call(path, 'plan', [], ANSWER))
-    if given.json:
+    if args.json:
         print(json.dumps(found, indent=2))
     else:
         sys.stdout.write(text(found, sys.stdout))

@@ -36,15 +36,15 @@ def add(commands: parsing.Commands) -> None:
     reload.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Reload, and print the answer."""
-    argv = ['--json', '--timeout', str(given.timeout)]
-    if given.wait:
+    argv = ['--json', '--timeout', str(args.timeout)]
+    if args.wait:
         argv.append('--wait')
-    answer = client.call(socket_path.find(given), 'reload', argv,
-                         given.timeout + _MARGIN)
+    answer = client.call(socket_path.find(args), 'reload', argv,
+                         args.timeout + _MARGIN)
     found = json.loads(answer)
-    if given.json:
+    if args.json:
         print(answer)
     else:
         from ovn_network_agent.control.reports import text
@@ -52,9 +52,9 @@ def run(given: argparse.Namespace) -> int:
     sys.stdout.flush()
     if found['refused']:
         return exit_status.fail('reload: refused', exit_status.FAILED)
-    if given.wait and not found['in_force']:
+    if args.wait and not found['in_force']:
         return exit_status.fail(
             f'reloaded, but no complete pass followed within '
-            f'{given.timeout:g} s; "status" has the reasons',
+            f'{args.timeout:g} s; "status" has the reasons',
             exit_status.WAITED)
     return exit_status.OK

@@ -47,12 +47,12 @@ def add(commands: parsing.Commands) -> None:
     report.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Write the report."""
-    path = given.file or _name()
+    path = args.file or _name()
     try:
         with _written(path) as opened:
-            json.dump(_collected(given), opened, indent=2, sort_keys=True)
+            json.dump(_collected(args), opened, indent=2, sort_keys=True)
             opened.write('\n')
     except FileExistsError:
         return exit_status.fail(f'{path} exists already; name a new file',
@@ -85,7 +85,7 @@ def _written(path: str) -> Iterator[TextIO]:
         raise
 
 
-def _collected(given: argparse.Namespace) -> dict[str, Any]:
+def _collected(args: argparse.Namespace) -> dict[str, Any]:
     """The report, a dict of JSON values."""
     # The imports take longer than all other commands.
     from ovn_network_agent.conf import masking
@@ -97,20 +97,20 @@ def _collected(given: argparse.Namespace) -> dict[str, Any]:
     for key, (command, argv) in _ASKED.items():
         try:
             found[key] = json.loads(client.call(
-                socket_path.find(given), command, argv, given.timeout))
+                socket_path.find(args), command, argv, args.timeout))
             answered = True
         except socket_path.errors_of_configuration(
                 client.NoAgent, client.Refused, socket_path.NoSocket) as e:
             found[key] = {'error': str(e)}
             exit_status.fail(f'{key}: {e}', exit_status.OK)
     if not answered:
-        found['configuration'] = bug_report.tried(lambda: _configured(given))
+        found['configuration'] = bug_report.tried(lambda: _configured(args))
     # Secrets that the agent leaves out are left out here once more.
     shown: dict[str, Any] = masking.everywhere(found)
     return shown
 
 
-def _configured(given: argparse.Namespace) -> dict[str, Any]:
+def _configured(args: argparse.Namespace) -> dict[str, Any]:
     """The configuration of the files, without an agent."""
     from oslo_config import cfg
 
@@ -118,7 +118,7 @@ def _configured(given: argparse.Namespace) -> dict[str, Any]:
     from ovn_network_agent.conf import masking
     from ovn_network_agent.conf import opts
     conf = cfg.ConfigOpts()
-    opts.load(conf, socket_path.files(given))
+    opts.load(conf, socket_path.files(args))
     opts.register_daemons(conf)
     shown: dict[str, Any] = masking.everywhere(
         effective.shown(conf), effective.secrets(conf))

@@ -35,14 +35,14 @@ def add(commands: parsing.Commands) -> None:
     resync.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print what was changed, and what failed."""
     found = json.loads(client.call(
-        socket_path.find(given), 'resync',
-        [f'--timeout={given.timeout:g}', *(['--force'] * given.force),
-         '--', *given.backend],
-        given.timeout + _MORE))
-    if given.json:
+        socket_path.find(args), 'resync',
+        [f'--timeout={args.timeout:g}', *(['--force'] * args.force),
+         '--', *args.backend],
+        args.timeout + _MORE))
+    if args.json:
         print(json.dumps(found, indent=2))
     else:
         sys.stdout.write(text(found))
@@ -60,7 +60,7 @@ def text(found: dict[str, Any]) -> str:
     lines += [f'{failure["backend"]}: failed: {_about(failure)}'
               for failure in found['failures']]
     if found.get('released'):
-        lines.append('let go by the withdrawal guard: '
+        lines.append('released by the withdrawal guard: '
                      f'{found["released"]:d} of its addresses')
     lines.append(
         f'{len(found["backends"]):d} backends read, '

@@ -11,13 +11,13 @@ class NoSocket(Exception):
     """The configuration switches the control socket off."""
 
 
-def find(given: argparse.Namespace) -> str:
+def find(args: argparse.Namespace) -> str:
     """The control socket that the command line or the configuration names.
 
     :raises NoSocket: when the agent has no control socket
     :raises cfg.Error: for a configuration that cannot be used
     """
-    path = given.socket or _configured(given)
+    path = args.socket or _configured(args)
     if not path:
         raise NoSocket('[DEFAULT] control_socket is empty: this agent takes '
                        'no commands; set it, or give --socket')
@@ -35,16 +35,16 @@ def errors_of_configuration(*others: type[Exception]
     return (OSError, ValueError, *others, *((cfg.Error,) if cfg else ()))
 
 
-def files(given: argparse.Namespace) -> list[str]:
+def files(args: argparse.Namespace) -> list[str]:
     """The options of the command line that name configuration files."""
     found = []
     for name in ('config_file', 'config_dir'):
-        for path in getattr(given, name):
+        for path in getattr(args, name):
             found += ['--' + name.replace('_', '-'), path]
     return found
 
 
-def _configured(given: argparse.Namespace) -> str:
+def _configured(args: argparse.Namespace) -> str:
     # A command with --socket starts much faster without these imports.
     from oslo_config import cfg
 
@@ -52,6 +52,6 @@ def _configured(given: argparse.Namespace) -> str:
     conf = cfg.ConfigOpts()
     conf.register_opts([option for option in base.OPTS
                         if option.name == 'control_socket'])
-    conf(args=files(given), project=base.PROJECT, prog=base.PROJECT)
+    conf(args=files(args), project=base.PROJECT, prog=base.PROJECT)
     path: str = conf.control_socket
     return path

@@ -26,11 +26,11 @@ def add(commands: parsing.Commands) -> None:
     status.set_defaults(function=run)
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the state of the agent."""
-    argv = ['--json'] if given.json else []
-    sys.stdout.write(client.call(socket_path.find(given), 'status', argv,
+    argv = ['--json'] if args.json else []
+    sys.stdout.write(client.call(socket_path.find(args), 'status', argv,
                                  ANSWER))
-    if given.json:
+    if args.json:
         print()
     return exit_status.OK

@@ -30,7 +30,7 @@ _TELLING = 1000
 _RECENT = 10.0
 
 
-class Pace:
+class BatchSize:
     """The speed of FRR in the last transactions.
 
     :param clock: returns monotonic seconds

@@ -112,7 +112,7 @@ def surroundings(text: str, bgp: bool) -> dict[str, Any]:
     return found
 
 
-def heard(text: str) -> list[str]:
+def received(text: str) -> list[str]:
     """The neighbours from which bgpd has received a prefix, sorted.
 
     :param text: output of 'show bgp summary'

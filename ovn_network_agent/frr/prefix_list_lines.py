@@ -78,10 +78,10 @@ def numbered(copies: Mapping[str, Iterable[output.Entry]]
 def free_number(network: str,
                 copies: Iterable[Iterable[output.Entry]]) -> int | None:
     """A sequence number of a network that no entry has, if one is free."""
-    taken = {entry.sequence for entries in copies for entry in entries
-             if (':' in entry.prefix) == (':' in network)}
+    used = {entry.sequence for entries in copies for entry in entries
+            if (':' in entry.prefix) == (':' in network)}
     return next((number for number in ownership.prefix_list_numbers(network)
-                 if number not in taken), None)
+                 if number not in used), None)
 
 
 def permitting(entries: Iterable[output.Entry],

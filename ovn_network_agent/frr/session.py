@@ -67,9 +67,9 @@ class Session:
 
         :raises OSError: when an answer is missing
         """
-        return [(status, said if said or status == SUCCESS
+        return [(status, text if text or status == SUCCESS
                  else f'status {status} of {self._name}')
-                for status, said in self.exchange_all(commands)]
+                for status, text in self.exchange_all(commands)]
 
     def exchange(self, command: str) -> Answer:
         """Run a command; the answer is that of the daemon.

@@ -110,7 +110,7 @@ class EgressProbe(base.Observer):
         self._wake, self._stopping = threading.Event(), False
         # By address; replaced as a whole, as the four below.
         self._servers: dict[str, server.Server] = {}
-        self._trouble = ''
+        self._failure = ''
         self._health = egress_health.Health()
         self._results = dict.fromkeys(declared.PROBES, 0)
         self.table = Findings()
@@ -125,8 +125,8 @@ class EgressProbe(base.Observer):
     def reasons(self) -> tuple[str, ...]:  # type: ignore[override]
         """Why nobody can ask this agent, or it nobody."""
         return tuple(dict.fromkeys(filter(None, (
-            *(each.trouble for each in self._servers.values()),
-            self._trouble))))
+            *(each.problem for each in self._servers.values()),
+            self._failure))))
 
     @property
     def counts(self) -> declared.Gauges:  # type: ignore[override]
@@ -134,7 +134,7 @@ class EgressProbe(base.Observer):
         health = self._health
         return {
             'egress_probe_listening': {
-                (address,): int(not each.trouble)
+                (address,): int(not each.problem)
                 for address, each in self._servers.items()},
             'egress_probes_total': {
                 (result,): number for result, number in self._results.items()},
@@ -236,9 +236,9 @@ class EgressProbe(base.Observer):
             context = self._files.context() if self._files else None
         except tls.BadFile as error:
             # This says nothing about others.
-            self._trouble = str(error)
+            self._failure = str(error)
             return
-        self._trouble = ''
+        self._failure = ''
         began = time.monotonic()
         found = egress_question.ask(targets, self._port, context)
         took = time.monotonic() - began

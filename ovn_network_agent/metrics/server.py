@@ -32,7 +32,7 @@ LOG = logging.getLogger(__name__)
 # Most clients at the same time.
 CLIENTS = 16
 # Seconds for a client to send a request, and to receive the answer.
-PATIENCE = 10.0
+TIMEOUT = 10.0
 # Seconds between two attempts to listen.
 INTERVAL = 5.0
 # The largest request, bytes, and the most pieces in which it may arrive.
@@ -62,24 +62,24 @@ class Server:
 
     :param listen: 'address:port', as of :class:`conf.types.ListenAddress`
     :param pages: by path; called on the server's thread
-    :param changed: called on the server's thread when ``trouble`` has changed
-    :param patience: seconds, see :data:`PATIENCE`
+    :param changed: called on the server's thread when ``problem`` has changed
+    :param timeout: seconds, see :data:`TIMEOUT`
     :param interval: seconds, see :data:`INTERVAL`
     :param name: what the clients want, for the log
-    :param setting: option with its value, for ``trouble``
+    :param setting: option with its value, for ``problem``
     :param tls: returns the context of a connection, or raises
         :class:`conf.tls.BadFile`; None without TLS
     """
 
     def __init__(self, listen: str, pages: Mapping[str, Callable[[], Answer]],
                  changed: Callable[[], None] = lambda: None,
-                 patience: float = PATIENCE, interval: float = INTERVAL,
+                 timeout: float = TIMEOUT, interval: float = INTERVAL,
                  name: str = 'metrics', setting: str = '',
                  tls: Callable[[], ssl.SSLContext] | None = None) -> None:
         self._listen = listen
         self._pages = pages
         self._changed = changed
-        self._patience = patience
+        self._timeout = timeout
         self._interval = interval
         self._name = name
         self._setting = setting or f'[metrics] listen = {listen}'
@@ -91,7 +91,7 @@ class Server:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         # The reason why nobody can connect, or ''.
-        self.trouble = ''
+        self.problem = ''
 
     def start(self) -> None:
         """Start the thread."""
@@ -131,28 +131,28 @@ class Server:
             with opened:
                 await self._accept(opened)
 
-    def _say(self, trouble: str) -> None:
-        if trouble == self.trouble:
+    def _say(self, problem: str) -> None:
+        if problem == self.problem:
             return
-        self.trouble = trouble
-        if trouble:
-            LOG.error('%s; no %s until then', trouble, self._name)
+        self.problem = problem
+        if problem:
+            LOG.error('%s; no %s until then', problem, self._name)
         self._changed()
 
     # -- clients ----------------------------------------------------------
 
     async def _accept(self, opened: socket.socket) -> None:
         """Accept clients until an error of the listening socket."""
-        used, said = time.thread_time(), None
+        used, last = time.thread_time(), None
         while True:
             try:
                 client, _address = await self._loop.sock_accept(opened)
             except OSError as error:
                 # Such as too many open files: a client may be next.
-                if str(error) != said:
+                if str(error) != last:
                     LOG.warning('%s: accepting failed: %s', self._name,
                                 error)
-                said = str(error)
+                last = str(error)
                 await asyncio.sleep(1.0)
                 continue
             if len(self._clients) >= CLIENTS:
@@ -170,12 +170,12 @@ class Server:
         try:
             with client:
                 client.setblocking(False)
-                async with asyncio.timeout(self._patience):
+                async with asyncio.timeout(self._timeout):
                     await self._talk(client)
         except (OSError, TimeoutError, h11.ProtocolError) as error:
-            LOG.debug('%s: a client is sent away: %r', self._name, error)
+            LOG.debug('%s: a client is refused: %r', self._name, error)
         except Exception:
-            LOG.exception('%s: a client is sent away', self._name)
+            LOG.exception('%s: a client is refused', self._name)
         finally:
             self._clients.pop(client, None)
 

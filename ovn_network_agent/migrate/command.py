@@ -103,7 +103,7 @@ def convert(found: parsed_settings.Source, rules_path: str) -> Made:
 
 def _read(arguments: argparse.Namespace) -> parsed_settings.Source:
     """The settings in force of all sources."""
-    line = flags.parse(arguments.words)
+    line = flags.parse(arguments.original)
     variables = _file(arguments.environment_file, ENVIRONMENT,
                       environment_file.parse)
     named = [source.settings.pop(original.CONFIG)

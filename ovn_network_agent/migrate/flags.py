@@ -15,13 +15,13 @@ _WHERE = 'command line of the original'
 _LOOKS = ('version', 'check_config', 'help', 'h')
 
 
-def parse(words: Iterable[str]) -> parsed_settings.Source:
+def parse(arguments: Iterable[str]) -> parsed_settings.Source:
     """The settings on a command line.
 
     ``config`` is among them if the line names the YAML file.
     """
     made = parsed_settings.Source()
-    rest = list(words)
+    rest = list(arguments)
     while rest:
         word = rest.pop(0)
         if not word.startswith('-') or word in ('-', '--'):

@@ -170,15 +170,15 @@ def decode_all(messages: Iterable[wire.Body],
     Most of them differ from another one in the destination alone.  So each
     kind of route is decoded once.
     """
-    alike: dict[tuple[bytes, bytes], tuple[Route, str]] = {}
+    decoded: dict[tuple[bytes, bytes], tuple[Route, str]] = {}
     found = []
     ntop, family = socket.inet_ntop, socket.AF_INET
     for data, start, end in messages:
         middle = start + DST_FROM
         # All but the destination.
         rest = data[start:middle], data[middle + _IPV4:end]
-        if rest in alike:
-            route, length = alike[rest]
+        if rest in decoded:
+            route, length = decoded[rest]
             address = ntop(family, data[middle:middle + _IPV4])
             # Faster than _replace().
             found.append(Route(route[0], f'{address}/{length}', *route[2:]))
@@ -187,7 +187,7 @@ def decode_all(messages: Iterable[wire.Body],
         if new is not None:
             found.append(new)
             if is_usual(data, start, end):
-                alike[rest] = new, new.dst.partition('/')[2]
+                decoded[rest] = new, new.dst.partition('/')[2]
     return found
 
 

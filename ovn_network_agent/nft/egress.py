@@ -139,10 +139,10 @@ def stamp(of: str, listed: str) -> str:
     """
     _check(of)
     listing.check_digest(listed)
-    said = listing.comment(digest(of), listed)
+    comment = listing.comment(digest(of), listed)
     return (f'flush chain {of} {TABLE} {ownership.NFT_LOADED}\n'
             f'add rule {of} {TABLE} {ownership.NFT_LOADED} return '
-            f'comment "{said}"\n')
+            f'comment "{comment}"\n')
 
 
 def removal(of: str) -> str:

@@ -132,7 +132,7 @@ class _Table:
                 found = self._filter(chain, rule, left)
                 if found:
                     yield found
-                left = left or not _words(rule['expr']).isdisjoint(_LEAVES)
+                left = left or not _keywords(rule['expr']).isdisjoint(_LEAVES)
 
     def _reached(self) -> list[str]:
         """Names of the chains that forwarded packets may pass."""
@@ -237,7 +237,7 @@ def _set_name(value: Any) -> list[str]:
         value.startswith('@')) else []
 
 
-def _words(expressions: list[dict[str, Any]]) -> set[str]:
+def _keywords(expressions: list[dict[str, Any]]) -> set[str]:
     return {word for expression in expressions for word in expression}
 
 

@@ -53,7 +53,7 @@ def service(address: str, proto: str, port: int) -> str:
     return f'{address} . {proto} . {port}'
 
 
-def words(family: str, direction: str) -> str:
+def address_match(family: str, direction: str) -> str:
     """The key of a packet in sets: its address, protocol and port.
 
     :param family: 'ip' or 'ip6'

@@ -107,12 +107,12 @@ def _listed(items: list[Item]) -> Listed:
     sets = {value['name']: value for kind, value in items if kind == 'set'}
     contents = {name: value.get('elem', []) for name, value in sets.items()}
     found = digest(items)
-    networks, strange = _networks(contents.get(ownership.NFT_NETWORKS, []))
+    networks, unknown = _networks(contents.get(ownership.NFT_NETWORKS, []))
     prefixes = frozenset(
         f'{pair["concat"][0]}/{pair["concat"][1]}'
         for pair in contents.get(ownership.NFT_PREFIXES, []))
     text, listed = stamp(items)
-    intact = (listed == found and not strange and
+    intact = (listed == found and not unknown and
               networks == frozenset(elements.outer(prefixes)))
     return Listed(
         text if intact else ALTERED, found, frozenset(sets),
@@ -178,7 +178,7 @@ def stamp(items: list[Item]) -> tuple[str, str]:
 def _networks(contents: list[Any]) -> tuple[frozenset[str], bool]:
     """(prefixes of a set of intervals, whether there are other elements)."""
     prefixes = set()
-    strange = False
+    unknown = False
     for element in contents:
         if isinstance(element, str):
             length = 128 if ':' in element else 32
@@ -187,8 +187,8 @@ def _networks(contents: list[Any]) -> tuple[frozenset[str], bool]:
             of = element['prefix']
             prefixes.add(f'{of["addr"]}/{of["len"]}')
         else:
-            strange = True
-    return frozenset(prefixes), strange
+            unknown = True
+    return frozenset(prefixes), unknown
 
 
 def _targets(contents: list[Any]) -> frozenset[values.Target]:

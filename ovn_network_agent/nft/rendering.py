@@ -94,8 +94,8 @@ def _zones(table: values.Table) -> Iterator[str]:
           for vip in table.vips for service in vip.services), *behind})
     zone = f'ct zone set {table.zone}'
     rules = [
-        lines.lookup(lines.words(name, 'd'), towards, zone),
-        lines.lookup(lines.words(name, 's'), sorted(behind), zone)]
+        lines.lookup(lines.address_match(name, 'd'), towards, zone),
+        lines.lookup(lines.address_match(name, 's'), sorted(behind), zone)]
     # Without the zone, an ICMP error belongs to no connection.  A client
     # behind a smaller MTU would then never get a long reply.  The error comes
     # from this node itself where an uplink has the smaller MTU; and for IPv6,
@@ -128,7 +128,7 @@ def _crossed(table: values.Table) -> Iterator[list[str]]:
     if table.vrf:
         yield lines.lookup(
             f'iifname "{ownership.VETH_PROVIDER}" ' +
-            lines.words(table.family, 's'), sorted({
+            lines.address_match(table.family, 's'), sorted({
                 lines.service(vip.address, service.proto, service.port)
                 for vip in table.vips for service in vip.services}),
             'notrack')
@@ -167,12 +167,12 @@ def _translation(table: values.Table) -> Iterator[str]:
     for _target, block in sorted(chains.items()):
         yield from block
     rules = []
-    words = lines.words(name, 'd')
+    match = lines.address_match(name, 'd')
     if single:
         rules.append(lines.lookup(
-            f'dnat {name} to {words} map', sorted(single)))
+            f'dnat {name} to {match} map', sorted(single)))
     if several:
-        rules.append(lines.lookup(words + ' vmap', sorted(several)))
+        rules.append(lines.lookup(match + ' vmap', sorted(several)))
     yield from lines.chain('prerouting_dnat',
                            ('nat', 'prerouting', 'dstnat'),
                            [*_tenants(table), *rules] if rules else [])
@@ -212,7 +212,7 @@ def _sources(table: values.Table) -> Iterator[str]:
     masqueraded = sorted(_behind(table, masqueraded=True))
     if masqueraded:
         rules.append(lines.lookup(
-            'ct status dnat ' + lines.words(name, 'd'), masqueraded,
+            'ct status dnat ' + lines.address_match(name, 'd'), masqueraded,
             'masquerade'))
     for wanted, where in (
             ([v for v in table.vips if v.hairpin_masquerade],

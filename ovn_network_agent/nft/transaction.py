@@ -123,10 +123,10 @@ def stamp(family: str, digest: str, listing_digest: str) -> str:
     :param listing_digest: of its listing, see :func:`listing.digest`
     """
     _check_family(family)
-    for given, shape in ((digest, _TEXT_DIGEST),
+    for value, shape in ((digest, _TEXT_DIGEST),
                          (listing_digest, _LISTING_DIGEST)):
-        if type(given) is not str or not shape.fullmatch(given):
-            raise ValueError(f'{given!r} is no digest of ours')
+        if type(value) is not str or not shape.fullmatch(value):
+            raise ValueError(f'{value!r} is no digest of ours')
     comment = listing.comment(digest, listing_digest)
     return (f'flush chain {family} {TABLE} {ownership.NFT_LOADED}\n'
             f'add rule {family} {TABLE} {ownership.NFT_LOADED} return '

@@ -240,14 +240,14 @@ def _foreign(connection: connections.Switch, steps: list[specs.Step]
                   [match for _priority, match in adds.values()]):
         xid = connection.next_xid()
         requests[xid] = wire.flow_request(xid, table=0, match=match)
-    theirs = {}
+    foreign = {}
     for _table, priority, _plain, cookie, fields, _instructions in _read(
             connection, requests):
         if (cookie not in ownership.REPLACEABLE_COOKIES and
                 priority in specs.PRIORITIES.values()):
-            theirs[priority, wire.match(fields)] = cookie
-    return {ref: specs.foreign_text(identity[0], theirs[identity])
-            for ref, identity in adds.items() if identity in theirs}
+            foreign[priority, wire.match(fields)] = cookie
+    return {ref: specs.foreign_text(identity[0], foreign[identity])
+            for ref, identity in adds.items() if identity in foreign}
 
 
 def _read(connection: connections.Switch, requests: dict[int, bytes]

@@ -156,20 +156,20 @@ def _parse_match(cookie: int, fields: str) -> specs.Match | None:
 
 def _parse_actions(text: str) -> specs.Actions | None:
     """Actions that the agent writes."""
-    words = text.split(',')
+    actions = text.split(',')
     macs = {}
-    while words and (found := _SET_FIELD.fullmatch(words[0])):
+    while actions and (found := _SET_FIELD.fullmatch(actions[0])):
         if found[2] in macs:
             return None
         macs[found[2]] = found[1]
-        words.pop(0)
-    return macs.get('src'), macs.get('dst'), _parse_outputs(words)
+        actions.pop(0)
+    return macs.get('src'), macs.get('dst'), _parse_outputs(actions)
 
 
-def _parse_outputs(words: list[str]) -> str:
+def _parse_outputs(actions: list[str]) -> str:
     """The output of a flow, from the words after the MACs."""
-    if len(words) == 1 and words[0] in _OUTPUTS:
-        return _OUTPUTS[words[0]]
-    found = [port for word in words if (port := _OUTPUT.fullmatch(word))]
+    if len(actions) == 1 and actions[0] in _OUTPUTS:
+        return _OUTPUTS[actions[0]]
+    found = [port for word in actions if (port := _OUTPUT.fullmatch(word))]
     return specs.ports_text([int(port[1]) for port in found]
-                            if len(found) == len(words) else [])
+                            if len(found) == len(actions) else [])

@@ -131,32 +131,32 @@ def _part(text: str, inherited: str
     open_: list[tuple[int, int]] = []
     bridge, ended = '', False
     for line in text.splitlines():
-        said, depth = line.strip(), len(line) - len(line.lstrip())
+        stripped, depth = line.strip(), len(line) - len(line.lstrip())
         if line.startswith(_ACTIONS):
             outputs += _outputs(line[len(_ACTIONS):])
-        ended = ended or said.startswith('Final flow: ')
-        if ended or not said or not said.strip('-'):
+        ended = ended or stripped.startswith('Final flow: ')
+        if ended or not stripped or not stripped.strip('-'):
             continue
-        head = _BRIDGE.fullmatch(said)
+        head = _BRIDGE.fullmatch(stripped)
         if head:
             bridge = head[1] if bridge or not inherited else inherited
             bridges.append(bridge)
             continue
-        step = _STEP.fullmatch(said)
+        step = _STEP.fullmatch(stripped)
         while open_ and open_[-1][0] >= depth:
             open_.pop()
         if step:
             open_.append((depth, len(steps)))
             steps.append(_step(bridge, int(step[1]), step[2]))
-        elif open_ and said[:2] not in ('->', '>>'):
+        elif open_ and stripped[:2] not in ('->', '>>'):
             index = open_[-1][1]
             steps[index] = dataclasses.replace(
-                steps[index], actions=(*steps[index].actions, said))
+                steps[index], actions=(*steps[index].actions, stripped))
     return steps, bridges, outputs
 
 
-def _step(bridge: str, table: int, said: str) -> Step:
-    flow = _FLOW.fullmatch(said)
+def _step(bridge: str, table: int, flow_text: str) -> Step:
+    flow = _FLOW.fullmatch(flow_text)
     if flow is None:
         return Step(bridge, table)
     return Step(bridge, table, flow[1] or '', int(flow[2]),

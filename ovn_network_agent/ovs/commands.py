@@ -92,7 +92,7 @@ class SetPort(PortCommand):
         if port is None:
             return ''
         if not self.is_ours(port):
-            return (f'a port {port.name} is there which is not ours; remove '
+            return (f'a port {port.name} exists which is not ours; remove '
                     'it (ovs-vsctl del-port)')
         if port not in bridge.ports:
             return 'another bridge still has its port'

@@ -31,7 +31,7 @@ LIMIT = 12.0
 # Seconds in which the program repeats its request that ovn-controller go on.
 RESUME = 30.0
 # Seconds for the program to begin.
-_PATIENCE = 2 * overlap_servers.PATIENCE + overlap_keeper.NOTICE
+_TIMEOUT = 2 * overlap_servers.TIMEOUT + overlap_keeper.NOTICE
 # Seconds for the program to end after it has undone everything.
 _EXIT = 1.0
 
@@ -75,15 +75,15 @@ def begin(addresses: Sequence[str]) -> None:
         if _keepers:
             raise OSError(errno.EBUSY, 'the last overlap has not ended yet')
         keeper = _start(wanted)
-        said = _line(_pipes(keeper)[1])
-        if said != 'begun':
+        message = _line(_pipes(keeper)[1])
+        if message != 'begun':
             # The program undoes its changes.  Until then no other program
             # begins, whose changes it would undo, too.
             _keepers.append(keeper)
             _release(keeper)
             _forget()
-            raise OSError(errno.EIO, said or
-                          f'it did not begin within {_PATIENCE:.0f} s')
+            raise OSError(errno.EIO, message or
+                          f'it did not begin within {_TIMEOUT:.0f} s')
         _keepers.append(keeper)
 
 
@@ -130,16 +130,16 @@ def _start(addresses: list[str]) -> subprocess.Popen[bytes]:
 
 def _line(pipe: _Pipe) -> str:
     """The first line that the program prints in time, or ''."""
-    deadline, said = time.monotonic() + _PATIENCE, b''
-    while not said.endswith(b'\n'):
+    deadline, message = time.monotonic() + _TIMEOUT, b''
+    while not message.endswith(b'\n'):
         left = deadline - time.monotonic()
         if left < 0 or not select.select([pipe], [], [], left)[0]:
             return ''
         data = os.read(pipe.fileno(), 4096)
         if not data:
             break
-        said += data
-    return said.decode(errors='replace').strip()
+        message += data
+    return message.decode(errors='replace').strip()
 
 
 def _pipes(keeper: subprocess.Popen[bytes]) -> tuple[_Pipe, _Pipe]:
@@ -168,9 +168,9 @@ def _forget() -> str:
                 one.wait(_EXIT)
     ended = [one for one in _keepers if one.poll() is not None]
     _keepers[:] = [one for one in _keepers if one not in ended]
-    said = ''
+    message = ''
     for one in ended:
         with _pipes(one)[1] as stdout:
             rest = stdout.read().decode(errors='replace').split('\n')
-        said = rest[0] if one.returncode == _LEFT else ''
-    return said
+        message = rest[0] if one.returncode == _LEFT else ''
+    return message

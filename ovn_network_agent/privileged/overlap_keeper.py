@@ -88,7 +88,7 @@ class NotOurs(servers.Failed):
     """Another program has paused ovn-controller; nothing is to be undone."""
 
 
-def in_other_words(remote: str) -> str:
+def respelled(remote: str) -> str:
     """Another spelling of the same servers, which differs for each server.
 
     :param remote: such as ``tcp:192.0.2.1:6642,unix:/run/sb.sock``
@@ -121,13 +121,13 @@ def _until(condition: Callable[[], bool], seconds: float) -> bool:
 class Keeper:
     """Makes one overlap, and undoes its changes."""
 
-    def __init__(self, told: Options) -> None:
-        self._mark = told['mark']
-        self._words = told['remote']
-        self._addresses = told['addresses']
-        self._patience = told['resume']
-        self._database = servers.Database(told['database'])
-        self._controller = servers.Controller(told['rundir'])
+    def __init__(self, options: Options) -> None:
+        self._mark = options['mark']
+        self._remote_key = options['remote']
+        self._addresses = options['addresses']
+        self._timeout = options['resume']
+        self._database = servers.Database(options['database'])
+        self._controller = servers.Controller(options['rundir'])
         self._tunnels: dict[str, servers.Settings] = {}
 
     def able(self) -> tuple[tuple[int, int], str, str]:
@@ -143,11 +143,11 @@ class Keeper:
                 f'needs OVN {servers.shown(OLDEST)} or later')
         ids = self._database.external_ids()
         key = f'{_REMOTE}-{ids.get("system-id", "")}'
-        if key in ids and ids[key] != ids.get(self._words):
+        if key in ids and ids[key] != ids.get(self._remote_key):
             raise servers.Failed(
                 f'external_ids:{key} is set, and would have to be changed for '
                 'it; ovn-remote would not')
-        return version, key, in_other_words(ids.get(_REMOTE, ''))
+        return version, key, respelled(ids.get(_REMOTE, ''))
 
     def begin(self) -> None:
         """Begin the overlap; after an error :meth:`end` has to be called, too.
@@ -156,7 +156,7 @@ class Keeper:
         """
         try:
             status = self._controller.call('debug/status').strip()
-            _version, key, words = self.able()
+            _version, key, remote = self.able()
         except (servers.Failed, OSError) as e:
             # Nothing was changed, and :meth:`end` must undo nothing: another
             # overlap may have begun meanwhile.
@@ -167,7 +167,7 @@ class Keeper:
         self._database.mark({self._mark: ' '.join(self._addresses)})
         self._controller.call('debug/pause')
         # ovn-controller reads this first when it goes on.
-        self._database.mark({key: words, self._words: words})
+        self._database.mark({key: remote, self._remote_key: remote})
         tunnels = self._database.tunnels(self._addresses)
         if not tunnels:
             raise servers.Failed('no tunnel of OVN to '
@@ -208,7 +208,7 @@ class Keeper:
 
         A restarted ovn-controller is not paused.
         """
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._timeout
         while True:
             try:
                 self._controller.call('debug/resume')
@@ -230,11 +230,11 @@ class Keeper:
 
     def _unmark(self) -> None:
         ids = self._database.external_ids()
-        words = ids.get(self._words)
+        remote = ids.get(self._remote_key)
         gone = {key for key, value in ids.items()
-                if key.startswith(_REMOTE + '-') and value == words}
+                if key.startswith(_REMOTE + '-') and value == remote}
         self._database.mark(dict.fromkeys(
-            {*gone, self._words, self._mark}, ''))
+            {*gone, self._remote_key, self._mark}, ''))
 
 
 def _tried(step: Callable[[], object]) -> list[str]:
@@ -249,15 +249,15 @@ def _tried(step: Callable[[], object]) -> list[str]:
 def main(argument: str) -> int:
     """Run the program with the JSON of its options; returns its exit status.
     """
-    told: Options = json.loads(argument)
+    options: Options = json.loads(argument)
     waking, woken = os.pipe()
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken)
     for number in _SIGNALS:
         signal.signal(number, lambda *_args: None)
-    keeper, failure = Keeper(told), ''
-    ends = time.monotonic() + told['limit']
-    if told['addresses']:
+    keeper, failure = Keeper(options), ''
+    ends = time.monotonic() + options['limit']
+    if options['addresses']:
         try:
             keeper.begin()
             _say('begun')
@@ -269,11 +269,11 @@ def main(argument: str) -> int:
         except (servers.Failed, OSError) as e:
             failure = str(e)
     reasons, left = keeper.end()
-    said = '; '.join([failure, *reasons]).strip('; ') or 'ended'
-    _say(said)
+    message = '; '.join([failure, *reasons]).strip('; ') or 'ended'
+    _say(message)
     if left:
         # This goes to the journal, because the agent may have gone.
-        _say('ovn-network-agent: ' + said, 2)
+        _say('ovn-network-agent: ' + message, 2)
     return 2 if left else 1 if failure or reasons else 0
 
 

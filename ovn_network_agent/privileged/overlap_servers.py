@@ -17,7 +17,7 @@ import socket
 import typing
 
 # Seconds for the answer of a server.
-PATIENCE = 3.0
+TIMEOUT = 3.0
 # Path of a Unix socket, or host and port.
 _Where = str | tuple[str, int]
 _Row = dict[str, typing.Any]
@@ -123,13 +123,13 @@ class Controller:
 
     def version(self) -> tuple[int, int]:
         """The version of OVN."""
-        said = self.call('version')
-        found = re.match(r'ovn-controller (\d+)\.(\d+)', said)
+        output = self.call('version')
+        found = re.match(r'ovn-controller (\d+)\.(\d+)', output)
         if not found:
-            raise Failed(f'ovn-controller says no version: {said[:80]}')
+            raise Failed(f'ovn-controller reports no version: {output[:80]}')
         return int(found[1]), int(found[2])
 
-    def call(self, command: str, patience: float = PATIENCE) -> str:
+    def call(self, command: str, timeout: float = TIMEOUT) -> str:
         """The answer to a command.
 
         :raises Absent: when there is no ovn-controller
@@ -140,7 +140,7 @@ class Controller:
         for path in glob.glob(os.path.join(
                 glob.escape(self._rundir), 'ovn-controller.*.ctl')):
             try:
-                return _text(command, _call(path, command, [], patience))
+                return _text(command, _call(path, command, [], timeout))
             except OSError as e:
                 # A killed ovn-controller may have left this socket.
                 reasons.append(f'{path}: {e.strerror or e}')
@@ -169,7 +169,7 @@ def _with_uuid(uuid: str) -> list[typing.Any]:
 
 
 def _call(address: _Where, method: str, params: list[typing.Any],
-          patience: float = PATIENCE) -> typing.Any:
+          timeout: float = TIMEOUT) -> typing.Any:
     """The result of one request of JSON-RPC 1.0.
 
     :raises Failed: when the server refuses the request
@@ -178,7 +178,7 @@ def _call(address: _Where, method: str, params: list[typing.Any],
     family = socket.AF_UNIX if isinstance(address, str) else (
         socket.AF_INET6 if ':' in address[0] else socket.AF_INET)
     with socket.socket(family, socket.SOCK_STREAM) as opened:
-        opened.settimeout(patience)
+        opened.settimeout(timeout)
         opened.connect(address)
         opened.sendall(json.dumps({'id': 0, 'method': method,
                                    'params': params}).encode())

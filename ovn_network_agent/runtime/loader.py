@@ -92,7 +92,7 @@ def _create_driver(conf: cfg.ConfigOpts, ext: _Extension
                    ) -> drivers.Driver | None:
     """A driver with its settings, None when the mode has no use for it."""
     _register('driver', conf, ext)
-    with _told('driver', ext, 'declares what cannot be used'):
+    with _reported('driver', ext, 'declares what cannot be used'):
         plugin_rules.check_other_options(ext.plugin)
         known = settings.driver_settings(
             settings.live(conf), ext.name, ext.plugin)
@@ -100,7 +100,7 @@ def _create_driver(conf: cfg.ConfigOpts, ext: _Extension
         return None
     driver: drivers.Driver = _create(
         'driver', ext, drivers.Driver, ext.name, known)
-    with _told('driver', ext, 'declares what cannot be used'):
+    with _reported('driver', ext, 'declares what cannot be used'):
         plugin_rules.check_driver(driver)
     return driver
 
@@ -131,7 +131,7 @@ def _create_backend(conf: cfg.ConfigOpts, ext: _Extension
     backend: backends.Backend = _create(
         'backend', ext, backends.Backend, conf)
     backend.name = backend.name or ext.name
-    with _told('backend', ext, 'declares what cannot be used'):
+    with _reported('backend', ext, 'declares what cannot be used'):
         plugin_rules.check_backend(ext.name, backend)
     return backend
 
@@ -142,7 +142,7 @@ def _register(what: str, conf: cfg.ConfigOpts, ext: _Extension
     options = getattr(ext.plugin, 'CONFIG_OPTS', ())
     if not options:
         return
-    with _told(what, ext, 'has options that cannot be registered'):
+    with _reported(what, ext, 'has options that cannot be registered'):
         conf.register_opts(options, group=ext.name)
     values = conf[ext.name]
     wrong = [*validate.bad_values_of(ext.name, values)]
@@ -152,7 +152,7 @@ def _register(what: str, conf: cfg.ConfigOpts, ext: _Extension
 
 
 @contextlib.contextmanager
-def _told(what: str, ext: _Extension, failure: str) -> Iterator[None]:
+def _reported(what: str, ext: _Extension, failure: str) -> Iterator[None]:
     """Turn any exception into a LoadError that names the plugin."""
     try:
         yield
@@ -162,7 +162,7 @@ def _told(what: str, ext: _Extension, failure: str) -> Iterator[None]:
 
 
 def _create(what: str, ext: _Extension, base: type, *args: Any) -> Any:
-    with _told(what, ext, 'failed to start'):
+    with _reported(what, ext, 'failed to start'):
         made = ext.plugin(*args)
     if not isinstance(made, base):
         raise LoadError(f'{what} {ext.name} ({ext.entry_point_target}) is not '

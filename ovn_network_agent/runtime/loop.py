@@ -56,7 +56,7 @@ class Loop:
                  forwards: source.Source | None = None,
                  clock: Callable[[], float] = time.monotonic,
                  parts: agent_parts.Inside | None = None,
-                 told: record.Record | None = None,
+                 counters: record.Record | None = None,
                  watched: watchdog.Watchdog | None = None) -> None:
         parts = parts or agent_parts.make(reconciler, trigger)
         self.passes, self.questions = parts.passes, parts.questions
@@ -70,13 +70,13 @@ class Loop:
         self._stopping = stopping
         self._observers = observers
         self._forwards = forwards or source.Source(conf)
-        self._record = told or record.Record()
+        self._record = counters or record.Record()
         self._watchdog = watched or watchdog.Watchdog(math.inf)
         self._takeovers = takeover.Takeovers()
         self._phase = model.Phase.RESTORING
         self._serving = model.Phase.RUNNING
         self._schedule = comparison.Schedule(conf, state, reconciler, clock)
-        self._parts_in_trouble = snapshot_problems.Troubles()
+        self._snapshot_problems = snapshot_problems.SnapshotProblems()
         self._known_troubles: frozenset[str] = frozenset()
         self._pass_retries = backoff.Retries()
         self._pass_error = ''
@@ -90,10 +90,10 @@ class Loop:
         while not self._stopping.is_set():
             wake = self._wait(self._timeout())
             if not self._stopping.is_set():
-                self._take_in_configuration()
+                self._apply_configuration()
                 self._guarded_pass(wake or triggers.Wake(('interval',)))
         # A reload before the stop counts for the stop, too.
-        self._take_in_configuration()
+        self._apply_configuration()
         self.reloads.close()
 
     def drain(self, drain: drains.Drain) -> None:
@@ -139,7 +139,7 @@ class Loop:
         except Exception:
             # The passes of the drain report the error.  An exception here
             # would prevent the clean-up that follows the drain.
-            LOG.exception('The present view could not be had')
+            LOG.exception('The current view is not available')
             return self._view.last
 
     def _unconfirmed(self) -> str:
@@ -158,7 +158,7 @@ class Loop:
         """
         return self.reloads.ask()
 
-    def bare_node(self, phase: model.Phase) -> model.Node:
+    def own_node(self, phase: model.Phase) -> model.Node:
         """The node as it is known without OVN."""
         return model.Node('', socket.gethostname(), phase,
                           local_state.relevant_devices(self._conf, ()))
@@ -176,7 +176,7 @@ class Loop:
             times.append(retry)
         return max(0.0, min(times))
 
-    def _take_in_configuration(self) -> None:
+    def _apply_configuration(self) -> None:
         """Reload the configuration if a reload is wanted; log errors."""
         if not self.reloads.begin():
             return
@@ -184,7 +184,7 @@ class Loop:
         if self._status.is_ready:
             notify.notify(RELOADING=1, MONOTONIC_USEC=int(
                 time.monotonic() * 1000000))
-        drivers = self.reloads.take_in(
+        drivers = self.reloads.apply(
             self._conf, lambda read: loader.renewed(
                 self._reconciler.wanted.drivers, read))
         if drivers is not None:
@@ -205,7 +205,7 @@ class Loop:
         """
         try:
             snapshot = self._with_rules(self._view.last or model.Snapshot(
-                self.bare_node(self._phase)))
+                self.own_node(self._phase)))
             outcome = self._reconciler.run(passes.Pass(
                 snapshot, wake.stale if wake else (), prune=False))
             self._forwards.after_pass(outcome, self._reconciler.tracker)
@@ -343,7 +343,7 @@ class Loop:
 
     def _troubles(self, snapshot: model.Snapshot) -> tuple[str, ...]:
         """The problems of a snapshot; each is logged once."""
-        troubles = self._parts_in_trouble.problems(
+        troubles = self._snapshot_problems.problems(
             snapshot, bridges.served(self._conf),
             plugins.requested(self._conf, plugins.RANKING))
         for reason in troubles:

@@ -47,7 +47,7 @@ class OvnSide:
     def __init__(self, conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                  trigger: triggers.Trigger, stopping: threading.Event,
                  observers: Sequence[observing.Observer],
-                 rows: rate_limit.Pace | None = None,
+                 rows: rate_limit.RateLimit | None = None,
                  tables: Mapping[tuple[str, str], sources.Table] | None = None,
                  **times: Any) -> None:
         self._conf = conf
@@ -130,7 +130,7 @@ class OvnSide:
         for owner, wanted in self._watches():
             self.databases[wanted.database].require(wanted.table,
                                                     wanted.columns)
-            # A Pace fires like a Trigger.
+            # A RateLimit fires like a Trigger.
             for event in events.of_watch(
                     owner, wanted, own,
                     self._rows if wanted.stale  # type: ignore[arg-type]
@@ -149,18 +149,18 @@ class OvnSide:
     def _connect(self, database: connection.Database) -> None:
         """Connect to a database, however long OVN takes to come up."""
         retries = backoff.Retries()
-        said = None
+        last = None
         while not self._stopping.is_set():
             try:
                 database.start()
                 self._wake_for(database, 'loaded')
                 return
             except Exception as e:
-                if str(e) != said:
+                if str(e) != last:
                     LOG.warning('%s: %s; trying for ever', database.name, e,
                                 exc_info=not isinstance(
                                     e, connection.Unavailable))
-                said = str(e)
+                last = str(e)
                 retries.note({database.name}, {database.name})
                 self._stopping.wait(backoff.spread(min(
                     retries.due_in(), self._conf.ovn.retry_max_interval)))

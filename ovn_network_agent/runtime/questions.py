@@ -20,10 +20,10 @@ from typing import Any
 from typing import TypeVar
 
 _Result = TypeVar('_Result')
-#: :meth:`Questions.ask` with the usual patience.
+#: :meth:`Questions.ask` with the usual timeout.
 Ask = Callable[[Callable[[], Any]], Any]
 # Seconds: a pass with FRR in it may take some seconds on a slow node.
-PATIENCE = 15.0
+TIMEOUT = 15.0
 
 
 class NoAnswer(Exception):
@@ -50,11 +50,11 @@ class Questions:
 
     # -- on any thread ----------------------------------------------------
 
-    def ask(self, function: Callable[[], _Result], patience: float = PATIENCE
+    def ask(self, function: Callable[[], _Result], timeout: float = TIMEOUT
             ) -> _Result:
         """Have the loop thread call a short function, and wait for the result.
 
-        :param patience: seconds
+        :param timeout: seconds
         :raises NoAnswer: without an answer in time, or at the end of the
             agent; the loop does not call the function later
         """
@@ -66,7 +66,7 @@ class Questions:
             self._waiting.append((function, answer))
         self._wake()
         try:
-            return answer.result(patience)
+            return answer.result(timeout)
         except concurrent.futures.CancelledError:
             raise NoAnswer(self._closed) from None
         except TimeoutError:
@@ -74,7 +74,7 @@ class Questions:
                 # In the last moment; or the function raised TimeoutError.
                 return answer.result()
             raise NoAnswer(
-                f'the loop has not answered within {patience:g} s: '
+                f'the loop has not answered within {timeout:g} s: '
                 f'{self._work() or "it is busy"}; ask again, and look at the '
                 'log if this lasts') from None
 

@@ -66,7 +66,7 @@ class Guarded(Record):
 
     def __init__(self, inner: Record) -> None:
         self._inner = inner
-        self._said: set[tuple[str, type, str]] = set()
+        self._logged: set[tuple[str, type, str]] = set()
 
     def made(self, passed: Passed) -> None:
         """Hand a completed pass on; see :meth:`Record.made`."""
@@ -94,6 +94,6 @@ class Guarded(Record):
         except Exception as error:
             # Each error once, as it may come with every pass.
             about = method.__name__, type(error), str(error)
-            if about not in self._said:
-                self._said.add(about)
-                LOG.exception('Metrics: what the loop did is not counted')
+            if about not in self._logged:
+                self._logged.add(about)
+                LOG.exception('Metrics: an event of the loop was not counted')

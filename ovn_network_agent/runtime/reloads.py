@@ -65,7 +65,7 @@ class Reloads:
     def __init__(self, wake: Callable[[], object]) -> None:
         self._wake = wake
         self._changed = threading.Condition()
-        self._asked = self._taken = self._answered = self._in_force = 0
+        self._asked = self._applied = self._answered = self._in_force = 0
         self._closed = False
         # Of the last reload.
         self.last: Answer | None = None
@@ -118,12 +118,12 @@ class Reloads:
     def begin(self) -> bool:
         """Begin to answer all requests so far; False without one."""
         with self._changed:
-            self._taken = self._asked
-            return self._taken > self._answered
+            self._applied = self._asked
+            return self._applied > self._answered
 
-    def take_in(self, conf: cfg.ConfigOpts,
-                renewed: Callable[[loader.Read], list[base.Driver]]
-                ) -> list[base.Driver] | None:
+    def apply(self, conf: cfg.ConfigOpts,
+              renewed: Callable[[loader.Read], list[base.Driver]]
+              ) -> list[base.Driver] | None:
         """Read the configuration again, and answer."""
         def prepare(read: loader.Read) -> list[base.Driver]:
             made = renewed(read)
@@ -147,7 +147,7 @@ class Reloads:
                 LOG.warning('This option waits for a restart: %s', change)
         with self._changed:
             self.last = answer
-            self._answered = self._taken
+            self._answered = self._applied
             self._changed.notify_all()
         return drivers
 

@@ -17,7 +17,7 @@ from ovn_network_agent.drivers.common import segments
 _NAMED = 5
 
 
-class Troubles:
+class SnapshotProblems:
     """Finds the problems of snapshots; looks only at what has changed."""
 
     def __init__(self) -> None:
@@ -47,11 +47,11 @@ class Troubles:
 
     def _about_drains(self, snapshot: model.Snapshot) -> tuple[str, ...]:
         """See :func:`_left_drained`; a NAT row changes no group."""
-        node, groups, said = self._drains
+        node, groups, messages = self._drains
         if groups is not snapshot.groups or node != snapshot.node:
-            said = tuple(_left_drained(snapshot))
-            self._drains = snapshot.node, snapshot.groups, said
-        return said
+            messages = tuple(_left_drained(snapshot))
+            self._drains = snapshot.node, snapshot.groups, messages
+        return messages
 
 
 def _of_router(router: model.Router, bridges: Collection[str]
@@ -72,7 +72,7 @@ def _left_drained(snapshot: model.Snapshot) -> Iterator[str]:
     """Drains that have no effect or no end without gateway_drain."""
     if snapshot.node.drains:
         yield ('a drain of this node is asked for (ovn-network-agent-ctl), '
-               'and without the driver gateway_drain nothing comes of it')
+               'which has no effect without the driver gateway_drain')
     lowered = sorted(
         group.name for group in snapshot.groups
         if (own := group.candidate(snapshot.node.chassis)) and own.drained)

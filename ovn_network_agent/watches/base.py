@@ -109,8 +109,8 @@ class Serving(Observer):
     @property
     def reasons(self) -> tuple[str, ...]:  # type: ignore[override]
         """The reason why no client can connect."""
-        trouble = self._server.trouble if self._server else ''
-        return (trouble,) if trouble else ()
+        problem = self._server.problem if self._server else ''
+        return (problem,) if problem else ()
 
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the server, if there is one."""

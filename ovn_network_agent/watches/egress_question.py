@@ -92,7 +92,7 @@ async def _answer(chassis: str, address: str, port: int,
     result, why = 'error', ''
     try:
         async with asyncio.timeout(limit):
-            said = await _read(address, port, context)
+            line_read = await _read(address, port, context)
     except TimeoutError:
         result, why = 'timeout', f'no answer within {limit:g} s'
     except ConnectionRefusedError:
@@ -104,13 +104,13 @@ async def _answer(chassis: str, address: str, port: int,
     except (EOFError, ValueError, asyncio.LimitOverrunError):
         why = 'no answer of an agent'
     else:
-        words = {line(word, chassis): word for word in WORDS}
-        if said not in words:
+        states = {line(word, chassis): word for word in WORDS}
+        if line_read not in states:
             why = 'the answer is not that of the agent of this chassis'
-        elif words[said] == READY:
+        elif states[line_read] == READY:
             return Answer(READY)
         else:
-            result, why = 'unready', WORDS[words[said]]
+            result, why = 'unready', WORDS[states[line_read]]
     return Answer(result, f'{address} port {port:d}: {why}')
 
 

@@ -66,8 +66,9 @@ class FlowWatch(notifications.Watch):
 class Flows(base.Observer):
     """Puts the flows in doubt when others change them."""
 
-    def __init__(self, conf: cfg.ConfigOpts, pace: rate_limit.Pace) -> None:
-        self._pace = pace
+    def __init__(self, conf: cfg.ConfigOpts,
+                 limiter: rate_limit.RateLimit) -> None:
+        self._limiter = limiter
         self._watches = [FlowWatch(self._changed, bridge)
                          for bridge in bridges.served(conf)]
         self._stopped = False
@@ -85,4 +86,4 @@ class Flows(base.Observer):
                 watch.end()
 
     def _changed(self, text: str) -> None:
-        self._pace.notice(notices.FLOWS, text)
+        self._limiter.notice(notices.FLOWS, text)

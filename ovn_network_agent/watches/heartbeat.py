@@ -68,7 +68,7 @@ class Heartbeat(base.Observer):
         with self._changing:
             self._checks.pop(check, None)
 
-    def beat(self) -> float:
+    def run_due(self) -> float:
         """Make the checks that are due.
 
         :returns: seconds until the next one is due
@@ -95,7 +95,7 @@ class Heartbeat(base.Observer):
     def _run(self) -> None:
         pause = INTERVAL
         while not self._stopped.wait(pause):
-            pause = self.beat()
+            pause = self.run_due()
 
 
 def _following(now: float, pause: float) -> float:

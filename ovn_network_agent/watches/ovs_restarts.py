@@ -20,7 +20,7 @@ from ovn_network_agent.watches import restarts
 
 
 def make(conf: cfg.ConfigOpts,
-         beats: heartbeat.Heartbeat) -> restarts.RestartWatch:
+         heartbeats: heartbeat.Heartbeat) -> restarts.RestartWatch:
     """The watch of the provider bridge."""
     bridge = conf.bridge_dev
 
@@ -29,6 +29,6 @@ def make(conf: cfg.ConfigOpts,
             conf.ovs.ovs_rundir, bridge + openflow.SUFFIX))
         return {bridge: mark} if mark else {}
     return restarts.RestartWatch(
-        beats, 'Open vSwitch', '[ovs] ovs_rundir', read,
+        heartbeats, 'Open vSwitch', '[ovs] ovs_rundir', read,
         lambda: openflow.read_socket(bridge),
         notices.SWITCH_RESTARTED, metric='ovs_restarts_total')

@@ -47,7 +47,7 @@ _BELONGS = 20.0
 
 
 @dataclasses.dataclass(slots=True)
-class _Word:
+class _Notices:
     """The notices of one word."""
 
     by: str = ''  # text that names the last change, '' when it is not known
@@ -86,7 +86,7 @@ def _pause(number: int) -> float:
     return min(LAST, max(FIRST, 2.0 ** (number - FIGHT)))
 
 
-class Pace(base.Observer):
+class RateLimit(base.Observer):
     """Wakes the loop for the notices of watches."""
 
     _trigger: trigger.Trigger
@@ -95,7 +95,7 @@ class Pace(base.Observer):
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._kinds = kinds
         self._clock = clock
-        self._words: dict[str, _Word] = collections.defaultdict(_Word)
+        self._notices: dict[str, _Notices] = collections.defaultdict(_Notices)
         self._news = threading.Condition()
         self._stopped = False
 
@@ -117,7 +117,7 @@ class Pace(base.Observer):
     def notice(self, word: str, by: str = '') -> None:
         """Put backends in doubt, at once or after a pause (any thread)."""
         with self._news:
-            known = self._words[word]
+            known = self._notices[word]
             known.by = by or known.by
             known.pending = True
             self._fire_due()
@@ -135,13 +135,13 @@ class Pace(base.Observer):
             now = self._clock()
             held = set() if urgent else {
                 word for word in stale
-                if self._words[word].streak(now) >= FIGHT}
+                if self._notices[word].streak(now) >= FIGHT}
             for word in held:
-                self._words[word].pending = True
-                self._words[word].by = reason
+                self._notices[word].pending = True
+                self._notices[word].by = reason
             for word in set(stale) - held:
-                self._words[word].fired = now
-                self._words[word].by = reason
+                self._notices[word].fired = now
+                self._notices[word].by = reason
             self._trigger.fire(reason, urgent=urgent,
                                stale=set(stale) - held)
             self._fire_due()
@@ -158,7 +158,7 @@ class Pace(base.Observer):
             return
         now = self._clock()
         with self._news:
-            for word, known in self._words.items():
+            for word, known in self._notices.items():
                 if known.fired is None or now - known.fired >= _BELONGS:
                     continue
                 kinds = self._kinds(word)
@@ -166,7 +166,7 @@ class Pace(base.Observer):
                 if refs:
                     self._repaired(word, known, refs, now)
 
-    def _repaired(self, word: str, known: _Word,
+    def _repaired(self, word: str, known: _Notices,
                   refs: Sequence[resources.Ref], now: float) -> None:
         streak = known.repair(refs, now)
         known.not_before = now + _pause(streak)
@@ -174,7 +174,7 @@ class Pace(base.Observer):
             LOG.error('%s: repaired %d times in a row, and others go on to '
                       'undo it; the next repair waits for %g s at least. '
                       'Last change: %s', word, streak, _pause(streak),
-                      known.by or 'the system does not name its author')
+                      known.by or 'by an unknown program')
 
     def _run(self) -> None:
         with self._news:
@@ -187,13 +187,13 @@ class Pace(base.Observer):
         :returns: seconds until the next notice is due, None without one
         """
         now = self._clock()
-        due = [word for word, known in self._words.items()
+        due = [word for word, known in self._notices.items()
                if known.pending and known.not_before <= now]
         for word in due:
-            known = self._words[word]
+            known = self._notices[word]
             known.pending = False
             known.fired = now
             known.not_before = now + FIRST
             self._trigger.fire(word, stale=(word,))
-        return min((known.not_before - now for known in self._words.values()
+        return min((known.not_before - now for known in self._notices.values()
                     if known.pending), default=None)

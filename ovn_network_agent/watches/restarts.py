@@ -60,18 +60,18 @@ class RestartWatch(base.Observer):
 
     _trigger: trigger.Trigger
 
-    def __init__(self, beats: heartbeat.Heartbeat, name: str, where: str,
+    def __init__(self, heartbeats: heartbeat.Heartbeat, name: str, where: str,
                  read: Read, privileged: Read, word: str,
                  restarted: Callable[[], object] = lambda: None,
                  clock: Callable[[], float] = time.monotonic,
                  metric: str = '', at_once: bool = False,
                  awaited: Callable[[], bool] = lambda: False) -> None:
-        self._beats = beats
+        self._heartbeats = heartbeats
         self._name = name
         self._where = where
         self._sockets = read
         self._privileged = privileged
-        self._words = (word,)
+        self._notice = (word,)
         self._restarted = restarted
         self._clock = clock
         self._metric = metric
@@ -81,7 +81,7 @@ class RestartWatch(base.Observer):
         self._beside: threading.Thread | None = None
         self._seen: _Marks | None = None
         self._doubts: list[float] = []
-        self._trouble: str | None = None
+        self._warning: str | None = None
         self.restarts = 0  # that were noticed
 
     @property
@@ -94,11 +94,11 @@ class RestartWatch(base.Observer):
         self._trigger = trigger
         # The first pass reads the state of the daemons that run now.
         self._seen = self._read(self._with_privileges)
-        self._beats.add(self.look, self._pause)
+        self._heartbeats.add(self.look, self._pause)
 
     def stop(self) -> None:
         """End the checks after the present one, without a wait."""
-        self._beats.remove(self.look)
+        self._heartbeats.remove(self.look)
 
     def _pause(self) -> float:
         return _AWAITED if self._awaited() else heartbeat.INTERVAL
@@ -146,7 +146,7 @@ class RestartWatch(base.Observer):
 
     def _doubt(self) -> None:
         self._trigger.fire(f'{self._name} was restarted',
-                           stale=self._words, revived=self._words)
+                           stale=self._notice, revived=self._notice)
         self._restarted()
 
     def _openly(self) -> Mapping[str, Sequence[int]]:
@@ -172,7 +172,7 @@ class RestartWatch(base.Observer):
         self._say(None)
         return {name: tuple(mark) for name, mark in found.items()}
 
-    def _say(self, trouble: str | None) -> None:
-        if trouble is not None and trouble != self._trouble:
-            LOG.warning('%s', trouble)
-        self._trouble = trouble
+    def _say(self, warning: str | None) -> None:
+        if warning is not None and warning != self._warning:
+            LOG.warning('%s', warning)
+        self._warning = warning

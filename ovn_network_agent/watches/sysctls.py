@@ -24,19 +24,19 @@ from ovn_network_agent.watches import rate_limit
 class Sysctls(base.Observer):
     """Checks once a second the sysctls that the agent has set."""
 
-    def __init__(self, pace: rate_limit.Pace,
-                 beats: heartbeat.Heartbeat) -> None:
-        self._pace = pace
-        self._beats = beats
+    def __init__(self, limiter: rate_limit.RateLimit,
+                 heartbeats: heartbeat.Heartbeat) -> None:
+        self._limiter = limiter
+        self._heartbeats = heartbeats
         self._expected: dict[str, str] = {}
 
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the checks, once a second."""
-        self._beats.add(self.look)
+        self._heartbeats.add(self.look)
 
     def stop(self) -> None:
         """End the checks after the present one, without a wait."""
-        self._beats.remove(self.look)
+        self._heartbeats.remove(self.look)
 
     def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
                    full: bool) -> None:
@@ -55,5 +55,5 @@ class Sysctls(base.Observer):
                 # The backend reports the error at its next reading.
                 continue
             if found is not None and found != value:
-                self._pace.notice(notices.kernel(kernel.SYSCTL),
-                                  f'sysctl {path} was set to {found}')
+                self._limiter.notice(notices.kernel(kernel.SYSCTL),
+                                     f'sysctl {path} was set to {found}')

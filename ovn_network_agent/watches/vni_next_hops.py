@@ -26,29 +26,29 @@ _EACH = 5
 class NextHops(base.Observer):
     """Looks every few seconds while the agent has a VNI."""
 
-    def __init__(self, pace: rate_limit.Pace, beats: heartbeat.Heartbeat,
-                 base: int) -> None:
-        self._pace = pace
-        self._beats = beats
+    def __init__(self, limiter: rate_limit.RateLimit,
+                 heartbeats: heartbeat.Heartbeat, base: int) -> None:
+        self._limiter = limiter
+        self._heartbeats = heartbeats
         self._base = base
         self._count = 0
         self._any = False
 
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the looks."""
-        self._beats.add(self.beat)
+        self._heartbeats.add(self.check)
 
     def stop(self) -> None:
         """End the looks after the present one, without a wait."""
-        self._beats.remove(self.beat)
+        self._heartbeats.remove(self.check)
 
     def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
                    full: bool) -> None:
         """Note whether there are VNIs."""
         self._any = any(tracker.wanted([resources.VniDevices.kind]))
 
-    def beat(self) -> None:
-        """Look at some beats."""
+    def check(self) -> None:
+        """Look every few seconds."""
         self._count += 1
         if self._any and self._count % _EACH == 0:
             self.look()
@@ -62,7 +62,7 @@ class NextHops(base.Observer):
             # The backend reports the error at its next reading.
             return
         if lost:
-            self._pace.notice(
+            self._limiter.notice(
                 notices.VNI_NEXT_HOPS, f'VNI {lost[0].vni:d} has no neighbour '
                 f'for its next hop {lost[0].via}')
 

@@ -112,7 +112,7 @@ class EvpnInstanceBackend(base.Backend):
         """
         adds, deletes = (resources.of_kind(resources.EvpnInstance, some)
                          for some in (delta.wanted, delta.delete))
-        refused, said = self._call(
+        refused, output = self._call(
             evpn_instances.change,
             [[r.vni, r.asn, r.router_id, r.rd, list(r.imports),
               list(r.exports)] for r in adds],
@@ -128,11 +128,11 @@ class EvpnInstanceBackend(base.Backend):
         for resource in adds:
             if there.get(resource.ref) != resource:
                 failures.setdefault(resource.ref, _refused(
-                    _about(resource.vni, vnis, said)))
+                    _about(resource.vni, vnis, output)))
         for resource in deletes:
             left = there.get(resource.ref)
             if left is not None:
-                about = _about(resource.vni, vnis, said)
+                about = _about(resource.vni, vnis, output)
                 failures.setdefault(
                     resource.ref, _waits(resource.vni, about)
                     if isinstance(left, Empty) else _refused(about))
@@ -152,25 +152,25 @@ class EvpnInstanceBackend(base.Backend):
             raise base.BackendError(f'VNIs of FRR: {error}') from error
 
 
-def _about(vni: int, vnis: set[int], said: str) -> str:
+def _about(vni: int, vnis: set[int], output: str) -> str:
     """What FRR said that is not about other VNIs of the same call.
 
     It is the same text for each VNI, and at each attempt, as long as the cause
     is the same.
 
-    :param said: lines, with their numbers in the call
+    :param output: lines, with their numbers in the call
     """
     rows = dict.fromkeys(_PLACE.sub('', row).strip()
-                         for row in said.splitlines())
+                         for row in output.splitlines())
     return ' '.join(row for row in rows if row and not (
         {int(each) for each in _NUMBER.findall(row)} & vnis - {vni}))
 
 
-def _refused(said: str) -> str:
-    return f'FRR did not take it: {said or "no message"}'
+def _refused(output: str) -> str:
+    return f'FRR rejected it: {output or "no message"}'
 
 
-def _waits(vni: int, said: str) -> str:
+def _waits(vni: int, output: str) -> str:
     return normal_wait.Reason(
-        f'"vrf {evpn_names.vrf(vni)}" of FRR goes after its device' +
-        (f': {said}' if said else ''))
+        f'"vrf {evpn_names.vrf(vni)}" of FRR is removed after its device' +
+        (f': {output}' if output else ''))

@@ -183,7 +183,7 @@ class PrefixListBackend(base.Backend):
         missing = [r for r in numbered if r.ref not in failures]
         if not missing and not deletes:
             return failures
-        refused, said = self._call(
+        refused, message = self._call(
             prefix_lists.change, name,
             [[r.network, r.ge, r.le, numbered[r]] for r in missing],
             [[r.network, r.ge, r.le] for r in deletes])
@@ -191,8 +191,8 @@ class PrefixListBackend(base.Backend):
         failures.update({lists[kind][index].ref: reason
                          for kind, index, reason in refused})
         after = _found(name, _of(networks, self._copies(name, only)), known)
-        reason = 'FRR did not take it: ' + (
-            ' '.join(said.split()) or 'no message')
+        reason = 'FRR rejected it: ' + (
+            ' '.join(message.split()) or 'no message')
         missed = [r for r in missing if after.get(r.ref) != r]
         missed += [r for r in deletes if r.ref in after]
         for resource in missed:
@@ -234,7 +234,6 @@ def _of(networks: list[str], copies: _Copies) -> _Copies:
 
 
 def _by_family(copies: _Copies) -> list[_Copies]:
-    """The copies of the list of each family."""
     return [{daemon: [entry for entry in entries
                       if (':' in entry.prefix) == ipv6]
              for daemon, entries in copies.items()}
@@ -294,21 +293,21 @@ def _numbers_of(copies: _Copies, concerned: _Copies
     An entry keeps its number, unless another copy uses the number for another
     entry.
     """
-    taken: dict[int, set[tuple[object, ...]]] = {}
+    used: dict[int, set[tuple[object, ...]]] = {}
     old: dict[_Line, int] = {}
     for entries in concerned.values():
         old.update(prefix_list_lines.permits(entries))
     for entries in copies.values():
         for entry in entries:
-            taken.setdefault(entry.sequence, set()).add(entry[1:])
+            used.setdefault(entry.sequence, set()).add(entry[1:])
 
     def number(line: _Line) -> int | None:
-        if line in old and len(taken[old[line]]) == 1:
+        if line in old and len(used[old[line]]) == 1:
             return old[line]
         free = [n for n in ownership.prefix_list_numbers(line[0])
-                if n not in taken]
+                if n not in used]
         if not free:
             return None
-        taken[free[0]] = {line}
+        used[free[0]] = {line}
         return free[0]
     return number

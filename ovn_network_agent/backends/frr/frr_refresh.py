@@ -34,7 +34,7 @@ _LOOK = 0.05
 _TOLD = 0.5
 _LATEST = 5.0
 # Seconds to wait for the refresh that is due at the end of the agent.
-_PATIENCE = 1.0
+_TIMEOUT = 1.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Refresher:
             self._closed = True
             self._news.notify_all()
         if self._thread is not None:
-            self._thread.join(_PATIENCE)
+            self._thread.join(_TIMEOUT)
 
     def _note(self, withdrawn: Sequence[str], ipv6: bool) -> None:
         when = self._conf.frr.bgp_soft_refresh
@@ -151,18 +151,18 @@ class Refresher:
         """Refresh, unless bgpd still has the withdrawn route."""
         waits = self._clock() < due.until
         try:
-            done, said = bgp.soft_refresh(
+            done, message = bgp.soft_refresh(
                 self._conf.frr.vrf_name, due.lost if waits else '', due.ipv6)
         except Exception as error:
             # A bug must be reported, and must not end the thread.
             if not isinstance(error, context.FAILURES):
                 LOG.exception('The soft refresh of BGP failed')
-            done, said = True, str(error) or repr(error)
-        if said:
+            done, message = True, str(error) or repr(error)
+        if message:
             LOG.warning('No soft refresh of BGP, to be repeated at the next '
-                        'change: %s', said)
+                        'change: %s', message)
         with self._news:
             if done and self._due is due:
-                self._failed = bool(said)
-                self._due = due if said else None
+                self._failed = bool(message)
+                self._due = due if message else None
             self._news.notify_all()

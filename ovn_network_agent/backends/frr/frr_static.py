@@ -79,7 +79,7 @@ class StaticBackend(base.Backend):
         super().__init__(conf)
         # By key, the routes of operators in the way of any of the agent's,
         # and of those to a gateway port.
-        self._taken: dict[object, str] = {}
+        self._foreign: dict[object, str] = {}
         self._gateways: dict[object, str] = {}
         self._advised = False
         self.refreshes = frr_refresh.Refresher(conf)
@@ -158,11 +158,11 @@ class StaticBackend(base.Backend):
         ours = {prefix: tagged[rest] for prefix, rest in configured
                 if rest in known and _is_marked(prefix, *tagged[rest])}
         # Routes of the operator in the way, as of the last reading.
-        theirs = {(self._vrf, prefix): rest for prefix, rest in configured
-                  if prefix not in ours}
-        self._taken = {key: rest for key, rest in theirs.items()
-                       if self._excludes_ours(rest)}
-        self._gateways = {key: rest for key, rest in theirs.items()
+        foreign = {(self._vrf, prefix): rest for prefix, rest in configured
+                   if prefix not in ours}
+        self._foreign = {key: rest for key, rest in foreign.items()
+                         if self._excludes_ours(rest)}
+        self._gateways = {key: rest for key, rest in foreign.items()
                           if self._is_nexthop(_gateway(rest))}
         self._advise(len(ours))
         return [resources.Announcement(
@@ -208,8 +208,8 @@ class StaticBackend(base.Backend):
                     if (r.vrf, r.nexthop) not in known}
         failures.update({
             r.ref: 'the operator has this route with other properties: '
-                   f'"{taken}"; remove that one'
-            for r in (*adds, *deletes) if (taken := self._in_the_way(r))})
+                   f'"{owner}"; remove that one'
+            for r in (*adds, *deletes) if (owner := self._in_the_way(r))})
         adds = [r for r in adds if r.ref not in failures]
         deletes = [r for r in deletes if r.ref not in failures]
         if adds or deletes:
@@ -226,7 +226,7 @@ class StaticBackend(base.Backend):
 
     def _in_the_way(self, route: resources.Announcement) -> str:
         """The operator's route with the same key, as in the line, or ''."""
-        return self._taken.get(route.key) or (
+        return self._foreign.get(route.key) or (
             route.nexthop.endswith(_ONLINK) and
             self._gateways.get(route.key)) or ''
 
@@ -254,7 +254,7 @@ class StaticBackend(base.Backend):
         :param attempts: iterator, one item for each further attempt
         """
         routes = {'adds': adds, 'deletes': deletes}
-        refused, said = self._call(
+        refused, output = self._call(
             vtysh.change_static, self._vrf,
             [[r.prefix, r.nexthop, r.tag or _own_tag(r)] for r in adds],
             [[r.prefix, r.nexthop] for r in deletes])
@@ -262,11 +262,11 @@ class StaticBackend(base.Backend):
                     for name, index, reason in refused}
         # vtysh may print a message without a failure.
         missed = [r for r in self._missed(adds, deletes)
-                  if r.ref not in failures] if said else []
+                  if r.ref not in failures] if output else []
         if not missed:
             return failures
         if len(adds) + len(deletes) == 1 or next(attempts, self) is self:
-            reason = 'FRR did not take it: ' + ' '.join(said.split())
+            reason = 'FRR rejected it: ' + ' '.join(output.split())
             return failures | {r.ref: reason for r in missed}
         wanted = set(adds)
         middle = (len(missed) + 1) // 2

@@ -64,7 +64,7 @@ class RouterAdvertisementBackend(base.Backend):
         """
         adds, deletes = (resources.of_kind(resources.RouterAdvertisement, some)
                          for some in (delta.wanted, delta.delete))
-        refused, said = self._call(
+        refused, output = self._call(
             router_advertisements.change,
             [[r.dev, list(r.prefixes), [r.managed, r.other]] for r in adds],
             [[r.dev] for r in deletes])
@@ -73,8 +73,8 @@ class RouterAdvertisementBackend(base.Backend):
                     for name, index, reason in refused}
         there = {r.ref: r for r in self.read(frozenset(
             r.ref for r in (*adds, *deletes)))}
-        reason = 'FRR did not take it: ' + (
-            ' '.join(said.split()) or 'no message')
+        reason = 'FRR rejected it: ' + (
+            ' '.join(output.split()) or 'no message')
         for resource in adds:
             if there.get(resource.ref) != resource:
                 failures.setdefault(resource.ref, reason)

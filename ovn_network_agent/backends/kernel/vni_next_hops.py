@@ -73,7 +73,7 @@ class NextHops:
             LOG.warning(
                 'VNI %d has routes to %s and no neighbour for them on %s, so '
                 'each packet there is lost; the bridge goes down and up, so '
-                'that zebra makes them anew', vni, ', '.join(hops),
+                'that zebra makes them again', vni, ', '.join(hops),
                 evpn_names.bridge(vni))
             pause = min(2 * self._pauses.get(vni, (_FIRST / 2, 0.0))[0], _LAST)
             self._pauses[vni] = pause, now + pause

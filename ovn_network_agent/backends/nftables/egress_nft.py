@@ -197,7 +197,6 @@ _FIELDS = {resources.EgressMachine: ('machine', 'link'),
 
 def _values(found: Iterable[resources.Resource], kind: type[resources.Resource]
             ) -> list[tuple[str, ...]]:
-    """The values of the resources of a kind, as in a listing."""
     return [tuple(getattr(r, name) for name in _FIELDS[kind])
             for r in found if isinstance(r, kind)]
 

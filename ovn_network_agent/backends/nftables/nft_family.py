@@ -95,11 +95,11 @@ class Family:
         declared = rendering.sets(_content(table))
         sets = nft_work.by_set(entry for entry in contents
                                if entry[0] in declared)
-        told = [list(t) for t in sorted(leaving)]
+        removed = [list(t) for t in sorted(leaving)]
         if (before.digest == listing.ALTERED or
-                not self._exchange(table, sets, told, before)):
+                not self._exchange(table, sets, removed, before)):
             self._tables.change(nft.replace_table,
-                                codec.pack(_content(table)), sets, told)
+                                codec.pack(_content(table)), sets, removed)
         self._tables.forget(self.name, leaving)
         listed = self._tables.table(self.name) or _NOTHING
         self._tables.change(nft.stamp_table, self.name, table.digest,

@@ -84,8 +84,8 @@ class NftablesBackend(kernel_base.KernelBackend):
         except base.BackendError as error:
             if known:
                 raise
-            LOG.debug('Whether a table of a former run is left cannot be '
-                      'told: %s', error)
+            LOG.debug('Whether a table of an earlier run is left is unknown: '
+                      '%s', error)
             return []
         self._idle = not known and not found
         return [resource for family, listed in found.items()

@@ -31,25 +31,25 @@ from ovn_network_agent.watches.frr import frr_witness
 # Seconds until a missing announcement counts as a failure, and seconds between
 # two checks.  With FRR 8.4, bgpd advertised a route after 0.06 to 0.23 s (20
 # measurements on a busy machine).
-PATIENCE = 3.0
+TIMEOUT = 3.0
 _PAUSE = 0.1
 
 
 class AdvertisedBackend(nb_writer.Writer):
     """Proofs on default routes that this chassis announces the router.
 
-    :param patience: seconds until a missing announcement counts as a failure
+    :param timeout: seconds until a missing announcement counts as a failure
     """
 
     name = 'advertised'
     kinds = (resources.Advertised,)
     doubted_by = (notices.STATIC_ROUTES, notices.IDENTITY)
     revived_by = (notices.connected('nb'), notices.BGP_CHANGED)
-    goes_by_rows = True
+    reads_only_rows = True
 
-    def __init__(self, conf: Any, patience: float = PATIENCE) -> None:
+    def __init__(self, conf: Any, timeout: float = TIMEOUT) -> None:
         super().__init__(conf)
-        self._patience = patience
+        self._timeout = timeout
         # Resources that were not announced at the last attempt, which has
         # waited for them.
         self._late = frozenset[resources.Ref]()
@@ -74,12 +74,12 @@ class AdvertisedBackend(nb_writer.Writer):
         ours = self._context.marks() | {ownership.Owner()}
         try:
             with self._context.databases['nb'].rows() as nb:
-                theirs = {router for router, _row, route in routes.managed(nb)
-                          if route.owner not in ours}
+                foreign = {router for router, _row, route in routes.managed(nb)
+                           if route.owner not in ours}
         except connection.Unavailable:
             # Only the count of the drift is at stake.
             return set()
-        return {ref for ref in lost if ref.key[0] in theirs}
+        return {ref for ref in lost if ref.key[0] in foreign}
 
     def command(self, verb: str, resource: resources.Advertised
                 ) -> ovsdb_writer.Make:
@@ -95,7 +95,7 @@ class AdvertisedBackend(nb_writer.Writer):
     def apply(self, delta: base.Delta) -> base.Failures:
         """Write each proof once all prefixes of its router are announced.
 
-        The call waits up to ``patience`` seconds, but not for resources that
+        The call waits up to ``timeout`` seconds, but not for resources that
         an earlier call has waited for in vain.
 
         :param delta: its deletions are not looked at
@@ -107,7 +107,7 @@ class AdvertisedBackend(nb_writer.Writer):
         waiting = {r.ref: r for r in resources.of_kind(
             resources.Advertised, delta.wanted)}
         missing = {ref: set(r.prefixes) for ref, r in waiting.items()}
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._timeout
         failures = {}
         while waiting:
             self._look(missing)
@@ -136,10 +136,10 @@ class AdvertisedBackend(nb_writer.Writer):
             found = frr_witness.announced(self.conf, wanted)
         except context.FAILURES as error:
             raise base.BackendError(
-                'whether the addresses are announced cannot be found out: '
+                'it is unknown whether the addresses are announced: '
                 f'{error}; without FRR, set [frr] bgp_check to false'
                 if self.conf.frr.bgp_check and not frr_witness.tools(self.conf)
-                else 'whether the addresses are announced cannot be found out'
+                else 'it is unknown whether the addresses are announced'
                      f': {error}') from error
         for prefixes in missing.values():
             prefixes -= found

@@ -41,7 +41,7 @@ class BfdTimersBackend(nb_writer.Writer):
         super().__init__(conf)
         self._gone = frozenset[str]()
         # The text that the log has about requests that differ.
-        self._said = ''
+        self._logged = ''
 
     def read(self, known: base.Known) -> list[resources.BfdTimers]:
         """Read the request of this chassis, and log requests that differ.
@@ -66,9 +66,9 @@ class BfdTimersBackend(nb_writer.Writer):
     def _found(self, fleet: bfd.Fleet, chassis: str) -> resources.BfdTimers:
         rx, tx, mult = fleet.requests[chassis] or (0, 0, 0)
         return resources.BfdTimers(chassis, rx, tx, mult,
-                                   self._astray(fleet, chassis))
+                                   self._difference(fleet, chassis))
 
-    def _astray(self, fleet: bfd.Fleet, chassis: str) -> str | None:
+    def _difference(self, fleet: bfd.Fleet, chassis: str) -> str | None:
         """Why the row of NB is not as the requests want it, or None."""
         gone = self._of_the_gone(fleet, chassis)
         if gone:
@@ -77,7 +77,7 @@ class BfdTimersBackend(nb_writer.Writer):
         if foreign:
             return foreign
         if fleet.decided() != fleet:
-            return 'the options are not as the requests want them'
+            return 'the options differ from the requests'
         return None
 
     def _of_the_gone(self, fleet: bfd.Fleet, chassis: str) -> frozenset[str]:
@@ -95,14 +95,14 @@ class BfdTimersBackend(nb_writer.Writer):
             shown = _shown(fleet.wanted.values())
             text = (f'this one {_shown(own)}, {", ".join(others)}; the '
                     f'slowest values count, {shown}')
-        if text and text != self._said:
+        if text and text != self._logged:
             LOG.warning(
                 'Agents request different timers of BFD ([ovn] bfd_min_rx, '
                 'bfd_min_tx, bfd_mult): %s; give all of them the same values',
                 text)
-        elif self._said and not text:
+        elif self._logged and not text:
             LOG.info('No other agent requests other timers of BFD any more')
-        self._said = text
+        self._logged = text
 
     def command(self, verb: str, resource: resources.BfdTimers
                 ) -> ovsdb_writer.Make:

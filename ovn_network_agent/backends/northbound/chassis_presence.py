@@ -31,16 +31,16 @@ _Rows = Sequence[Any]
 
 
 def ask(context: base.Context, conf: Any,
-        patience: float = server_question.PATIENCE) -> set[ownership.Owner]:
+        timeout: float = server_question.TIMEOUT) -> set[ownership.Owner]:
     """The server's chassis that are not silent.
 
-    :param patience: seconds
+    :param timeout: seconds
     :raises base.BackendError: when there is no answer
     """
     silent = context.silent()
     chassis, *answers = server_question.ask(
         context.databases['sb'], [_CHASSIS, *(_REPORTS if silent else ())],
-        patience)
+        timeout)
     present = {ownership.Owner(row['hostname'], row['name'])
                for row in chassis}
     if silent:
@@ -65,7 +65,7 @@ def confirmed_gone(context: base.Context, conf: Any, names: frozenset[str]
     try:
         present = ask(context, conf)
     except base.BackendError as e:
-        LOG.warning('What is in NB of chassis that may be gone stays: %s', e)
+        LOG.warning('Rows in NB of chassis that may be gone are kept: %s', e)
         return frozenset()
     return names - {each.chassis for each in present}
 

@@ -41,7 +41,7 @@ class GatewayPriorityBackend(nb_writer.Writer):
     kinds = (resources.GatewayPriority,)
     doubted_by = (notices.PRIORITIES, notices.IDENTITY)
     revived_by = (notices.connected('nb'),)
-    goes_by_rows = True
+    reads_only_rows = True
 
     def read(self, known: base.Known) -> list[resources.GatewayPriority]:
         """Read the priorities of this chassis in all gateway groups.

@@ -23,7 +23,7 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock
 from ovn_network_agent.ovsdb import lock_state
 
-_PATIENCE = 3.0
+_TIMEOUT = 3.0
 # A peering has some twenty rows, and takes 20 ms of the processor.
 _AT_ONCE = 100
 
@@ -38,7 +38,7 @@ class Backend(nb_writer.Writer):
 
     revived_by = (notices.connected('nb'),)
     uses_known = False
-    goes_by_rows = True
+    reads_only_rows = True
     # The driver whose agents write.
     driver: str
     # A function: the resources in the tables of NB.
@@ -82,7 +82,7 @@ class Backend(nb_writer.Writer):
             for
         """
         state = (lock_state.State.WAITING if self.lock.given_back
-                 else self.lock.ask(_PATIENCE))
+                 else self.lock.ask(_TIMEOUT))
         if state is lock_state.State.HELD:
             try:
                 return self._in_parts(delta)

@@ -31,7 +31,7 @@ class Writer(base.Backend):
     concurrent = True
     # Whether read() looks at nothing but the rows of the database, the names
     # and states of chassis in the context, and options.
-    goes_by_rows = False
+    reads_only_rows = False
 
     def attach(self, context: base.Context) -> None:
         """Receive the databases, of which :attr:`database` is written."""
@@ -44,17 +44,17 @@ class Writer(base.Backend):
         :param mark: what a reading went by
         :raises base.BackendError: when the replica is not usable
         """
-        if not self.goes_by_rows:
+        if not self.reads_only_rows:
             return super().reread(known, mark)
-        now = self._goes_by()
+        now = self._inputs()
         return (None if now == mark else self.read(known())), now
 
-    def _goes_by(self) -> tuple[Any, ...]:
+    def _inputs(self) -> tuple[Any, ...]:
         context = self._context
-        lent = context.databases[self.database]
+        database = context.databases[self.database]
         try:
-            with lent.rows():
-                changes = lent.dirty.changes
+            with database.rows():
+                changes = database.dirty.changes
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
         return (changes, context.marks(), context.chassis(),

@@ -57,7 +57,7 @@ class NorthboundBackend(nb_writer.Writer):
     doubted_by = (notices.STATIC_ROUTES, notices.MAC_BINDINGS,
                   notices.IDENTITY)
     revived_by = (notices.connected('nb'), notices.connected('sb'))
-    goes_by_rows = True
+    reads_only_rows = True
 
     def attach(self, context: base.Context) -> None:
         """Receive the databases, of which SB is also asked."""
@@ -112,14 +112,15 @@ class NorthboundBackend(nb_writer.Writer):
         """See :meth:`base.Backend.taken_over`."""
         try:
             with self._context.databases['nb'].rows() as nb:
-                theirs = list(self._of_others(nb))
+                foreign = list(self._of_others(nb))
         except connection.Unavailable:
             # Only the count of the drift is at stake.
             return set()
         bindings = {resources.Ref(resources.MacBinding.kind,
                                   (route.lrp, route.nexthop))
-                    for route in theirs}
-        return bindings.union(route.ref for route in theirs).intersection(lost)
+                    for route in foreign}
+        return bindings.union(
+            route.ref for route in foreign).intersection(lost)
 
     def _of_others(self, nb: columns.Tables
                    ) -> Iterator[resources.DefaultRoute]:
@@ -176,9 +177,9 @@ class NorthboundBackend(nb_writer.Writer):
 
     def _doubt(self, ref: resources.Ref) -> str:
         """The reason why rows of another chassis have to stay, or ''."""
-        trouble = self._context.databases['sb'].trouble
-        if not trouble and ref in self._held:
-            trouble = normal_wait.Reason('OVN_Southbound has not answered '
-                                         'since then')
-        return trouble and normal_wait.like(
-            trouble, f'whether its port is still here is not known: {trouble}')
+        reason = self._context.databases['sb'].trouble
+        if not reason and ref in self._held:
+            reason = normal_wait.Reason('OVN_Southbound has not answered '
+                                        'since then')
+        return reason and normal_wait.like(
+            reason, f'whether its port is still here is not known: {reason}')

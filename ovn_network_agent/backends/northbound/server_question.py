@@ -11,31 +11,32 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica_query
 
 # Seconds to wait for the answer.
-PATIENCE = 5.0
+TIMEOUT = 5.0
 
 
 def ask(database: connection.Database,
         operations: Sequence[replica_query.Operation],
-        patience: float = PATIENCE) -> replica_query.Answers:
+        timeout: float = TIMEOUT) -> replica_query.Answers:
     """Ask the server, and wait for its answer.
 
-    :param patience: seconds
+    :param timeout: seconds
     :returns: rows, for each operation
     :raises BackendError: when there is no answer
     """
     answered = threading.Event()
     found = []
 
-    def told(answers: replica_query.Answers | None, _tables: object) -> None:
+    def on_answer(answers: replica_query.Answers | None,
+                  _tables: object) -> None:
         found.append(answers)
         answered.set()
 
     try:
         with database.rows():
-            database.ask(operations, told)
+            database.ask(operations, on_answer)
     except connection.Unavailable as e:
         raise base.BackendError(str(e)) from e
-    if not answered.wait(patience) or found[0] is None:
+    if not answered.wait(timeout) or found[0] is None:
         raise base.BackendError(
             f'{connection.SCHEMAS[database.name]} does not answer')
     return found[0]

@@ -26,19 +26,19 @@ from ovn_network_agent.ovsdb import connection
 class StaleRouteBackend(nb_writer.Writer):
     """Managed default routes of chassis that are gone for good.
 
-    :param patience: seconds to wait for an answer of OVN SB
+    :param timeout: seconds to wait for an answer of OVN SB
     """
 
     name = 'stale_route'
     kinds = (resources.StaleRoute,)
     doubted_by = (notices.STATIC_ROUTES, notices.CHASSIS_GONE)
     revived_by = (notices.connected('nb'),)
-    goes_by_rows = True
+    reads_only_rows = True
 
     def __init__(self, conf: Any,
-                 patience: float = server_question.PATIENCE) -> None:
+                 timeout: float = server_question.TIMEOUT) -> None:
         super().__init__(conf)
-        self._patience = patience
+        self._timeout = timeout
 
     def read(self, known: base.Known) -> list[resources.StaleRoute]:
         """Read the managed routes of chassis that are gone for good.
@@ -72,7 +72,7 @@ class StaleRouteBackend(nb_writer.Writer):
         :raises base.BackendError: when SB or NB does not answer
         """
         present = chassis_presence.ask(self._context, self.conf,
-                                       self._patience)
+                                       self._timeout)
         back = {r.ref for r in resources.of_kind(
             resources.StaleRoute, delta.delete)
                 if absence_marks.known(r.owner, present)}

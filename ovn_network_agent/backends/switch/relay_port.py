@@ -42,7 +42,7 @@ class RelayPortBackend(switch_ports.SwitchPorts):
         """The command that makes or removes a port."""
         return lambda api: _COMMANDS[verb](api, resource)
 
-    def standing(self, ovs: columns.Tables) -> switch_ports.Standing:
-        """See :meth:`switch_ports.SwitchPorts.standing`."""
+    def made_ports(self, ovs: columns.Tables) -> switch_ports.MadePorts:
+        """See :meth:`switch_ports.SwitchPorts.made_ports`."""
         return ({port.key for port in relay.ports(ovs) if port.encap},
                 relay.errors(ovs))

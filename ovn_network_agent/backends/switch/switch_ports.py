@@ -20,8 +20,8 @@ from ovn_network_agent.ovsdb import connection
 _INTERVAL = 0.02
 
 
-#: See SwitchPorts.standing
-Standing: TypeAlias = tuple[set[Any], dict[Any, str]]
+#: See SwitchPorts.made_ports
+MadePorts: TypeAlias = tuple[set[Any], dict[Any, str]]
 _T = TypeVar('_T')
 
 
@@ -30,7 +30,7 @@ class SwitchPorts(ovsdb_writer.Writer):
 
     database = 'ovs'
 
-    def standing(self, ovs: columns.Tables) -> Standing:
+    def made_ports(self, ovs: columns.Tables) -> MadePorts:
         """What ovs-vswitchd has made of the agent's ports.
 
         :returns: keys of the resources whose ports are made, and by key the
@@ -78,7 +78,7 @@ class SwitchPorts(ovsdb_writer.Writer):
         """
         deadline = time.monotonic() + self.conf.ovn.transaction_timeout
         while True:
-            made, errors = self.rows(self.standing)
+            made, errors = self.rows(self.made_ports)
             left = [r for r in wanted if r.key not in made]
             failures = {r.ref: errors[r.key] for r in left if r.key in errors}
             waiting = [r.ref for r in left if r.ref not in failures]

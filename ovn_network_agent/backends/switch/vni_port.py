@@ -65,8 +65,8 @@ class VniPortBackend(switch_ports.SwitchPorts):
         """The command that makes or removes a port."""
         return lambda api: _COMMANDS[verb](api, resource)
 
-    def standing(self, ovs: columns.Tables) -> switch_ports.Standing:
-        """See :meth:`switch_ports.SwitchPorts.standing`."""
+    def made_ports(self, ovs: columns.Tables) -> switch_ports.MadePorts:
+        """See :meth:`switch_ports.SwitchPorts.made_ports`."""
         return ({(evpn_names.vrf_end_of(name),)
                  for name, (bridge, _tag) in vni_port.ports(ovs).items()
                  if bridge},

@@ -28,13 +28,13 @@ def seconds(value: str | int) -> str:
 
     :raises ValueError: when the text is no duration of Go
     """
-    given = str(value).strip()
-    rest = given.removeprefix('+')
+    text = str(value).strip()
+    rest = text.removeprefix('+')
     parts = _PART.findall(rest)
     if rest == '0':
         return '0'
     if not parts or ''.join(number + unit for number, unit in parts) != rest:
-        raise ValueError(f'{given!r} is not a duration of at least 0; write '
+        raise ValueError(f'{text!r} is not a duration of at least 0; write '
                          'it like 60s, 500ms or 1m30s')
     total = sum(float(number) * _UNITS[unit] for number, unit in parts)
     return f'{total:.9f}'.rstrip('0').rstrip('.')
@@ -45,18 +45,18 @@ def boolean(value: str | bool) -> str:
 
     :raises ValueError: when the text is no boolean of Go
     """
-    given = str(value).strip()
-    if given in _TRUE:
+    text = str(value).strip()
+    if text in _TRUE:
         return 'true'
-    if given in _FALSE:
+    if text in _FALSE:
         return 'false'
-    raise ValueError(f'{given!r} is not a boolean; use true or false')
+    raise ValueError(f'{text!r} is not a boolean; use true or false')
 
 
 def listen(value: str | int) -> str:
     """An address to listen on, whose host may be missing, or localhost."""
-    given = str(value).strip()
-    host, colon, port = given.rpartition(':')
+    text = str(value).strip()
+    host, colon, port = text.rpartition(':')
     if colon and host in ('', 'localhost'):
         return f'{"127.0.0.1" if host else "0.0.0.0"}:{port}'  # noqa: S104
-    return given
+    return text

@@ -298,7 +298,7 @@ class Addresses:
                 port.handover is model.Handover.ANNOUNCE):
             to = self._names.hostname(port.chassis) or 'another chassis'
             return f'handed over to {to}; announced until its proof'
-        return self._trouble(known)
+        return self._failure(known)
 
     def _silent(self, known: _Known) -> tuple[address_state.State, str]:
         """(state, reason) of an address that nothing announces."""
@@ -327,10 +327,10 @@ class Addresses:
             return State.FORWARDED, (
                 f'handed over to {to}; withdrawn, and what still arrives '
                 'here is forwarded')
-        trouble = self._trouble(known)
-        if trouble:
+        failure = self._failure(known)
+        if failure:
             return (State.OMITTED if self._is_beside(known) else
-                    State.FAILED), trouble
+                    State.FAILED), failure
         manual = self._conf.network_cidr
         if manual and not (known.tenant or port and port.vni) and (
                 not networks.inside(
@@ -343,7 +343,7 @@ class Addresses:
                                   'missing on this node')
         return State.OMITTED, 'no driver announces it ([DEFAULT] drivers)'
 
-    def _trouble(self, known: _Known) -> str:
+    def _failure(self, known: _Known) -> str:
         """The reason why a driver cannot do anything about an address."""
         if known.found is None:
             return ''

@@ -24,7 +24,7 @@ from ovn_network_agent.runtime import agent_parts as insides
 from ovn_network_agent.runtime import questions
 
 # Seconds to wait for one backend that works, and for its answer.
-PATIENCE = 30.0
+TIMEOUT = 30.0
 _VERBS = ('create', 'update', 'delete')
 # Backend, verb, a resource, and the resource as it was and will be.
 _Step = tuple[str, str, resources.Resource, resources.Resource | None,
@@ -35,10 +35,10 @@ class Comparison:
     """Compares the wanted with the actual state of all backends."""
 
     def __init__(self, ask: questions.Ask, inside: insides.Inside,
-                 patience: float = PATIENCE) -> None:
+                 timeout: float = TIMEOUT) -> None:
         self._ask = ask
         self._inside = inside
-        self._patience = patience
+        self._timeout = timeout
 
     def run(self) -> dict[str, Any]:
         """Read all systems; the reference documents the keys."""
@@ -74,7 +74,7 @@ class Comparison:
 
         :raises base.BackendError: when the backend cannot be read
         """
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._timeout
         try:
             while True:
                 answer = self._ask(
@@ -86,11 +86,11 @@ class Comparison:
                     return found
                 if left <= 0:
                     raise base.BackendError(
-                        f'it has been at work for {self._patience:g} s')
+                        f'it has been at work for {self._timeout:g} s')
                 self._inside.passes.wait(min(left, 0.5))
         except TimeoutError:
             raise base.BackendError(
-                f'no answer within {self._patience:g} s') from None
+                f'no answer within {self._timeout:g} s') from None
 
 
 def _differences(name: str, found: list[resources.Resource],

@@ -102,6 +102,6 @@ def _line(done: dict[str, Any]) -> str:
     if len(done['reasons']) > _REASONS:
         reasons += ', ...'
     full = ', everything read' if done['full'] else ''
-    trouble = f': {done["trouble"]}' if done['trouble'] else ''
+    problem = f': {done["trouble"]}' if done['trouble'] else ''
     return (f'{done["at"]}  {done["seconds"] * 1000:8.1f} ms  '
-            f'{done["changes"]:5d} changes  for {reasons}{full}{trouble}')
+            f'{done["changes"]:5d} changes  for {reasons}{full}{problem}')

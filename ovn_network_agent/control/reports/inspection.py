@@ -75,25 +75,25 @@ class Inspection:
         arguments.add_argument('--state', choices=_STATES)
         # The answer is always JSON; the program makes a table of it.
         arguments.add_argument('--json', action='store_true')
-        given = arguments.parse_args(argv)
+        args = arguments.parse_args(argv)
         names = self._names()
         # All three of the same moment, between two passes.
         snapshot, table, standings = self._ask(lambda: (
             self._snapshot(), self._inside.reconciler.table(),
             self._standings()))
-        if given.router:
-            self._check_router(given.router, names, snapshot)
-        wanted = set(given.address)
+        if args.router:
+            self._check_router(args.router, names, snapshot)
+        wanted = set(args.address)
         found = addresses.Addresses(
             snapshot, table, standings, names, self._conf).build(
                 lambda address: not wanted or any(
                     networks.covers(address, each) for each in wanted),
-                given.router, bool(wanted))
+                args.router, bool(wanted))
         unknown = {each for each in wanted if not any(
             networks.covers(row['address'], each) for row in found)}
         return json.dumps({
             'hostname': snapshot.node.hostname if snapshot else '',
-            'addresses': [each for each in found if given.state in (
+            'addresses': [each for each in found if args.state in (
                 None, each['state'])],
             'unknown': sorted(unknown),
             'resources': [resource_rows.build(row) for row in _beside(
@@ -112,11 +112,11 @@ class Inspection:
         arguments.add_argument('backend', nargs='*')
         arguments.add_argument('--force', action='store_true')
         arguments.add_argument('--timeout', type=seconds_option.positive,
-                               default=resync.PATIENCE)
+                               default=resync.TIMEOUT)
         arguments.add_argument('--json', action='store_true')
-        given = arguments.parse_args(argv)
+        args = arguments.parse_args(argv)
         return json.dumps(resync.Resync(self._ask, self._inside).run(
-            given.backend, given.timeout, given.force))
+            args.backend, args.timeout, args.force))
 
     def _check_router(self, text: str, names: directory.Directory,
                       snapshot: model.Snapshot | None) -> None:

@@ -86,12 +86,12 @@ def _group(snapshot: model.Snapshot, group: model.GatewayGroup,
            since: times.Since) -> dict[str, Any]:
     node = snapshot.node
     own = group.candidate(node.chassis) or model.Candidate(node.chassis, 0)
-    wish = readiness.wish(group, node.drains)
+    drain_scope = readiness.drain_scope(group, node.drains)
     stays = readiness.stays(group, node.chassis, names.hostname)
     found = {
         'name': group.name, 'table': group.table, 'uuid': group.key,
         'routers': list(group.routers), 'state': group.state.value,
-        'wish': wish, 'drained': own.drained, 'stays': stays,
+        'wish': drain_scope, 'drained': own.drained, 'stays': stays,
         'ports': [_port(port, snapshot, since) for port in group.ports],
         'candidates': [{
             'chassis': c.chassis, 'hostname': names.hostname(c.chassis),

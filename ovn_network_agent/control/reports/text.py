@@ -178,8 +178,8 @@ def _drain(group: dict[str, Any]) -> str:
         return (f'drained: {group["drained"]}'
                 if group['drained'] else 'not drained')
     if group['stays']:
-        return f'a drain is wished, and it stays: {group["stays"]}'
-    return f'drained, as wished ({group["wish"]})'
+        return f'a drain is requested, and it stays: {group["stays"]}'
+    return f'drained, as requested ({group["wish"]})'
 
 
 def _router(router: dict[str, Any]) -> str:

@@ -88,24 +88,24 @@ class Table:
         arguments.add_argument('--router', action='append', default=[])
         arguments.add_argument('--force', action='store_true')
         arguments.add_argument('--json', action='store_true')
-        given = arguments.parse_args(argv)
-        done = self._maintenance.drain(given.router, given.force)
-        return _json(done) if given.json else text.of_change(done)
+        args = arguments.parse_args(argv)
+        done = self._maintenance.drain(args.router, args.force)
+        return _json(done) if args.json else text.of_change(done)
 
     def _undrain(self, _connection: protocol.Client,
                  arguments: argparse.ArgumentParser, argv: list[str]) -> str:
         arguments.add_argument('--router', action='append', default=[])
         arguments.add_argument('--json', action='store_true')
-        given = arguments.parse_args(argv)
-        done = self._maintenance.undrain(given.router)
-        return _json(done) if given.json else text.of_change(done)
+        args = arguments.parse_args(argv)
+        done = self._maintenance.undrain(args.router)
+        return _json(done) if args.json else text.of_change(done)
 
     def _status(self, _connection: protocol.Client,
                 arguments: argparse.ArgumentParser, argv: list[str]) -> str:
         arguments.add_argument('--json', action='store_true')
-        given = arguments.parse_args(argv)
+        args = arguments.parse_args(argv)
         found = self._report()
-        return _json(found) if given.json else text.of_status(found)
+        return _json(found) if args.json else text.of_status(found)
 
     def _version(self, _connection: protocol.Client,
                  arguments: argparse.ArgumentParser, argv: list[str]) -> str:

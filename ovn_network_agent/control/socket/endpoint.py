@@ -34,7 +34,7 @@ from ovn_network_agent.runtime.process import status as statuses
 from ovn_network_agent.watches import base
 
 # Seconds that a command waits for the lock of a replica.
-_PATIENCE = 1.0
+_TIMEOUT = 1.0
 # Seconds to wait for the loop, which may be in a pass with FRR in it.
 _RELOAD = 30.0
 
@@ -113,8 +113,8 @@ class Endpoint(base.Serving):
         if not self._databases:
             return self._names
         try:
-            with (self._databases['nb'].rows(_PATIENCE) as nb,
-                  self._databases['sb'].rows(_PATIENCE) as sb):
+            with (self._databases['nb'].rows(_TIMEOUT) as nb,
+                  self._databases['sb'].rows(_TIMEOUT) as sb):
                 self._names = directory.read(nb, sb)
         except connection.Unavailable:
             # Every answer names the state of the databases anyhow.
@@ -128,18 +128,18 @@ def _reload(answers: reloads.Reloads, arguments: argparse.ArgumentParser,
     arguments.add_argument('--wait', action='store_true')
     arguments.add_argument('--timeout', type=float, default=_RELOAD)
     arguments.add_argument('--json', action='store_true')
-    given = arguments.parse_args(argv)
+    args = arguments.parse_args(argv)
     try:
         answer, in_force = answers.wait(
-            answers.ask(), given.timeout, given.wait)
+            answers.ask(), args.timeout, args.wait)
     except reloads.Closed as e:
         raise commands.Refused(f'{e}; the next start reads the files '
                                'anyhow') from None
     if answer is None:
         raise commands.Refused(
-            f'the loop has not read the files within {given.timeout:g} '
+            f'the loop has not read the files within {args.timeout:g} '
             's, as a pass takes long; it will, and "status" then says '
             'what came of it')
     found = {**answer.json(), 'in_force': in_force}
-    return json.dumps(found) if given.json else (
+    return json.dumps(found) if args.json else (
         text.of_reload(found))

@@ -25,7 +25,7 @@ _MODE = 0o600
 _DIRECTORY_MODE = 0o700
 _LOCK_SUFFIX = '.lock'
 # Seconds to wait for another process that has the lock.
-_PATIENCE = 2.0
+_TIMEOUT = 2.0
 
 
 class InUse(Exception):
@@ -93,7 +93,7 @@ def _locked(path: str) -> Iterator[None]:
     opened = os.open(path + _LOCK_SUFFIX, os.O_RDWR | os.O_CREAT |
                      os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
     try:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _TIMEOUT
         while True:
             try:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -35,9 +35,9 @@ class Broken(Exception):
 class Client:
     """The server's side of one client, which may be silent for a time."""
 
-    def __init__(self, opened: socket.socket, patience: float) -> None:
+    def __init__(self, opened: socket.socket, timeout: float) -> None:
         self._socket = opened
-        self._patience = patience
+        self._timeout = timeout
         self._pending = ''
         self._parser = json.JSONDecoder()
         self._decoder = codecs.getincrementaldecoder('utf-8')('replace')
@@ -59,12 +59,12 @@ class Client:
             if isinstance(message, str):
                 raise Broken(message)
             if message.type != jsonrpc.Message.T_REQUEST:
-                raise Broken('received what is no request')
+                raise Broken('received an invalid request')
             yield message
 
     def _receive(self) -> jsonrpc.Message | str | None:
         """The next :class:`jsonrpc.Message`, an error text, or None."""
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._timeout
         while True:
             self._pending = self._pending.lstrip()
             try:
@@ -75,7 +75,7 @@ class Client:
                 # An incomplete request raises the same error as a bad one.
                 pass
             except (ValueError, RecursionError):
-                return 'a number or a nesting that no request has'
+                return 'a number or a nesting that is too large for a request'
             if len(self._pending) > _LONGEST:
                 return f'a request has more than {_LONGEST} characters'
             if not self._more(deadline):
@@ -88,7 +88,7 @@ class Client:
             self._socket.settimeout(max(0.001, deadline - time.monotonic()))
             data = self._socket.recv(_CHUNK)
         except TimeoutError:
-            raise Broken(f'no request within {self._patience:g} s') from None
+            raise Broken(f'no request within {self._timeout:g} s') from None
         except OSError as e:
             raise Broken(e.strerror) from e
         self._pending += self._decoder.decode(data)
@@ -122,10 +122,10 @@ class Client:
 
     def _send(self, message: jsonrpc.Message) -> None:
         try:
-            self._socket.settimeout(self._patience)
+            self._socket.settimeout(self._timeout)
             self._socket.sendall(json.dumps(message.to_json()).encode())
         except TimeoutError:
-            raise Broken('it does not take its answer') from None
+            raise Broken('it does not read its answer') from None
         except OSError as e:
             raise Broken(e.strerror) from e
 

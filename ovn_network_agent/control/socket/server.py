@@ -28,7 +28,7 @@ LOG = logging.getLogger(__name__)
 # Most clients at the same time.
 CLIENTS = 32
 # Seconds for a client to send a request, and to receive the answer.
-PATIENCE = 30.0
+TIMEOUT = 30.0
 # Seconds between two checks whether the socket is there.
 INTERVAL = 5.0
 # Seconds of rest after a client that cannot be accepted.
@@ -40,17 +40,17 @@ _CLOSE = 2.0
 class Server:
     """Owns the control socket and the threads of its clients.
 
-    The server's thread calls ``changed`` when ``trouble`` has changed.
+    The server's thread calls ``changed`` when ``problem`` has changed.
     """
 
     def __init__(self, path: str, table: commands.Table,
                  changed: Callable[[], object] = lambda: None,
-                 patience: float = PATIENCE, interval: float = INTERVAL
+                 timeout: float = TIMEOUT, interval: float = INTERVAL
                  ) -> None:
         self._path = path
         self._table = table
         self._changed = changed
-        self._patience = patience
+        self._timeout = timeout
         self._interval = interval
         self._listener: listener.Listener | None = None
         self._lock = threading.Lock()
@@ -59,9 +59,9 @@ class Server:
         self._crowded = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._said = ''
+        self._logged = ''
         # The reason why no client can connect, or ''.
-        self.trouble = ''
+        self.problem = ''
 
     def start(self) -> None:
         """Start the thread."""
@@ -102,11 +102,11 @@ class Server:
                             'again', self._path)
                 self._listener.close()
                 self._listener = None
-            trouble = ''
+            problem = ''
             if self._listener is None:
-                trouble = self._listen()
+                problem = self._listen()
             found = self._listener.socket if self._listener else None
-        self._say(trouble)
+        self._say(problem)
         return found
 
     def _listen(self) -> str:
@@ -122,12 +122,12 @@ class Server:
                     '[DEFAULT] control_socket')
         return ''
 
-    def _say(self, trouble: str) -> None:
-        if trouble == self.trouble:
+    def _say(self, problem: str) -> None:
+        if problem == self.problem:
             return
-        self.trouble = trouble
-        if trouble:
-            LOG.error('%s; commands cannot be given until then', trouble)
+        self.problem = problem
+        if problem:
+            LOG.error('%s; commands cannot be given until then', problem)
         else:
             LOG.info('Listening on %s', self._path)
         self._changed()
@@ -141,13 +141,13 @@ class Server:
         except OSError as e:
             # Such as too many open files: a client waits all that time.
             if not self._stopping.is_set():
-                if str(e) != self._said:
+                if str(e) != self._logged:
                     LOG.warning('Control socket: accepting failed: %s', e)
-                self._said = str(e)
+                self._logged = str(e)
                 self._stopping.wait(_REST)
             return
-        self._said = ''
-        connection = protocol.Client(accepted, self._patience)
+        self._logged = ''
+        connection = protocol.Client(accepted, self._timeout)
         refusal = self._make_room(connection)
         if refusal:
             connection.send_away(refusal)
@@ -161,7 +161,7 @@ class Server:
             if self._stopping.is_set():
                 return f'{client.BUSY}: it stops'
             full = len(self._clients) >= CLIENTS
-            taken = self._most() if full else ''
+            busiest = self._most() if full else ''
             oldest = next((each for each, works in self._clients.items()
                            if not works), None) if full else None
             if oldest is not None:
@@ -171,14 +171,14 @@ class Server:
             refused = full and oldest is None
             if not refused:
                 self._clients[connection] = False
-            said, self._crowded = self._crowded, full or (
+            before, self._crowded = self._crowded, full or (
                 self._crowded and len(self._clients) > CLIENTS // 2)
-        if full and not said:
+        if full and not before:
             LOG.warning('Control socket: %d clients at once, %s; a new one '
                         'takes the place of the oldest that waits for '
-                        'nothing', CLIENTS, taken)
+                        'nothing', CLIENTS, busiest)
         return (f'{client.BUSY}: it works on {CLIENTS} other commands, '
-                f'{taken}' if refused else '')
+                f'{busiest}' if refused else '')
 
     def _most(self) -> str:
         """The process with most of the connections, in words."""
@@ -195,9 +195,9 @@ class Server:
                     return
                 self._answer(connection, request)
         except protocol.Broken as e:
-            LOG.debug('Control socket: a client is sent away: %s', e)
+            LOG.debug('Control socket: a client is refused: %s', e)
         except Exception:
-            LOG.exception('Control socket: a client is sent away')
+            LOG.exception('Control socket: a client is refused')
         finally:
             with self._lock:
                 self._clients.pop(connection, None)
@@ -222,7 +222,7 @@ class Server:
             text = str(e)
         except Exception as e:
             LOG.exception('The command "%s" failed', request.method)
-            text = (f'the agent failed at it: {type(e).__name__}: {e}; its '
-                    'log has more')
+            text = (f'the command failed in the agent: {type(e).__name__}: '
+                    f'{e}; its log has more')
         if self._works(connection, False):
             send(request, text)

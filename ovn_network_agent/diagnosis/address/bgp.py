@@ -157,7 +157,7 @@ def neighbours(facts: facts.Facts) -> finding.Finding:
     down = [each for each in facts.neighbours if each.state != _ESTABLISHED]
     text = ', '.join(f'{each.name} {each.state}' for each in
                      (down or facts.neighbours)[:_NAMED])
-    remedy = (f'"show bgp {_words(facts)}ipv{facts.version:d} unicast '
+    remedy = (f'"show bgp {_families(facts)}ipv{facts.version:d} unicast '
               'summary" and the log of bgpd say why')
     shut = [each.name for each in down if each.state.endswith(_SHUT)]
     if shut:
@@ -190,7 +190,7 @@ def _family(facts: facts.Facts) -> str:
     return f'"address-family ipv{facts.version:d} unicast"'
 
 
-def _words(facts: facts.Facts) -> str:
+def _families(facts: facts.Facts) -> str:
     return f'vrf {facts.setup.vrf} ' if facts.setup.vrf else ''
 
 

@@ -30,10 +30,10 @@ def read(conf: cfg.ConfigOpts, control: str, address: str
     """
     if egress_ip.GROUP not in conf.drivers:
         return None
-    said = agent.ask(control, 'egress')
-    objects = [one for one in said['egress_ips'] if address in (
+    answer = agent.ask(control, 'egress')
+    objects = [one for one in answer['egress_ips'] if address in (
         *one['addresses'], *(each['address'] for each in one['machines']))]
-    return {**said, 'egress_ips': objects} if objects else None
+    return {**answer, 'egress_ips': objects} if objects else None
 
 
 def reached(facts: facts.Facts) -> bool:

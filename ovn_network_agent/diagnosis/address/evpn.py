@@ -320,13 +320,13 @@ def _hops(facts: known.Facts) -> finding.Finding:
         return verdicts.broken(
             check, 'packets are lost that ' + ', '.join(
                 f'{bridge} sends to {each.via} (no {each.lacks})'
-                for each in lost[:_NAMED]), heal(bridge))
+                for each in lost[:_NAMED]), repair(bridge))
     return verdicts.ok(check, ', '.join(
         each.via for each in of_vni[:_NAMED]) or
         'no other node announces anything in the VNI')
 
 
-def heal(bridge: str) -> str:
+def repair(bridge: str) -> str:
     """The remedy for a VNI whose neighbours zebra has lost."""
     # After 0.05 s, zebra 8.4 may make them first, and then remove them.
     return (f'"ip link set {bridge} down", "sleep 1", "ip link set {bridge} '

@@ -62,7 +62,7 @@ NOT_READ: typing.Any = readers.Unread('not read')
 #: static MAC bindings: (port, IP address, MAC)
 Bindings: typing.TypeAlias = tuple[tuple[str, str, str], ...]
 #: what the agent says of the address in a VNI, 0 for none; see Facts.standing
-Standing: typing.TypeAlias = Callable[
+StatusOf: typing.TypeAlias = Callable[
     [int], agents.Answer | readers.Unread | None]
 
 
@@ -92,14 +92,14 @@ class Facts:
     agent: agents.Answer | readers.Unread = NOT_READ
     # What the agent says of the address; None when it has nothing to do with
     # it.
-    standing: agents.Answer | readers.Unread | None = NOT_READ
+    status: agents.Answer | readers.Unread | None = NOT_READ
     # Of the router's gateway ports.
     bindings: Bindings = ()
     # What has the inner address of a floating IP.
     inside: northbound.Inside | readers.Unread | None = None
     # What the judges ask verdicts.unread() about.
     flows: dict[resources.Flow, tuple[found_flows.Found, ...]] = NOT_READ
-    journeys: tuple[packets.Journey, ...] = NOT_READ
+    packet_traces: tuple[packets.PacketTrace, ...] = NOT_READ
     kernel: kernels.Kernel = NOT_READ
     zebra: tuple[frr.Route, ...] = NOT_READ
     lists: frr.Lists = NOT_READ

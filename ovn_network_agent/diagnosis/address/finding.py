@@ -45,7 +45,7 @@ def nothing(asked: str) -> subjects.Subject:
 
 
 def find(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
-         standing: facts.Standing = lambda vni: None
+         status: facts.StatusOf = lambda vni: None
          ) -> tuple[list[subjects.Subject], facts.Bindings]:
     """The kind of an address, and the objects that the address needs.
 
@@ -64,7 +64,7 @@ def find(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
                 free or plugins.requested(conf, plugins.VNIS)):
             nb, sb = _behind(conf, wiring, address)
             outside, *in_vnis = tenants.make(
-                address, _builder(conf), nb, sb, wiring, drivers, standing)
+                address, _builder(conf), nb, sb, wiring, drivers, status)
             found = _joined(conf, found, in_vnis)
             bindings += _bindings(nb)
             if free and outside.tenant:

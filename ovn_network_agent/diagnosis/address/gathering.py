@@ -76,13 +76,13 @@ def gather(conf: cfg.ConfigOpts, address: str, client: str, control: str,
     :raises ValueError: when the rules file of port forwarding cannot be used
     """
     known = setup(conf, client)
-    said = attempt(agent.ask, control, 'status')
-    standings = said if isinstance(said, readers.Unread) else attempt(
+    answer = attempt(agent.ask, control, 'status')
+    standings = answer if isinstance(answer, readers.Unread) else attempt(
         agent.ask, control, 'fips', address)
     drivers = loader.load_drivers(conf)
     outside, in_vnis = facts.Facts(
-        known, finding.nothing(address), agent=said,
-        standing=_standing(standings, address)), list[facts.Facts]()
+        known, finding.nothing(address), agent=answer,
+        status=_status(standings, address)), list[facts.Facts]()
     if not mode.forwards_only(conf):
         outside, in_vnis = _in_ovn(conf, address, drivers, outside, standings)
     if not (outside.databases or outside.subject.asked) and vni in (None, 0):
@@ -137,7 +137,7 @@ def _peerings(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
     # The agent tells the standing of what it announces alone.
     return dataclasses.replace(
         found, peerings=ways, peers=attempt(agent.ask, control, 'peers'),
-        standing=facts.NOT_READ if found.standing is None else found.standing)
+        status=facts.NOT_READ if found.status is None else found.status)
 
 
 def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
@@ -174,9 +174,9 @@ def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
 
 def _rows(control: str, address: str) -> dict[tuple[str, str], agent.Answer]:
     """See :attr:`facts.Facts.rows`."""
-    said = agent.ask(control, 'fips', address)
+    answer = agent.ask(control, 'fips', address)
     return {(row['kind'], row['ref']): row for each in (
-        said, *said['addresses']) for row in each.get('resources', ())}
+        answer, *answer['addresses']) for row in each.get('resources', ())}
 
 
 def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
@@ -190,15 +190,15 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
     try:
         (about, *others), bindings = finding.find(
             conf, address, drivers, functools.partial(
-                _standing, standings, address))
+                _status, standings, address))
         in_vnis = [_in_vni(conf, _with_inside(conf, dataclasses.replace(
             found, subject=each, bindings=bindings,
-            standing=_standing(standings, address, each.vni))))
+            status=_status(standings, address, each.vni))))
                    for each in others]
     except readers.Unread as error:
         found = dataclasses.replace(found, databases=error)
-        if not isinstance(found.standing, dict) or (
-                addresses.TENANT in found.standing.get('kinds', ())):
+        if not isinstance(found.status, dict) or (
+                addresses.TENANT in found.status.get('kinds', ())):
             return found, []
         about, bindings = needs.without_ovn(
             address, conf.bridge_dev, switch.node(
@@ -218,12 +218,12 @@ def _with_inside(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
                 subjects.Kind.FIP, subjects.Kind.DISTRIBUTED)) else found
 
 
-def _standing(said: agent.Answer | readers.Unread, address: str, vni: int = 0
-              ) -> agent.Answer | readers.Unread | None:
-    """The agent's view of an address, see :attr:`facts.Facts.standing`."""
-    if isinstance(said, readers.Unread):
-        return said
-    found = [each for each in said.get('addresses', ())
+def _status(answer: agent.Answer | readers.Unread, address: str, vni: int = 0
+            ) -> agent.Answer | readers.Unread | None:
+    """The agent's view of an address, see :attr:`facts.Facts.status`."""
+    if isinstance(answer, readers.Unread):
+        return answer
+    found = [each for each in answer.get('addresses', ())
              if each.get('vni', 0) == vni and
              networks.covers(each.get('address', ''), address)]
     return min(found, default=None, key=lambda each: (
@@ -259,7 +259,7 @@ def _node(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     found = dataclasses.replace(
         found,
         flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
-        journeys=attempt(packets.read, conf, known, about),
+        packet_traces=attempt(packets.read, conf, known, about),
         filters=attempt(nft.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
     return announcement(found) if found.announces else found
@@ -279,7 +279,7 @@ def _in_vni(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     found = dataclasses.replace(
         found, setup=known,
         flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
-        journeys=attempt(packets.read, conf, known, about),
+        packet_traces=attempt(packets.read, conf, known, about),
         filters=attempt(nft.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)),
         vni=vni)

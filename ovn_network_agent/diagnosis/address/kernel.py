@@ -215,16 +215,16 @@ def _deciding(facts: facts.Facts, wanted: Iterable[resources.Rule]
 
 def rule_text(rule: resources.Rule) -> str:
     """A rule in the manner of ip-rule(8)."""
-    words = [f'{rule.priority}:', f'from {rule.src or "all"}']
-    words += [f'to {rule.dst}'] if rule.dst else []
+    parts = [f'{rule.priority}:', f'from {rule.src or "all"}']
+    parts += [f'to {rule.dst}'] if rule.dst else []
     if rule.fwmark is not None:
         mark, mask = rule.fwmark
-        words += [f'fwmark {mark:#x}/{mask:#x}']
-    words += [f'iif {rule.iif}'] if rule.iif else []
-    words += [f'lookup {rule.table}' if rule.table else 'blackhole']
+        parts += [f'fwmark {mark:#x}/{mask:#x}']
+    parts += [f'iif {rule.iif}'] if rule.iif else []
+    parts += [f'lookup {rule.table}' if rule.table else 'blackhole']
     if rule.suppress is not None:
-        words.append(f'suppress_prefixlength {rule.suppress}')
-    return ' '.join(words)
+        parts.append(f'suppress_prefixlength {rule.suppress}')
+    return ' '.join(parts)
 
 
 def leak_table(facts: facts.Facts) -> finding.Finding:

@@ -128,9 +128,9 @@ def _by_a_wider_route(facts: facts.Facts, found: lookups.Lookup
             'vrf-lookup', f'{evidence}, which does not announce the address',
             verdicts.RESTORE)
     return verdicts.warn(
-        'vrf-lookup', evidence, 'if zebra calls the route installed, another '
-        'program has removed it: "ovn-network-agent-ctl doctor '
-        'network-managers" looks for one; once that is mended, drain this '
+        'vrf-lookup', evidence, 'if zebra reports the route as installed, '
+        'another program has removed it: "ovn-network-agent-ctl doctor '
+        'network-managers" looks for one; once that is repaired, drain this '
         'node and restart FRR, which makes its routes again')
 
 

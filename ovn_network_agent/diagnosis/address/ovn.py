@@ -48,7 +48,7 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
         tenants.judge(facts.subject) if facts.subject.tenant
         else _nat(facts.subject),
         _router(facts.subject), gateway_port(facts)]
-    if not facts.subject.here and isinstance(facts.standing, dict):
+    if not facts.subject.here and isinstance(facts.status, dict):
         # A handover is under way, for example.
         found.append(agent(facts))
     if facts.subject.here:
@@ -206,13 +206,13 @@ def _segment(facts: facts.Facts) -> finding.Finding:
 
 def agent(facts: facts.Facts) -> finding.Finding:
     """The finding about the running agent."""
-    said = facts.agent
-    if isinstance(said, readers.Unread):
+    answer = facts.agent
+    if isinstance(answer, readers.Unread):
         return verdicts.warn(
-            'agent', f'{said}; what is wanted was derived without it',
+            'agent', f'{answer}; the wanted state was computed without it',
             'start the agent, or look at its log: "systemctl status '
             'ovn-network-agent"')
-    phase, reasons = said.get('phase'), said.get('degraded', [])
+    phase, reasons = answer.get('phase'), answer.get('degraded', [])
     if phase not in (None, 'running'):
         return verdicts.warn('agent', f'its phase is {phase}',
                              'wait until it runs, or look at its log')
@@ -221,12 +221,12 @@ def agent(facts: facts.Facts) -> finding.Finding:
             f' (and {len(reasons) - 1} more)' if len(reasons) > 1 else ''),
             '"ovn-network-agent-ctl status" has all reasons; the agent looks '
             'again after seconds, and the lines after this are of now')
-    return _standing(facts)
+    return _status(facts)
 
 
-def _standing(facts: facts.Facts) -> finding.Finding:
+def _status(facts: facts.Facts) -> finding.Finding:
     """The finding about what the agent says of this address."""
-    found = facts.standing
+    found = facts.status
     if isinstance(found, readers.Unread):
         return verdicts.ok('agent', 'runs, and is not degraded')
     if found is None:

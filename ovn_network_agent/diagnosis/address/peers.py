@@ -127,11 +127,11 @@ def _named(policies: Sequence[resources.PeerPolicy]) -> str:
     return shown + (f' and {more:d} more' if more > 0 else '')
 
 
-def _writer(said: agent.Answer | readers.Unread) -> finding.Finding:
+def _writer(answer: agent.Answer | readers.Unread) -> finding.Finding:
     """The finding about the writer."""
-    if isinstance(said, readers.Unread):
-        return verdicts.unchecked('peering-writer', str(said))
-    state = said['lock']
+    if isinstance(answer, readers.Unread):
+        return verdicts.unchecked('peering-writer', str(answer))
+    state = answer['lock']
     if state != lock_state.State.NOT_CONNECTED.value:
         return verdicts.ok('peering-writer', lock_state.WRITERS[state])
     return verdicts.warn(

@@ -83,12 +83,12 @@ def _same(flow: object, wanted: resources.Flow) -> bool:
 
 def other_flows(facts: facts.Facts) -> finding.Finding:
     """The finding about the flows of other programs."""
-    unread = verdicts.unread(_OTHERS, facts.journeys)
+    unread = verdicts.unread(_OTHERS, facts.packet_traces)
     if unread:
         return unread
-    lost = [each for each in facts.journeys if not each.arrives]
-    unknown: list[packets.Journey] = []
-    by_flow: dict[trace_text.Step, list[packets.Journey]] = {}
+    lost = [each for each in facts.packet_traces if not each.arrives]
+    unknown: list[packets.PacketTrace] = []
+    by_flow: dict[trace_text.Step, list[packets.PacketTrace]] = {}
     for each in lost:
         flow = culprit(each)
         (by_flow.setdefault(flow, []) if flow else unknown).append(each)
@@ -101,31 +101,31 @@ def other_flows(facts: facts.Facts) -> finding.Finding:
         'UDP of the address from its way')
 
 
-def culprit(journey: packets.Journey) -> trace_text.Step | None:
+def culprit(trace: packets.PacketTrace) -> trace_text.Step | None:
     """The flow of another program that decides about a lost packet.
 
     :param journey: that does not arrive
     """
-    if _tracked(journey):
+    if _tracked(trace):
         return None
-    return next((step for step in reversed(journey.steps) if _foreign(step)),
+    return next((step for step in reversed(trace.steps) if _foreign(step)),
                 None)
 
 
-def _tracked(journey: packets.Journey) -> bool:
+def _tracked(trace: packets.PacketTrace) -> bool:
     """Whether the bridge asks connection tracking about a packet.
 
     A simulated packet has no connection, so its fate decides nothing.
     """
-    return any(action.startswith('ct(') for step in journey.steps
+    return any(action.startswith('ct(') for step in trace.steps
                for action in step.actions)
 
 
 def _is_named(facts: facts.Facts, cookie: int, priority: int) -> bool:
     """Whether the finding names a flow, as far as the flow is known."""
-    if isinstance(facts.journeys, readers.Unread):
+    if isinstance(facts.packet_traces, readers.Unread):
         return False
-    found = [culprit(each) for each in facts.journeys if not each.arrives]
+    found = [culprit(each) for each in facts.packet_traces if not each.arrives]
     return any((step.cookie, step.priority) == (cookie, priority)
                for step in found if step)
 
@@ -137,7 +137,7 @@ def _foreign(step: trace_text.Step) -> bool:
             step.actions != (_NORMAL,))
 
 
-def _broken(by_flow: dict[trace_text.Step, list[packets.Journey]]
+def _broken(by_flow: dict[trace_text.Step, list[packets.PacketTrace]]
             ) -> finding.Finding:
     """The finding about flows of other programs, the worst first."""
     flows = sorted(by_flow, key=lambda step: -len(by_flow[step]))
@@ -162,7 +162,7 @@ def deletion(step: trace_text.Step) -> str:
             f'priority={step.priority}{match}')
 
 
-def _unclear(lost: list[packets.Journey]) -> finding.Finding:
+def _unclear(lost: list[packets.PacketTrace]) -> finding.Finding:
     """The finding about packets that get lost without such a flow."""
     one = lost[0]
     packets = ', '.join(each.packet.name for each in lost)

@@ -35,7 +35,7 @@ _CLAIMS = {'announced': model.Claim.FIRST, 'omitted': model.Claim.REFUSED}
 
 def make(asked: str, builder: snapshot.Builder, nb: columns.Tables,
          sb: columns.Tables, wiring: wirings.Wiring,
-         drivers: Sequence[base.Driver], standing: facts.Standing
+         drivers: Sequence[base.Driver], status: facts.StatusOf
          ) -> list[subjects.Subject]:
     """Find the network of an address or prefix, and what has to exist for it.
 
@@ -53,26 +53,26 @@ def make(asked: str, builder: snapshot.Builder, nb: columns.Tables,
     places: dict[int, list[tuple[model.Router, model.TenantPrefix]]] = {0: []}
     for each in found:
         places.setdefault(each[1].port.domain, []).append(each)
-    return [_of_networks(asked, about, sb, drivers, seen, each, standing(vni))
+    return [_of_networks(asked, about, sb, drivers, seen, each, status(vni))
             for vni, each in sorted(places.items())]
 
 
 def _of_networks(asked: str, about: subjects.Subject, sb: columns.Tables,
                  drivers: Sequence[base.Driver], seen: model.Snapshot,
                  found: list[tuple[model.Router, model.TenantPrefix]],
-                 standing: agent.Answer | readers.Unread | None
+                 status: agent.Answer | readers.Unread | None
                  ) -> subjects.Subject:
     """The subject of the networks with an address in one VNI."""
-    said = standing if isinstance(standing, dict) else {}
+    answer = status if isinstance(status, dict) else {}
     if not found:
         return about
     # Networks in different scopes may have the same prefix.
     (router, tenant), *others = sorted(found, key=lambda each: (
-        each[0].uuid != said.get('router'), each[1].address != asked,
+        each[0].uuid != answer.get('router'), each[1].address != asked,
         not each[1].announced, not each[1].port.local))
     if tenant.rivals:
         tenant = dataclasses.replace(tenant, claim=_CLAIMS.get(
-            said.get('state', ''), model.Claim.UNKNOWN))
+            answer.get('state', ''), model.Claim.UNKNOWN))
     return needs.wanting(dataclasses.replace(
         about, kind=subjects.Kind.TENANT, router=router, port=tenant.port,
         owner=routers.hostname(sb, tenant.port.chassis),

@@ -89,7 +89,7 @@ def _out_of_vrf(facts: facts.Facts) -> finding.Finding:
         f'iif {ownership.VETH_PROVIDER}"')
 
 
-def _said(facts: facts.Facts) -> agent.Answer | None:
+def _answer(facts: facts.Facts) -> agent.Answer | None:
     """The VIP in the agent's status."""
     if isinstance(facts.agent, readers.Unread):
         return None
@@ -99,7 +99,7 @@ def _said(facts: facts.Facts) -> agent.Answer | None:
 
 def _vip(facts: facts.Facts) -> finding.Finding:
     """The finding whether the VIP is to be announced."""
-    subject, said = facts.subject, _said(facts)
+    subject, answer = facts.subject, _answer(facts)
     vip = subjects.certain(subject.vip)
     kind = 'managed' if vip.managed else (
         'its address is there already' if vip.present
@@ -107,12 +107,12 @@ def _vip(facts: facts.Facts) -> finding.Finding:
     text = f'{len(vip.rules)} rules, {kind}'
     if subject.problems:
         return verdicts.problem('vip', subject.problems[0])
-    if said is None:
+    if answer is None:
         return verdicts.ok('vip', text)
-    state = ': '.join(filter(None, (said['state'], said['reason'])))
-    if said['state'] == 'refused':
+    state = ': '.join(filter(None, (answer['state'], answer['reason'])))
+    if answer['state'] == 'refused':
         return verdicts.broken('vip', state, 'remove what the reason names')
-    if said['state'] in ('dormant', 'waiting'):
+    if answer['state'] in ('dormant', 'waiting'):
         return verdicts.warn(
             'vip', f'{text}; {state}', 'another node has to announce it; '
             'or set [port_forward] vip_announce to always')

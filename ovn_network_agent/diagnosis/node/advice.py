@@ -34,7 +34,7 @@ def read_announced(sources: sources.Sources) -> Announced:
                      if method == 'static' else 0)
 
 
-def judge_announced(found: Announced) -> Iterator[check.Said]:
+def judge_announced(found: Announced) -> Iterator[check.Result]:
     """Many static routes are worth another method."""
     if found.count > frr_static.MANY:
         yield check.warn(

@@ -82,7 +82,7 @@ def _name(router: columns.Row) -> str:
     return directory.neutron_name(router) or router.name
 
 
-def judge_duplicates(found: Duplicates) -> Iterator[check.Said]:
+def judge_duplicates(found: Duplicates) -> Iterator[check.Result]:
     """One finding for each address, up to some, with its routers."""
     for address, names in found.several[:_NAMED]:
         yield check.warn(
@@ -175,7 +175,7 @@ def _names(nb: columns.Tables, table: str, key: str
             row.external_ids.get(key, '')))
 
 
-def judge_withheld(found: Withheld) -> Iterator[check.Said]:
+def judge_withheld(found: Withheld) -> Iterator[check.Result]:
     """Judge unknown names, and whether anything is left to announce."""
     for option, kind, name in found.unknown:
         yield check.warn(
@@ -227,7 +227,7 @@ def read_advertised(sources: sources.Sources) -> Advertised:
                           len(sb.get(events.ADVERTISED, ())))
 
 
-def judge_advertised(found: Advertised) -> Iterator[check.Said]:
+def judge_advertised(found: Advertised) -> Iterator[check.Result]:
     """An option without effect is a warning, as are routers without routes."""
     if not found.wanted:
         yield check.ok('[announce] advertised_routes is off')
@@ -281,7 +281,7 @@ def read_tags(sources: sources.Sources) -> Tags:
     return Tags(tuple(sorted(counts.items())), method, not without)
 
 
-def judge_tags(found: Tags) -> Iterator[check.Said]:
+def judge_tags(found: Tags) -> Iterator[check.Result]:
     """A tag that no route map can match is a warning."""
     if not found.addresses:
         yield check.ok('no route has a tag')

@@ -5,7 +5,7 @@
 """Checks and their statements.
 
 A check has a reader and a judge.  The reader does all the I/O and returns
-frozen facts.  The judge is pure: it turns the facts into :class:`Said`.
+frozen facts.  The judge is pure: it turns the facts into :class:`Result`.
 
 The name of a reader begins with ``read_``, and its argument is
 :class:`sources.Sources`; a check for both families adds the IP version.  A
@@ -15,7 +15,7 @@ the facts cannot be read.  The examination turns both into the verdict "not
 checked", so a docstring names only what a reader of the code would not expect.
 
 The name of a judge begins with ``judge_``.  Its only argument is the facts.
-The result is an iterable of :class:`Said`, with at least one item.  The
+The result is an iterable of :class:`Result`, with at least one item.  The
 docstring of a judge says what gets which verdict; everything else is OK, or
 not checked where the facts do not concern this node.
 """
@@ -42,7 +42,7 @@ class NotChecked(Exception):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Said:
+class Result:
     """The result of a judge, without the name of its check."""
 
     verdict: Verdict
@@ -59,41 +59,41 @@ class Check(typing.Generic[_Facts]):
     about: str  # what the check looks for, for the reference
     read: Callable[..., _Facts]
     # Pure, and with at least one result.
-    judge: Callable[[_Facts], Iterable[Said]]
+    judge: Callable[[_Facts], Iterable[Result]]
     # Names of the checks whose failure explains a failure of this one, which
     # is then not made.
     after: tuple[str, ...] = ()
 
 
-def ok(evidence: str) -> Said:
+def ok(evidence: str) -> Result:
     """The layer is as it has to be."""
-    return Said(Verdict.OK, evidence)
+    return Result(Verdict.OK, evidence)
 
 
-def warn(evidence: str, remedy: str) -> Said:
+def warn(evidence: str, remedy: str) -> Result:
     """The layer works, but something about it will harm."""
-    return Said(Verdict.WARN, evidence, remedy)
+    return Result(Verdict.WARN, evidence, remedy)
 
 
-def broken(evidence: str, remedy: str) -> Said:
+def broken(evidence: str, remedy: str) -> Result:
     """The layer does not do its work."""
-    return Said(Verdict.BROKEN, evidence, remedy)
+    return Result(Verdict.BROKEN, evidence, remedy)
 
 
-def not_checked(reason: str, remedy: str = '') -> Said:
+def not_checked(reason: str, remedy: str = '') -> Result:
     """The layer does not concern this node, or cannot be looked at."""
-    return Said(Verdict.NOT_CHECKED, reason, remedy)
+    return Result(Verdict.NOT_CHECKED, reason, remedy)
 
 
-def of_message(verdict: finding.Verdict, message: str) -> Said:
+def of_message(verdict: finding.Verdict, message: str) -> Result:
     """A message of the agent, "what is wrong; what to do"."""
     evidence, _semicolon, remedy = ' '.join(message.split()).partition('; ')
-    return Said(verdict, evidence,
-                remedy or 'see the evidence, which names the option or line')
+    return Result(verdict, evidence,
+                  remedy or 'see the evidence, which names the option or line')
 
 
 def of_messages(verdict: finding.Verdict, messages: Iterable[str], fine: str
-                ) -> list[Said]:
+                ) -> list[Result]:
     """The messages, or that there are none.
 
     :param verdict: of each message

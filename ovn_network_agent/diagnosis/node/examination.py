@@ -67,12 +67,12 @@ class Examination:
             if name not in self._made:
                 check = self._known[name]
                 self._made[name] = tuple(
-                    finding.Finding(check.name, check.layer, said.verdict,
-                                    said.evidence, said.remedy)
-                    for said in self._say(check))
+                    finding.Finding(check.name, check.layer, result.verdict,
+                                    result.evidence, result.remedy)
+                    for result in self._say(check))
         return self._made[name]
 
-    def _say(self, check: checks.Check[typing.Any]) -> list[checks.Said]:
+    def _say(self, check: checks.Check[typing.Any]) -> list[checks.Result]:
         causes = [name for name in check.after if self._failed(name)]
         if causes:
             return [checks.not_checked(

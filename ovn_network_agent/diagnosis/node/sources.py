@@ -64,7 +64,7 @@ _Lists: typing.TypeAlias = frr.Lists
 _ANSWER = 5.0
 _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 # Seconds for a process of vtysh.
-_PATIENCE = 5
+_TIMEOUT = 5
 
 
 def shared(
@@ -165,7 +165,7 @@ class Sources:
         """An operator waits for the answer, and a daemon may hang."""
         with contextlib.suppress(cfg.Error, ValueError):
             self.conf.set_override('vtysh_timeout', min(
-                _PATIENCE, self.conf.frr.vtysh_timeout), 'frr')
+                _TIMEOUT, self.conf.frr.vtysh_timeout), 'frr')
 
     def close(self) -> None:
         """Close the connections to the databases."""

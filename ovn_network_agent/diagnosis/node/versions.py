@@ -43,13 +43,13 @@ def read_versions(sources: sources.Sources) -> Versions:
     """
     return Versions((
         (KERNEL, os.uname().release),
-        (FRR, _said(lambda: sources.frr(4).version)),
-        (OVN, _said(lambda: [*sources.controller(), ''][0])),
-        (OVS, _said(lambda: _switch(sources))),
-        (NFT, _said(lambda: _nft(sources)))))
+        (FRR, _version(lambda: sources.frr(4).version)),
+        (OVN, _version(lambda: [*sources.controller(), ''][0])),
+        (OVS, _version(lambda: _switch(sources))),
+        (NFT, _version(lambda: _nft(sources)))))
 
 
-def _said(ask: Callable[[], str]) -> str:
+def _version(ask: Callable[[], str]) -> str:
     """A version, '' where a system does not tell; another check says why."""
     try:
         return ask()
@@ -77,15 +77,15 @@ def numbers(version: str) -> tuple[int, ...]:
         r'[0-9]{1,9}', version)[:2])
 
 
-def judge_versions(found: Versions) -> Iterator[check.Said]:
+def judge_versions(found: Versions) -> Iterator[check.Result]:
     """A version below :data:`LEAST` is broken.
 
     One beside all of :data:`TRIED` is a warning, one in between a remark.
     """
-    odd = [said for name, version in found.found if version
-           for said in _judged(name, version)]
-    yield from odd
-    if not odd:
+    problems = [result for name, version in found.found if version
+                for result in _judged(name, version)]
+    yield from problems
+    if not problems:
         yield check.ok(', '.join(
             f'{name} {version}{_unseen(name, version)}'
             for name, version in found.found if version))
@@ -97,7 +97,7 @@ def _unseen(name: str, version: str) -> str:
         f' (no test ran with it, but with {", ".join(tried)})')
 
 
-def _judged(name: str, version: str) -> Iterator[check.Said]:
+def _judged(name: str, version: str) -> Iterator[check.Result]:
     here = numbers(version)
     least, why = LEAST.get(name, ('0', ''))
     if here < numbers(least):

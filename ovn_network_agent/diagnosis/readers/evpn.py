@@ -102,9 +102,9 @@ def read_states() -> dict[int, evpn.State]:
 
     :raises readers.Unread: when zebra does not answer
     """
-    said = frr.ask_text('zebra', 'show vrf vni json')
+    output = frr.ask_text('zebra', 'show vrf vni json')
     with frr.readable():
-        return {each.vni: each for each in evpn.states(said)}
+        return {each.vni: each for each in evpn.states(output)}
 
 
 def read_rds() -> dict[int, str]:

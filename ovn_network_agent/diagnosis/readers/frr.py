@@ -78,13 +78,13 @@ def read_lists(name: str, version: int = 4) -> Lists:
     with readable():
         lines.check_name(name)
     for daemon in ('zebra', 'bgpd'):
-        said = ask_text(daemon, f'show {setup.WORDS[version]} prefix-list '
-                                f'{name} json')
-        if not said.startswith('{'):
+        answer = ask_text(daemon, f'show {setup.WORDS[version]} prefix-list '
+                                  f'{name} json')
+        if not answer.startswith('{'):
             # Without the list a daemon says nothing, only a status.
-            said = ''
+            answer = ''
         with readable():
-            entries = output.prefix_list(said, name)
+            entries = output.prefix_list(answer, name)
             found[daemon] = None if entries is None else tuple(entries)
     return found
 
@@ -291,9 +291,9 @@ def ask_json(daemon: str, command: str, enable: bool = False
         command only looks
     :raises readers.Unread: when the daemon does not answer in JSON
     """
-    said = ask_text(daemon, command, enable)
+    answer = ask_text(daemon, command, enable)
     with readable():
-        return list(output.json_documents(said))
+        return list(output.json_documents(answer))
 
 
 class readable:

@@ -79,20 +79,20 @@ def read_map(name: str) -> tuple[filters.Rule, ...] | None:
     documents = frr.ask_json('bgpd', f'show route-map {name} json', True)
     with frr.readable():
         for document in documents:
-            for found, said in output.named(document, 'rules'):
+            for found, route_map in output.named(document, 'rules'):
                 if found == name:
-                    return tuple(map(_rule, said['rules']))
+                    return tuple(map(_rule, route_map['rules']))
     return None
 
 
-def _rule(said: frr.Document) -> filters.Rule:
-    rule = filters.Rule(said['sequenceNumber'], said['type'],
-                        tuple(said.get('matchClauses', ())),
-                        said.get('callClause', ''),
-                        said.get('action', _EXIT) == _EXIT,
-                        tuple(said.get('setClauses', ())))
+def _rule(route_map: frr.Document) -> filters.Rule:
+    rule = filters.Rule(route_map['sequenceNumber'], route_map['type'],
+                        tuple(route_map.get('matchClauses', ())),
+                        route_map.get('callClause', ''),
+                        route_map.get('action', _EXIT) == _EXIT,
+                        tuple(route_map.get('setClauses', ())))
     if type(rule.sequence) is not int or not all(
             isinstance(text, str) for text in (
                 rule.action, rule.call, *rule.matches, *rule.sets)):
-        raise TypeError(f'{said!r} is no entry of a route map')
+        raise TypeError(f'{route_map!r} is no entry of a route map')
     return rule

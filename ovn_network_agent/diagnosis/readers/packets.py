@@ -74,7 +74,7 @@ class Packet:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Journey:
+class PacketTrace:
     """A packet on its way through the bridges."""
 
     packet: Packet
@@ -170,17 +170,17 @@ def both_ways(protocol: str, address: str, client_: str,
     :param protocol: 'icmp', 'tcp' or 'udp'
     """
     name, tag = protocol.upper(), _tag(segment)
-    words = _FAMILIES[networks.family(address)]
-    kind = words.protocols[protocol]
-    question, answer = (f',{words.kind}={each:d}' if protocol == 'icmp'
-                        else '' for each in words.echo)
+    fields = _FAMILIES[networks.family(address)]
+    kind = fields.protocols[protocol]
+    question, answer = (f',{fields.kind}={each:d}' if protocol == 'icmp'
+                        else '' for each in fields.echo)
     return [Packet(
         f'{name} to {address}', f'{_from(port, tag)}{kind}{question},'
-        f'dl_src={segment.mac},dl_dst={mac},{words.source}={client_},'
-        f'{words.destination}={address},nw_ttl=64', True), Packet(
+        f'dl_src={segment.mac},dl_dst={mac},{fields.source}={client_},'
+        f'{fields.destination}={address},nw_ttl=64', True), Packet(
         f'{name} from {address}', f'in_port={segment.patch_port},'
         f'{tag}{kind}{answer},dl_src={mac},dl_dst={segment.mac},'
-        f'{words.source}={address},{words.destination}={client_},nw_ttl=63',
+        f'{fields.source}={address},{fields.destination}={client_},nw_ttl=63',
         False)]
 
 
@@ -195,7 +195,7 @@ def _tag(segment: model.Segment) -> str:
 
 
 def read(conf: cfg.ConfigOpts, known: 'facts.Setup', about: 'subjects.Subject'
-         ) -> tuple[Journey, ...]:
+         ) -> tuple[PacketTrace, ...]:
     """Follow the packets of an address whose gateway port is here.
 
     :raises readers.Unread: when ovs-vswitchd does not answer
@@ -205,7 +205,7 @@ def read(conf: cfg.ConfigOpts, known: 'facts.Setup', about: 'subjects.Subject'
         raise readers.Unread('OVN has no patch port on the provider bridge')
     listed = ports(conf)
     segment, end = met(about, listed)
-    return tuple(Journey(
+    return tuple(PacketTrace(
         packet, segment.bridge, segment.patch_port,
         parsed(trace(conf, segment.bridge, packet.flow)), listed, end.name)
         for packet in for_address(about.address, known.client, segment,

@@ -81,23 +81,23 @@ def _switch(conf: cfg.ConfigOpts, known: facts.Setup, about: subjects.Subject,
     packet = packets.both_ways('icmp', about.address, known.client, segment,
                                about.mac, end.port)[way]
     text = packets.trace(conf, segment.bridge, packet.flow)
-    journey = packets.Journey(packet, segment.bridge, segment.patch_port,
-                              packets.parsed(text), listed, end.name)
-    return fate(journey), text
+    trace = packets.PacketTrace(packet, segment.bridge, segment.patch_port,
+                                packets.parsed(text), listed, end.name)
+    return describe(trace), text
 
 
-def fate(journey: packets.Journey) -> str:
-    """The fate of a packet in Open vSwitch, in words."""
-    where = ('OVN' if journey.packet.inward else
-             f'the kernel through {journey.end or journey.bridge}')
-    got = f'{"reaches" if journey.arrives else "does not reach"} {where}'
-    sent = ', '.join(journey.sent)
-    last = journey.trace.steps[-1] if journey.trace.steps else None
+def describe(traced: packets.PacketTrace) -> str:
+    """What becomes of a packet in Open vSwitch, in words."""
+    where = ('OVN' if traced.packet.inward else
+             f'the kernel through {traced.end or traced.bridge}')
+    got = f'{"reaches" if traced.arrives else "does not reach"} {where}'
+    sent = ', '.join(traced.sent)
+    last = traced.trace.steps[-1] if traced.trace.steps else None
     if last is None:
         end = 'crosses no table'
-    elif sent and journey.packet.inward and journey.arrives:
+    elif sent and traced.packet.inward and traced.arrives:
         # OVN sends a packet into a tunnel, and drops what goes on locally.
-        by = next((each for each in reversed(journey.trace.steps)
+        by = next((each for each in reversed(traced.trace.steps)
                    if each.sends), last)
         end = f'sent to {sent} by: {by.text()}'
     elif last.drops:
@@ -105,13 +105,13 @@ def fate(journey: packets.Journey) -> str:
             f'; also sent to {sent}' if sent else '')
     elif sent:
         end = f'sent to {sent} by: {last.text()}'
-    elif journey.packet.inward and journey.arrives:
+    elif traced.packet.inward and traced.arrives:
         # OVN may hand the packet to ovn-controller, for example.
         end = ('the simulation ends in OVN, without a drop; the last flow: '
                f'{last.text()}')
     else:
         end = f'sent nowhere; the last flow: {last.text()}'
-    return f'{journey.packet.name} {got}; {end}'
+    return f'{traced.packet.name} {got}; {end}'
 
 
 def _logical(conf: cfg.ConfigOpts, known: facts.Setup, about: subjects.Subject
@@ -119,22 +119,23 @@ def _logical(conf: cfg.ConfigOpts, known: facts.Setup, about: subjects.Subject
     """(verdict, text) of a packet from the provider network, in OVN."""
     from ovn_network_agent.privileged.daemon import command
     segment = subjects.certain(about.segment)
-    words = _WORDS[networks.family(about.address)]
+    fields = _WORDS[networks.family(about.address)]
     remotes = ','.join(conf.ovn.ovn_sb_remote)
     flow = (f'inport == "{segment.localnet_port}" && '
             f'eth.src == {about.end.mac if about.end else segment.mac} && '
             f'eth.dst == {about.mac} && '
-            f'{words.ip}.src == {known.client} && '
-            f'{words.ip}.dst == {about.address} && '
-            f'ip.ttl == 64 && {words.icmp}.type == {words.question:d}')
+            f'{fields.ip}.src == {known.client} && '
+            f'{fields.ip}.dst == {about.address} && '
+            f'ip.ttl == 64 && {fields.icmp}.type == {fields.question:d}')
     done = command.run(['ovn-trace', f'--db={remotes}', *_files(conf),
                         '--summary', segment.datapath, flow], _TIMEOUT)
     if done.status:
         raise readers.Unread(f'ovn-trace: {done.messages}')
-    return logical_fate(f'ICMP to {about.address}', done.stdout), done.stdout
+    return (logical_verdict(f'ICMP to {about.address}', done.stdout),
+            done.stdout)
 
 
-def logical_fate(name: str, text: str) -> str:
+def logical_verdict(name: str, text: str) -> str:
     """The fate of a packet in OVN, in words.
 
     :param text: the answer of "ovn-trace --summary"
@@ -151,7 +152,7 @@ def logical_fate(name: str, text: str) -> str:
 
 def _files(conf: cfg.ConfigOpts) -> list[str]:
     """The arguments for the TLS files of OVN."""
-    given = (('--private-key', conf.ovn.ovn_ssl_key),
-             ('--certificate', conf.ovn.ovn_ssl_cert),
-             ('--ca-cert', conf.ovn.ovn_ssl_ca))
-    return [f'{option}={path}' for option, path in given if path]
+    options = (('--private-key', conf.ovn.ovn_ssl_key),
+               ('--certificate', conf.ovn.ovn_ssl_cert),
+               ('--ca-cert', conf.ovn.ovn_ssl_ca))
+    return [f'{option}={path}' for option, path in options if path]

@@ -21,7 +21,7 @@ from ovn_network_agent.model import port_forwards
 
 
 def find(conf: cfg.ConfigOpts, address: str,
-         said: agent.Answer | readers.Unread, drivers: Sequence[base.Driver]
+         answer: agent.Answer | readers.Unread, drivers: Sequence[base.Driver]
          ) -> subjects.Subject | None:
     """The subject of a VIP, None for another address.
 
@@ -34,7 +34,7 @@ def find(conf: cfg.ConfigOpts, address: str,
         raise ValueError('; '.join(error.messages)) from error
     if vip is None:
         return None
-    known = {} if isinstance(said, readers.Unread) else said
+    known = {} if isinstance(answer, readers.Unread) else answer
     vip = with_health(vip, known)
     if not vip.managed:
         vip = dataclasses.replace(
@@ -45,10 +45,10 @@ def find(conf: cfg.ConfigOpts, address: str,
     return needs.of_vip(vip, node, gateway(known), drivers)
 
 
-def with_health(vip: port_forwards.Vip, said: agent.Answer
+def with_health(vip: port_forwards.Vip, answer: agent.Answer
                 ) -> port_forwards.Vip:
     """A VIP whose destinations are as alive as the agent says."""
-    known = next((each for each in said.get('vips', ())
+    known = next((each for each in answer.get('vips', ())
                   if each['address'] == vip.address), None)
     if known is None:
         return vip
@@ -65,9 +65,9 @@ def with_health(vip: port_forwards.Vip, said: agent.Answer
         for rule in vip.rules))
 
 
-def gateway(said: agent.Answer) -> bool | None:
+def gateway(answer: agent.Answer) -> bool | None:
     """Whether a router has its gateway here; None when unknown."""
-    if 'groups' not in said:
+    if 'groups' not in answer:
         return None
-    return any(port['here'] for group in said['groups']
+    return any(port['here'] for group in answer['groups']
                for port in group['ports'])

@@ -111,10 +111,10 @@ def read_senders(kernel: connection.Connection, family: str,
 
     :param family: 'ip' or 'ip6'
     """
-    number, words = FAMILIES[family], _words(addresses)
+    number, numbers = FAMILIES[family], _as_numbers(addresses)
 
     def wanted(data: bytes, start: int, end: int) -> bool:
-        return not words.isdisjoint(
+        return not numbers.isdisjoint(
             memoryview(data)[start:end & ~3].cast('I'))
 
     found = (_sender(number, messages.attributes(messages.decode(
@@ -141,17 +141,17 @@ def _sender(family: int, found: dict[str, typing.Any]) -> Sender | None:
 def _mentions(targets: Iterable[Target] | None
               ) -> Callable[[bytes, int, int], bool]:
     """A function that returns whether a message may be about a target."""
-    there = _words(target[1] for target in targets or ())
-    behind = _words(target[3] for target in targets or ())
+    there = _as_numbers(target[1] for target in targets or ())
+    behind = _as_numbers(target[3] for target in targets or ())
 
     def mentions(data: bytes, start: int, end: int) -> bool:
-        words = memoryview(data)[start:end & ~3].cast('I')
-        return not (there.isdisjoint(words) or behind.isdisjoint(words))
+        numbers = memoryview(data)[start:end & ~3].cast('I')
+        return not (there.isdisjoint(numbers) or behind.isdisjoint(numbers))
 
     return mentions
 
 
-def _words(addresses: Iterable[str]) -> set[int]:
+def _as_numbers(addresses: Iterable[str]) -> set[int]:
     """The last 32 bits of addresses; messages align addresses to 32 bits."""
     return {int.from_bytes(texts.parse_address(address)[1][-4:],
                            sys.byteorder) for address in addresses}

@@ -31,9 +31,9 @@ class Result:
         lines = (self.stderr + '\n' + self.stdout).split('\n')
         # Daemons of FRR answer a question in JSON with an empty object while
         # another one does not run.
-        said = [line.strip() for line in lines
-                if line.strip() not in ('', '{}')]
-        return '; '.join(said[:3]) or 'no message'
+        messages = [line.strip() for line in lines
+                    if line.strip() not in ('', '{}')]
+        return '; '.join(messages[:3]) or 'no message'
 
 
 def run(argv: Sequence[str], timeout: float, stdin: str = '') -> Result:
@@ -49,12 +49,12 @@ def run(argv: Sequence[str], timeout: float, stdin: str = '') -> Result:
     :raises TimeoutError: when the program was killed because of ``timeout``
     :raises OSError: when the program cannot be started
     """
-    with open(os.memfd_create('stdin'), 'w+b', buffering=0) as given:
-        given.write(stdin.encode())
-        given.seek(0)
+    with open(os.memfd_create('stdin'), 'w+b', buffering=0) as stdin_file:
+        stdin_file.write(stdin.encode())
+        stdin_file.seek(0)
         # The arguments are fixed words, checked names and configured values.
         process = subprocess.Popen(  # noqa: S603
-            argv, stdin=given, stdout=subprocess.PIPE,
+            argv, stdin=stdin_file, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, start_new_session=True,
             env={**os.environ, 'LC_ALL': 'C'})
     try:

@@ -171,21 +171,21 @@ class Context(priv_context.PrivContext):
             in this daemon would keep them alive after the agent's death
         :returns: the agent's end of the connection
         """
-        ours, theirs = socket.socketpair()
+        agent_end, daemon_end = socket.socketpair()
         sys.stdout.flush()
         sys.stderr.flush()
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, STAY_SIGNALS)
         try:
             pid = os.fork()
             if pid == 0:
-                for sock in (ours, *close):
+                for sock in (agent_end, *close):
                     sock.close()
-                self._serve(theirs)
+                self._serve(daemon_end)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        theirs.close()
+        daemon_end.close()
         self.pid = pid
-        return ours
+        return agent_end
 
     def _serve(self, sock: socket.socket) -> typing.NoReturn:
         """Run the daemon until the agent ends; does not return."""

@@ -35,7 +35,7 @@ _DIRECTORY = '/run/ovn-network-agent'
 _DIRECTORY_MODE = 0o700
 _MODE = 0o600
 # Seconds for a daemon to connect after its command has ended.
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 
 
 def program() -> str:
@@ -85,7 +85,7 @@ def start(command: Callable[[str], list[str]], where: str) -> socket.socket:
             if status:
                 raise daemon.FailedToDropPrivileges(
                     f'"{" ".join(argv)}" ended with status {status}')
-            listener.settimeout(_PATIENCE)
+            listener.settimeout(_TIMEOUT)
             connected = listener.accept()[0]
         finally:
             os.unlink(where)

@@ -26,7 +26,7 @@ from ovn_network_agent import privileged
 # struct ucred: pid, uid, gid
 _CREDENTIALS = struct.Struct('=iII')
 # Seconds; both ends are on this machine.
-PATIENCE = 10.0
+TIMEOUT = 10.0
 # Seconds after a connection that could not be accepted.
 _REST = 0.05
 
@@ -38,10 +38,10 @@ def receive(hand_over: Callable[[str], int]) -> socket.socket:
         socket that waits; it sends a socket there and returns its process id
     """
     name = secrets.token_hex(16)
-    with _Door(name) as door:
+    with _Door(name) as listener:
         sender = hand_over(name)
-        with door.connection(sender) as channel:
-            channel.settimeout(PATIENCE)
+        with listener.connection(sender) as channel:
+            channel.settimeout(TIMEOUT)
             _data, found, _flags, _address = socket.recv_fds(channel, 1, 1)
     if len(found) != 1:
         raise OSError(errno.EPROTO, 'the privileged side handed over no '
@@ -81,7 +81,7 @@ class _Door:
 
     def connection(self, sender: int) -> socket.socket:
         """The connection of a process."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             try:
                 pid, channel = self._accepted.get(
@@ -89,7 +89,7 @@ class _Door:
             except queue.Empty:
                 raise TimeoutError(
                     errno.ETIMEDOUT, 'the privileged side did not hand over '
-                    f'a socket within {PATIENCE:g} s') from None
+                    f'a socket within {TIMEOUT:g} s') from None
             if pid == sender:
                 return channel
             channel.close()

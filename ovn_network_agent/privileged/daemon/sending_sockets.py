@@ -13,7 +13,7 @@ from ovn_network_agent.privileged.network import checks
 
 _NAME = re.compile(r'[0-9a-f]{32}')
 # Seconds; the agent is on this machine and waits already.
-_PATIENCE = 5
+_TIMEOUT = 5
 
 
 def check(name: object) -> None:
@@ -27,6 +27,6 @@ def give(name: str, opened: socket.socket) -> int:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
         # Others may have filled the queue of the agent.
         unix_sockets.connect(channel, '\0' + name,
-                             time.monotonic() + _PATIENCE)
+                             time.monotonic() + _TIMEOUT)
         socket.send_fds(channel, [b'.'], [opened.fileno()])
     return os.getpid()

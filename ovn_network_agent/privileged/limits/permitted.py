@@ -47,7 +47,7 @@ class Limits:
     host_tables: frozenset[int]  # of the host routes to the bridge
     # (table, prefix, gateway) of the default routes through the veth pair.
     gateways: frozenset[tuple[int, str, str]]
-    reach: reaches.Reach  # allowed prefixes of routes
+    allowed: reaches.AllowedPrefixes  # allowed prefixes of routes
     rules: frozenset[reaches.Shape]
     # Of the rules of all drivers, loaded or not.
     frames: frozenset[reaches.Frame]
@@ -76,12 +76,12 @@ class Limits:
     def check_static(self, prefix: str, hop: str, added: bool = True) -> None:
         """Check the prefix and the next hop of a static route of FRR."""
         if not _is_host(prefix) or hop.endswith(_ONLINK):
-            _permit(self.reach.routed(prefix) if added else
-                    self.reach.narrow(prefix), f'static route {prefix!r}',
+            _permit(self.allowed.routed(prefix) if added else
+                    self.allowed.narrow(prefix), f'static route {prefix!r}',
                     'the route of one host')
         if not self.vrf and hop.endswith(_ONLINK):
             via, _blank, hop = hop.removesuffix(_ONLINK).partition(' ')
-            _permit(self.reach.host(_host(via)), f'next hop {via!r}',
+            _permit(self.allowed.host(_host(via)), f'next hop {via!r}',
                     'a gateway port')
         self.check_next_hop(hop)
 
@@ -100,7 +100,7 @@ class Limits:
         if not self._is_segment(dev):
             self._check_device(dev)
         for prefix in prefixes:
-            _permit(self.reach.part(prefix), f'advertised prefix {prefix}',
+            _permit(self.allowed.part(prefix), f'advertised prefix {prefix}',
                     'a part of a provider network')
 
     def check_forwards(self) -> None:
@@ -142,7 +142,7 @@ class Limits:
             return self.evpn.check_host(f'{dst}/128')
         if not self._is_segment(dev):
             self._check_device(dev)
-        _permit(self.reach.host(f'{dst}/128'), f'neighbour proxy {dst}',
+        _permit(self.allowed.host(f'{dst}/128'), f'neighbour proxy {dst}',
                 'an address of a provider network')
 
     def check_address(self, dev: str, text: str) -> None:
@@ -184,23 +184,23 @@ class Limits:
 
         :param vrf_table: table of the VRF, 0 while there is no VRF
         """
-        reach = self.reach
+        allowed = self.allowed
         if dev in self.others:
-            fits = table not in self._tables(vrf_table) or reach.narrow(dst)
+            fits = table not in self._tables(vrf_table) or allowed.narrow(dst)
         elif dev == ownership.VETH_DEFAULT:
             fits = (table, dst, via) in self.gateways
         elif dev == ownership.VETH_PROVIDER:
             own = (ownership.VETH_LINK_LOCAL if ':' in dst else self.pair)[0]
-            fits = table == vrf_table and via == own and reach.beyond(dst)
+            fits = table == vrf_table and via == own and allowed.beyond(dst)
         elif via:
             fits = (self._is_segment(dev) and table in self.host_tables and
-                    reach.routed(dst) and reach.host(_host(via)))
+                    allowed.routed(dst) and allowed.host(_host(via)))
         else:
             fits = (
                 self._is_segment(dev) and table in self.host_tables and
-                reach.host(dst) or
+                allowed.host(dst) or
                 dev in self._vips() and table == route_codec.MAIN_TABLE and
-                reach.address(dst))
+                allowed.address(dst))
         fits = (fits or self.evpn.is_route(table, dst, dev, via) or
                 self.egress.is_route(table, dst, dev, via, self._is_segment))
         _permit(fits, f'route {dst} through {dev} in table {table}',
@@ -208,14 +208,14 @@ class Limits:
 
     def check_tagged(self, dst: str) -> None:
         """Check the destination of a route with a tag."""
-        _permit(self.reach.host(dst) or self.reach.routed(dst),
+        _permit(self.allowed.host(dst) or self.allowed.routed(dst),
                 f'a tag of route {dst}', 'the route of one host')
 
     def check_rule(self, rule: 'policy_rules.Rule') -> None:
         """Check a policy rule that is set."""
         _permit(rule.iif in self.others or self.egress.is_rule(
             rule, self._is_segment) or any(
-                shape.fits(self._as_of_bridge(rule), self.reach)
+                shape.fits(self._as_of_bridge(rule), self.allowed)
                 for shape in self.rules),
                 f'rule {rule.priority} to table {rule.table}',
                 'a rule of this agent')

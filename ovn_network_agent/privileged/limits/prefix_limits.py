@@ -37,7 +37,7 @@ _TENANTS = 'tenant_network'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Reach:
+class AllowedPrefixes:
     """The limits of prefixes that the configuration sets."""
 
     # Provider networks; empty if they are discovered in OVN.
@@ -103,7 +103,7 @@ class Shape(typing.NamedTuple):
     table: int  # 0 for a blackhole
     iif: str | None = None
     mark: int | None = None  # packet mark, which is its own mask
-    # Names of methods of Reach for the prefixes, '' without a prefix.
+    # Methods of AllowedPrefixes for the prefixes, '' without a prefix.
     src: str = ''
     dst: str = ''
     suppress: int | None = None  # suppress_prefixlength
@@ -114,13 +114,13 @@ class Shape(typing.NamedTuple):
         """(mark, mask) or None."""
         return None if self.mark is None else (self.mark, self.mark)
 
-    def fits(self, rule: 'rules.Rule', reach: Reach) -> bool:
+    def fits(self, rule: 'rules.Rule', allowed: AllowedPrefixes) -> bool:
         """Whether a rule is of this kind."""
         return (frame(self) == frame(rule) and
                 self.suppress == rule.suppress and
                 (not rule.ipv6 or self.both or self.mark is not None) and
-                _within(reach, self.src, rule.src) and
-                _within(reach, self.dst, rule.dst))
+                _within(allowed, self.src, rule.src) and
+                _within(allowed, self.dst, rule.dst))
 
 
 def frame(rule: 'Shape | rules.Rule') -> Frame:
@@ -177,16 +177,17 @@ def _of_tenants(conf: cfg.ConfigOpts, first: int) -> Iterator[Shape]:
                 dst='routed', suppress=0)
 
 
-def from_conf(conf: cfg.ConfigOpts, loaded: Container[str]) -> Reach:
+def from_conf(conf: cfg.ConfigOpts, loaded: Container[str]) -> AllowedPrefixes:
     """The limits of prefixes with some drivers."""
-    return Reach(frozenset(map(ip_text.network, conf.network_cidr)),
-                 _LEAK in loaded, _FORWARD in loaded, _TENANTS in loaded)
+    return AllowedPrefixes(frozenset(map(ip_text.network, conf.network_cidr)),
+                           _LEAK in loaded, _FORWARD in loaded,
+                           _TENANTS in loaded)
 
 
-def _within(reach: Reach, kind: str, prefix: str | None) -> bool:
+def _within(allowed: AllowedPrefixes, kind: str, prefix: str | None) -> bool:
     if not kind or prefix is None:
         return not kind and prefix is None
-    return bool(getattr(reach, kind)(prefix))
+    return bool(getattr(allowed, kind)(prefix))
 
 
 def unicast(network: ip_text.Network) -> bool:

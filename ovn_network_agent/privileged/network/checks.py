@@ -53,10 +53,9 @@ def permit(fits: object, what: str, instead: str) -> None:
 
 def foreign(dev: str) -> OSError:
     """The error for a device of somebody else with the name of a VNI's."""
-    return OSError(errno.EEXIST, f'a device {dev} is there which is not '
-                   'ours; give the network another VNI, or rename the '
-                   f'device, or remove it if nobody needs it (ip link delete '
-                   f'{dev})')
+    return OSError(errno.EEXIST, f'a device {dev} exists which is not ours; '
+                   'give the network another VNI, or rename the device, or '
+                   f'remove it if nobody needs it (ip link delete {dev})')
 
 
 def sequence(value: object, what: str = 'argument') -> Sequence[typing.Any]:
@@ -100,7 +99,7 @@ def version(value: object) -> int:
     return number
 
 
-def truth(value: object) -> bool:
+def boolean(value: object) -> bool:
     """Check a bool."""
     if type(value) is not bool:
         raise invalid(f'{value!r} is neither true nor false')

@@ -73,14 +73,14 @@ def set_routes(items: checks.Items) -> list[channel.Failure]:
         vrf, vrf_table = _vrf(kernel, within.vrf)
         failures = channel.send(
             kernel, items, lambda *item: encode(_CREATE, *item))
-        taken = [index for index, number, _text in failures
-                 if number == errno.EEXIST]
-        if not taken:
+        existing = [index for index, number, _text in failures
+                    if number == errno.EEXIST]
+        if not existing:
             return failures
         failures = [f for f in failures if f[1] != errno.EEXIST]
-        ours = _ours(kernel, {items[index][0] for index in taken})
+        ours = _ours(kernel, {items[index][0] for index in existing})
         change = []
-        for index in taken:
+        for index in existing:
             table, dst, dev, via = items[index][:4]
             there = ours.get(_place(items[index]))
             if there is None and _of_the_original(kernel, *items[index]):

@@ -36,8 +36,8 @@ def set_proxies(items: checks.Items) -> list[channel.Failure]:
             if protocols.get((index, dst)) not in (
                     None, ownership.NEIGHBOUR_PROTOCOL):
                 raise OSError(
-                    errno.EEXIST, f'a neighbour proxy {dst} on {dev} is there '
-                    f'which is not ours; remove it (ip -6 neighbour del proxy '
+                    errno.EEXIST, f'a neighbour proxy {dst} on {dev} exists '
+                    'which is not ours; remove it (ip -6 neighbour del proxy '
                     f'{dst} dev {dev})')
             return (neighbours.RTM_NEWNEIGH, wire.NLM_F_CREATE,
                     neighbours.encode_proxy(index, dst,

@@ -64,7 +64,7 @@ def _rule(priority: object, table: object, src: str | None, dst: str | None,
         None if fwmark is None else checks.fwmark(*fwmark),
         ownership.RULE_PROTOCOL,
         None if suppress is None else checks.suppress(suppress),
-        None if ipv6 is None else checks.truth(ipv6))
+        None if ipv6 is None else checks.boolean(ipv6))
 
 
 def _check_ours(kernel: connection.Connection, dev: str) -> None:
@@ -273,11 +273,11 @@ def set_neighbours(items: checks.Items) -> list[channel.Failure]:
             body = neighbours.encode(index, checks.address(dst),
                                      checks.mac(mac),
                                      ownership.NEIGHBOUR_PROTOCOL)
-            theirs = present(index).get(_canonical(dst))
-            if theirs is not None and not _is_ours(dev, theirs):
+            existing = present(index).get(_canonical(dst))
+            if existing is not None and not _is_ours(dev, existing):
                 raise OSError(
-                    errno.EEXIST, f'a permanent neighbour with {theirs.mac} '
-                    f'and not {mac} is there which is not ours; remove it '
+                    errno.EEXIST, f'a permanent neighbour with {existing.mac} '
+                    f'and not {mac} exists which is not ours; remove it '
                     f'(ip neighbour del {dst} dev {dev})')
             return neighbours.RTM_NEWNEIGH, _REPLACE, body
 

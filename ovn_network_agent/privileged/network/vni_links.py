@@ -157,7 +157,7 @@ def _set_devices(kernel: connection.Connection, found: _Links,
     if rests:
         # This daemon has other changes to make meanwhile.
         raise OSError(errno.EAGAIN, f'{evpn_names.bridge(vni)} is down for a '
-                      'moment, so that FRR makes its neighbours anew')
+                      'moment, so that FRR makes its neighbours again')
 
 
 def _names(vni: int) -> tuple[tuple[str, str], ...]:

@@ -18,8 +18,8 @@ _TIMEOUT = 10
 @privileged.netfilter.entrypoint
 def read_version() -> str:
     """The version of nft, such as '1.0.6'."""
-    said = command.run(['nft', '--version'], _TIMEOUT)
-    words = said.stdout.split()
-    if said.status or len(words) < 2 or not words[1].startswith('v'):
-        raise OSError(errno.EPROTO, f'nft: {said.messages}')
-    return words[1].removeprefix('v')
+    result = command.run(['nft', '--version'], _TIMEOUT)
+    fields = result.stdout.split()
+    if result.status or len(fields) < 2 or not fields[1].startswith('v'):
+        raise OSError(errno.EPROTO, f'nft: {result.messages}')
+    return fields[1].removeprefix('v')

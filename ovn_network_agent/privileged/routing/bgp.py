@@ -63,17 +63,17 @@ def read_effect_digest(vrf: str) -> list[typing.Any]:
     route, table = _of_vrf(vrf)
     _route, table6 = _of_vrf(vrf, 'ipv6')
     try:
-        said = vty.texts({
+        texts = vty.texts({
             'zebra': [f'show {family} route {route}summary'
                       for family in ('ip', 'ipv6')],
             'bgpd': [f'show bgp {each}update-groups advertised-routes'
                      for each in (table, table6)]})
     except vty.Unavailable:
-        said = []
-    if not said:
+        texts = []
+    if not texts:
         return ['', 0]
-    _counts, _counts6, *lists = said
-    return [hashlib.sha256('\0'.join(said).encode()).hexdigest(),
+    _counts, _counts6, *lists = texts
+    return [hashlib.sha256('\0'.join(texts).encode()).hexdigest(),
             sum(text.count('\n') for text in lists)]
 
 
@@ -100,10 +100,10 @@ def read_sessions(vrf: str, daemons: Sequence[str], version: int = 4
         for name in checks.sequence(daemons)}.difference(running))
     if 'bgpd' in missing:
         return [missing, {}, []]
-    said = vtysh.ask({'bgpd': [f'show bgp {table}summary json']})
+    found = vtysh.ask({'bgpd': [f'show bgp {table}summary json']})
     try:
-        return [missing, effect.surroundings(said, True)['neighbours'],
-                effect.heard(said)]
+        return [missing, effect.surroundings(found, True)['neighbours'],
+                effect.received(found)]
     except output.Unreadable as error:
         raise OSError(errno.EPROTO, str(error)) from error
 
@@ -160,8 +160,8 @@ def _has(question: str) -> bool:
 
 def _in_zebra(vrf: str, prefix: str) -> str:
     """The question to zebra for the route of a host."""
-    words = 'ipv6' if ':' in prefix else 'ip'
-    return f'show {words} route {_of_vrf(vrf)[0]}{prefix} json'
+    family = 'ipv6' if ':' in prefix else 'ip'
+    return f'show {family} route {_of_vrf(vrf)[0]}{prefix} json'
 
 
 def _in_bgpd(vrf: str, prefix: str) -> str:

@@ -33,7 +33,7 @@ _DAEMONS = (vty.MGMTD, *_NEEDED)
 _SETTLE = 1.0
 # Seconds for which bgpd may go on to know a VNI that zebra has no longer.
 # FRR 10 refuses to remove its instance for so long.
-_PATIENCE = 5.0
+_TIMEOUT = 5.0
 # VNIs of one vtysh for each second of [frr] vtysh_timeout.  On a busy machine,
 # 200 took longer than 10 s.
 _EACH_SECOND = 2.5
@@ -79,15 +79,15 @@ def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
                 gone.append(item.vni)
         except (OSError, ValueError) as error:
             refused.append([name, index, str(error)])
-    said = [_configured(each.down for each in steps)]
+    output = [_configured(each.down for each in steps)]
     if any(each.settle for each in steps):
         time.sleep(_SETTLE)
     left = [f'no interface {name}' for name
             in evpn.left_interfaces(lines, devices)] if gone else []
-    said += [_configured(each.change for each in steps),
-             _configured([*(each.up for each in steps), left]),
-             *_remove_left(gone)]
-    return [refused, '\n'.join(filter(None, said))]
+    output += [_configured(each.change for each in steps),
+               _configured([*(each.up for each in steps), left]),
+               *_remove_left(gone)]
+    return [refused, '\n'.join(filter(None, output))]
 
 
 @privileged.frr.entrypoint
@@ -158,17 +158,17 @@ def _devices() -> set[str]:
 
 def _remove_left(vnis: Iterable[int]) -> list[str]:
     """Remove again what FRR did not let go at once; returns messages."""
-    said: list[str] = []
-    until = time.monotonic() + _PATIENCE
+    output: list[str] = []
+    until = time.monotonic() + _TIMEOUT
     while vnis:
         there, devices = evpn.read(_lines()), _devices()
         left = [_removed(vni, there[vni], devices)
                 for vni in vnis if vni in there]
         again = [each.change for each in left]
-        said += [_configured(again), _configured(each.up for each in left)]
+        output += [_configured(again), _configured(each.up for each in left)]
         if not any(again) or time.monotonic() > until:
             break
-    return said
+    return output
 
 
 def _configured(blocks: Iterable[list[str]]) -> str:

@@ -37,7 +37,7 @@ _INTERVAL = 1.0
 # The daemons that use the lists.
 _DAEMONS = ('bgpd', 'zebra')
 # Seconds to wait for an answer of which only a digest matters.
-_PATIENCE = 1.0
+_TIMEOUT = 1.0
 
 
 @privileged.frr.entrypoint
@@ -57,34 +57,34 @@ def subscribe(name: str, prefix_list: str) -> int:
 def report(name: str, looks: 'Looks') -> int:
     """Look from now on, and hand out the socket of :func:`subscribe`."""
     looks.changed()
-    theirs, ours = socket.socketpair(
+    agent_end, monitor_end = socket.socketpair(
         socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |
         socket.SOCK_NONBLOCK)
-    with theirs:
+    with agent_end:
         try:
-            pid = sending_sockets.give(name, theirs)
+            pid = sending_sockets.give(name, agent_end)
         except BaseException:
-            ours.close()
+            monitor_end.close()
             raise
-    threading.Thread(target=_run, args=(looks, ours), name='list-monitor',
-                     daemon=True).start()
+    threading.Thread(target=_run, args=(looks, monitor_end),
+                     name='list-monitor', daemon=True).start()
     return pid
 
 
-def _run(looks: 'Looks', told: socket.socket) -> None:
+def _run(looks: 'Looks', receiver: socket.socket) -> None:
     """Look once a second until the agent listens no more."""
     poll = select.poll()
     # The end of the socket pair is reported anyhow.
-    poll.register(told, 0)
-    with told:
+    poll.register(receiver, 0)
+    with receiver:
         while not poll.poll(_until_next() * 1000):
             try:
                 changed = looks.changed()
             except OSError as error:
-                _tell(told, FAILED + str(error).encode())
+                _tell(receiver, FAILED + str(error).encode())
                 return
             if changed:
-                _tell(told, CHANGED + ' and '.join(changed).encode())
+                _tell(receiver, CHANGED + ' and '.join(changed).encode())
 
 
 def _until_next() -> float:
@@ -92,9 +92,9 @@ def _until_next() -> float:
     return _INTERVAL - time.monotonic() % _INTERVAL
 
 
-def _tell(told: socket.socket, notice: bytes) -> None:
+def _tell(receiver: socket.socket, notice: bytes) -> None:
     try:
-        told.send(notice)
+        receiver.send(notice)
     except (BlockingIOError, BrokenPipeError, ConnectionResetError):
         # The agent has older notices to read, and reads the lists then; or it
         # listens no more.
@@ -144,11 +144,11 @@ def read_digests(name: str, whole: bool) -> Digests:
     what = '' if whole else 'summary '
     commands = [f'show {family} prefix-list {what}{name}'
                 for family in ('ip', 'ipv6')]
-    answers = frr_queries.ask(dict.fromkeys(_DAEMONS, commands), _PATIENCE)
+    answers = frr_queries.ask(dict.fromkeys(_DAEMONS, commands), _TIMEOUT)
     return {daemon: digest('\n'.join(texts))
             for daemon, texts in answers.items()}
 
 
-def digest(said: str) -> tuple[str, int]:
+def digest(text: str) -> tuple[str, int]:
     """A text that differs with another answer, and its number of lines."""
-    return hashlib.sha256(said.encode()).hexdigest(), said.count('\n')
+    return hashlib.sha256(text.encode()).hexdigest(), text.count('\n')

@@ -123,10 +123,10 @@ def change(name: str, adds: checks.Items, deletes: checks.Items
     refused, configuration = vtysh.checked_lines(adds, deletes, line)
     if not configuration:
         return [refused, '']
-    said = _write(configuration)
-    if said and removals:
+    messages = _write(configuration)
+    if messages and removals:
         _remove_left(name, removals)
-    return [refused, said]
+    return [refused, messages]
 
 
 @privileged.frr.change
@@ -138,7 +138,7 @@ def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
 
     :param addresses: host prefixes that bgpd refuses; one that the list does
         not permit in bgpd either has another fault, and is left out
-    :returns: [renewed, said]: list of [network, former number, new number],
+    :returns: [renewed, messages]: lists [network, former number, new number],
         and the messages of vtysh
     """
     vtysh.check_prefix_list(name)
@@ -154,17 +154,17 @@ def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
 
 def _write(configuration: list[str]) -> str:
     """Write lines in transactions with the whole time limit each."""
-    said = []
+    messages = []
     while configuration:
         size = _LINES
         try:
-            said.append(vty.configure_each(configuration[:size],
-                                           _HOLDERS.values()))
+            messages.append(vty.configure_each(configuration[:size],
+                                               _HOLDERS.values()))
         except vty.Unavailable:
             size = _LINES_OF_VTYSH
-            said.append(vtysh.configure(configuration[:size], _DAEMONS))
+            messages.append(vtysh.configure(configuration[:size], _DAEMONS))
         configuration = configuration[size:]
-    return '\n'.join(filter(None, said))
+    return '\n'.join(filter(None, messages))
 
 
 def _remove_left(name: str, removals: dict[_Line, str]) -> None:
@@ -232,10 +232,10 @@ def _copy(name: str, daemon: str, shown: Iterable[str]) -> list[output.Entry]:
     vtysh asks one daemon after the other, and stops at the first without the
     list.  So each daemon is asked alone.
     """
-    said = _ABSENT.sub('', vtysh.ask({daemon: [
+    messages = _ABSENT.sub('', vtysh.ask({daemon: [
         f'show {each} json' for each in shown]}))
     try:
-        return output.prefix_list(said, name) or []
+        return output.prefix_list(messages, name) or []
     except output.Unreadable as error:
         raise OSError(errno.EPROTO, f'{daemon} of FRR: {error}') from error
 

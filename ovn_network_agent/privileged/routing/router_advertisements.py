@@ -63,7 +63,7 @@ def _wanted(dev: str, prefixes: Sequence[str], flags: Sequence[bool]
     """Check an item of ``adds``; returns it."""
     advertisement.check(dev, checks.sequence(prefixes, 'prefixes'))
     limits.current().check_advertisement(dev, prefixes)
-    managed, other = map(checks.truth, checks.sequence(flags, 'flags'))
+    managed, other = map(checks.boolean, checks.sequence(flags, 'flags'))
     return dev, prefixes, (managed, other)
 
 

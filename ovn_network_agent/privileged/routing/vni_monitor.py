@@ -17,7 +17,7 @@ from ovn_network_agent.privileged.routing import list_monitor
 # bgpd shows so many lines in the time of one line of a prefix list.
 _LINES = 10
 # Seconds to wait for an answer of which only a digest matters.
-_PATIENCE = 1.0
+_TIMEOUT = 1.0
 
 
 @privileged.frr.entrypoint
@@ -33,7 +33,7 @@ def read_digests(_name: str, whole: bool) -> list_monitor.Digests:
     questions = {'zebra': ['show vrf vni']}
     if whole:
         questions['bgpd'] = ['enable', 'show running-config']
-    answers = frr_queries.ask(questions, _PATIENCE)
+    answers = frr_queries.ask(questions, _TIMEOUT)
     found = {}
     # A session that is open has no use for "enable", and says so.
     for daemon, texts in answers.items():

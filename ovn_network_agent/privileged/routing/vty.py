@@ -89,16 +89,17 @@ def configure(lines: list[str]) -> str:
             opened.ask(DISCARD)
         _begin(opened, 'XFRR_start_configuration')
         _broken_off = True
-        said = [text for at in range(0, len(lines), at_once)
-                for _status, text in opened.ask_all(lines[at:at + at_once])]
+        messages = [
+            text for at in range(0, len(lines), at_once)
+            for _status, text in opened.ask_all(lines[at:at + at_once])]
         # This answer tells whether the transaction is done.
         status, answer = opened.ask('XFRR_end_configuration')
-        said.append(answer)
+        messages.append(answer)
         if status != session.SUCCESS and name == MGMTD:
             opened.ask(DISCARD)
-        said.append(opened.ask('end')[1])
+        messages.append(opened.ask('end')[1])
         _broken_off = False
-    return '\n'.join(filter(None, said))
+    return '\n'.join(filter(None, messages))
 
 
 def configure_each(lines: list[str], names: Iterable[str]) -> str:
@@ -150,13 +151,13 @@ def ask(questions: dict[str, list[str]]) -> str:
     if missing:
         raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
     deadline = _deadline()
-    said = []
+    messages = []
     for name, commands in questions.items():
         with contextlib.closing(_session(name, deadline)) as opened:
             for at in range(0, len(commands), _AT_ONCE):
-                said += [text for _status, text in opened.ask_all(
+                messages += [text for _status, text in opened.ask_all(
                     commands[at:at + _AT_ONCE])]
-    return '\n'.join(said)
+    return '\n'.join(messages)
 
 
 def texts(questions: dict[str, list[str]]) -> list[str]:
@@ -168,12 +169,12 @@ def texts(questions: dict[str, list[str]]) -> list[str]:
     if missing:
         raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
     deadline = _deadline()
-    said = []
+    messages = []
     for name, commands in questions.items():
         with contextlib.closing(_session(name, deadline)) as opened:
-            said += [opened.exchange(command) for command in commands]
-    succeeded = all(status == session.SUCCESS for status, _text in said)
-    return [text for _status, text in said] if succeeded else []
+            messages += [opened.exchange(command) for command in commands]
+    succeeded = all(status == session.SUCCESS for status, _text in messages)
+    return [text for _status, text in messages] if succeeded else []
 
 
 def enabled(name: str, command: str) -> str:
@@ -187,9 +188,9 @@ def enabled(name: str, command: str) -> str:
 
 def _begin(opened: session.Session, command: str) -> None:
     """Run a command that begins a transaction."""
-    status, said = opened.ask(command)
+    status, messages = opened.ask(command)
     if status != session.SUCCESS:
-        raise Unavailable(f'{command}: {said}')
+        raise Unavailable(f'{command}: {messages}')
 
 
 def _answering(deadline: float) -> set[str]:

@@ -46,7 +46,7 @@ _CHATTER = re.compile(
     r'MGMTD: No changes found to be committed')
 _NOT_RUNNING = 'failed to connect to any daemons'
 # Of the transactions with static routes.
-PACE = batch_size.Pace()
+BATCH_SIZE = batch_size.BatchSize()
 
 
 @privileged.frr.entrypoint
@@ -141,9 +141,9 @@ def change_static(vrf: str, adds: checks.Items, deletes: checks.Items
         return text
 
     refused, configuration = checked_lines(adds, deletes, line, removal)
-    said = [_write([*enter, *some, *leave]) for some in PACE.parts(
+    messages = [_write([*enter, *some, *leave]) for some in BATCH_SIZE.parts(
         configuration)]
-    return [refused, '\n'.join(filter(None, said))]
+    return [refused, '\n'.join(filter(None, messages))]
 
 
 @privileged.frr.entrypoint
@@ -203,15 +203,15 @@ def configure(configuration: Iterable[str], daemons: Iterable[str],
     processes = [['-d', only]] if only else _one_by_one(daemons)
     results = [_vtysh([*arguments, '-f', '/dev/stdin'], text)
                for arguments in processes]
-    said = _said('\n'.join(text for result in results
-                           for text in (result.stdout, result.stderr)))
+    messages = _messages('\n'.join(text for result in results
+                                   for text in (result.stdout, result.stderr)))
     failed = [result.status for result in results if result.status != 0]
-    if failed and not said:
-        said = f'vtysh ended with status {failed[0]}'
+    if failed and not messages:
+        messages = f'vtysh ended with status {failed[0]}'
     if failed and vty.MGMTD in _running():
         # mgmtd would keep these lines, see vty.DISCARD.
         _vtysh(['-d', vty.MGMTD, '-f', '/dev/stdin'], vty.DISCARD + '\n')
-    return said
+    return messages
 
 
 def _running() -> set[str]:
@@ -234,7 +234,7 @@ def _one_by_one(daemons: Iterable[str]) -> list[list[str]]:
     return [[]]
 
 
-def _said(text: str) -> str:
+def _messages(text: str) -> str:
     """Messages without those that mean nothing.
 
     vtysh reports a missing vtysh.conf, which it does not need.  Since version
@@ -260,7 +260,7 @@ def enabled(daemon: str, command: str) -> str:
         return vty.enabled(daemon, command)
     except vty.Unavailable:
         result = show(command, daemon=daemon)
-        return _said(result.stdout + '\n' + result.stderr)
+        return _messages(result.stdout + '\n' + result.stderr)
 
 
 def show(*commands: str, daemon: str | None = None) -> command.Result:

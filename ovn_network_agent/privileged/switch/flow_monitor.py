@@ -40,17 +40,17 @@ def subscribe(name: str, bridge: str) -> int:
     """
     sending_sockets.check(name)
     path = openflow.socket_path(bridge)
-    theirs, ours = socket.socketpair(
+    agent_end, monitor_end = socket.socketpair(
         socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |
         socket.SOCK_NONBLOCK)
-    with theirs:
-        relay = Relay(path, ours)
+    with agent_end:
+        relay = Relay(path, monitor_end)
         try:
             switch = switches.call(path, relay.begin)
-            pid = sending_sockets.give(name, theirs)
+            pid = sending_sockets.give(name, agent_end)
         except BaseException:
             relay.end()
-            ours.close()
+            monitor_end.close()
             raise
     threading.Thread(target=relay.run, args=(switch,), name='flow-monitor',
                      daemon=True).start()
@@ -60,9 +60,9 @@ def subscribe(name: str, bridge: str) -> int:
 class Relay:
     """Passes on the notices of one connection to a non-blocking socket."""
 
-    def __init__(self, path: str, told: socket.socket) -> None:
+    def __init__(self, path: str, receiver: socket.socket) -> None:
         self._path = path
-        self._told = told
+        self._receiver = receiver
 
     def begin(self, switch: connection.Switch) -> connection.Switch:
         """Start the monitor; returns the switch."""
@@ -81,7 +81,7 @@ class Relay:
     def end(self) -> None:
         """End the notices; may be called twice, on any thread."""
         try:
-            self._told.shutdown(socket.SHUT_RDWR)
+            self._receiver.shutdown(socket.SHUT_RDWR)
         except OSError as error:
             # The socket is closed already, or was never connected.
             if error.errno not in (errno.EBADF, errno.ENOTCONN):
@@ -92,9 +92,9 @@ class Relay:
         poll = select.poll()
         poll.register(switch, select.POLLIN)
         # The end of the socket pair is reported anyhow.
-        poll.register(self._told, 0)
-        with self._told:
-            while not any(number == self._told.fileno()
+        poll.register(self._receiver, 0)
+        with self._receiver:
+            while not any(number == self._receiver.fileno()
                           for number, _events in poll.poll()):
                 if not switches.pump(self._path, switch):
                     return
@@ -134,7 +134,7 @@ class Relay:
 
     def _tell(self, notice: str) -> None:
         try:
-            self._told.send(notice.encode())
+            self._receiver.send(notice.encode())
         except BlockingIOError:
             # The agent has older notices to read, and reads the flows then.
             return

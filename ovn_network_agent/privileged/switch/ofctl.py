@@ -103,22 +103,22 @@ def _foreign(ofctl: Command, steps: Iterable[specs.Step]) -> _Failures:
             isinstance(step.spec, specs.FlowSpec)}
     if not adds:
         return {}
-    theirs = {}
+    foreign = {}
     for cookie, spec in ofctl.dump('table=0'):
         if (cookie not in ownership.REPLACEABLE_COOKIES and
                 isinstance(spec, specs.StraySpec)):
-            theirs[spec.priority, _normal(spec.match)] = cookie
-    return {ref: specs.foreign_text(identity[0], theirs[priority_and_match])
+            foreign[spec.priority, _normal(spec.match)] = cookie
+    return {ref: specs.foreign_text(identity[0], foreign[priority_and_match])
             for ref, identity in adds.items()
             if (priority_and_match := (
-                identity[0], _normal('text:' + identity[1]))) in theirs}
+                identity[0], _normal('text:' + identity[1]))) in foreign}
 
 
 def _normal(match: str) -> frozenset[str]:
     """The words of a match, without order, /32 and /128."""
-    words = match.partition(':')[2].split(',')
+    fields = match.partition(':')[2].split(',')
     return frozenset(word.removesuffix('/32').removesuffix('/128')
-                     for word in words)
+                     for word in fields)
 
 
 def _check_arrival(ofctl: Command, steps: Sequence[specs.Step],

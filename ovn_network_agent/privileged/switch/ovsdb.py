@@ -18,7 +18,7 @@ from ovn_network_agent.privileged.daemon import sending_sockets
 
 _UNIX = 'unix:'
 # Seconds for a server that does not accept.
-_PATIENCE = 3.0
+_TIMEOUT = 3.0
 
 
 @privileged.ovs.entrypoint
@@ -30,7 +30,7 @@ def connect(name: str) -> int:
     if not remote.startswith(_UNIX):
         raise OSError(errno.EINVAL, f'{remote} is no Unix socket')
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as opened:
-        opened.settimeout(_PATIENCE)
+        opened.settimeout(_TIMEOUT)
         opened.connect(remote.removeprefix(_UNIX))
         opened.setblocking(False)
         return sending_sockets.give(name, opened)

@@ -29,7 +29,7 @@ def files() -> list[str]:
     return sorted(found.values())
 
 
-def trouble() -> tuple[str, bool]:
+def unreadable() -> tuple[str, bool]:
     """What this user could not read without privileges.
 
     :returns: (text, whether this is Python's own library); '' if all is well
@@ -62,7 +62,7 @@ def remedy(closed: list[str]) -> str:
         return 'open the directories of these files'
     if all(path.startswith(sys.prefix + os.sep) for path in closed):
         return f'"chmod -R go+rX {sys.prefix}"'
-    return ('make the virtual environment anew with the Python of the '
+    return ('recreate the virtual environment with the Python of the '
             f'distribution, "/usr/bin/python3 -m venv --clear {sys.prefix}", '
             'and install the agent there again; or open the directories of '
             'these files')

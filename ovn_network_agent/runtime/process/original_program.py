@@ -66,7 +66,7 @@ def running() -> Iterator[int]:
                       if name.isdigit()):
         # A process may end meanwhile.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            if (_is_original(_words(pid), pid) and _is_here(pid) and
+            if (_is_original(_argv(pid), pid) and _is_here(pid) and
                     _changes_network(pid)):
                 yield pid
 
@@ -92,19 +92,19 @@ def is_executable(path: str) -> bool:
         return False
 
 
-def _is_original(words: list[str], pid: int) -> bool:
-    if not words or os.path.basename(words[0]) != PROGRAM or (
-            set(words).intersection(_LOOKS)):
+def _is_original(argv: list[str], pid: int) -> bool:
+    if not argv or os.path.basename(argv[0]) != PROGRAM or (
+            set(argv).intersection(_LOOKS)):
         return False
     try:
         executable = os.readlink(f'/proc/{pid}/exe')
     except PermissionError:
-        return is_executable(words[0])
+        return is_executable(argv[0])
     return 'python' not in os.path.basename(executable) and is_executable(
         f'/proc/{pid}/exe')
 
 
-def _words(pid: int) -> list[str]:
+def _argv(pid: int) -> list[str]:
     with open(f'/proc/{pid}/cmdline', 'rb') as opened:
         return opened.read().decode(errors='replace').split('\0')[:-1]
 
@@ -141,7 +141,7 @@ def _locks(process: int | str) -> set[str]:
     with open(f'/proc/{process}/net/unix', encoding='utf-8',
               errors='replace') as opened:
         lines = [line.split() for line in opened]
-    return {words[6] for words in lines if words[7:] == [_SOCKET]}
+    return {fields[6] for fields in lines if fields[7:] == [_SOCKET]}
 
 
 def _starts(unit: str) -> bool:
@@ -152,6 +152,6 @@ def _starts(unit: str) -> bool:
                         for line in opened if line.startswith(_COMMAND)]
     except OSError:
         return False
-    programs = [words[0].lstrip(_PREFIXES) for words in commands if words]
+    programs = [argv[0].lstrip(_PREFIXES) for argv in commands if argv]
     return any(os.path.basename(program) == PROGRAM and is_executable(program)
                for program in programs)

@@ -37,7 +37,7 @@ _NAMED = 5
 class Ending:
     """Withdraws, waits a moment, and removes the objects of the agent.
 
-    A second stop request sets ``hurry``.  ``bare_node`` makes the node where
+    A second stop request sets ``hurry``.  ``node`` makes the node where
     OVN was never seen.  ``unreached`` has the names of the backends whose
     database this agent has never reached.
     """
@@ -45,17 +45,18 @@ class Ending:
     def __init__(self, conf: cfg.ConfigOpts, state: view.View,
                  reconciler: reconcilers.Reconciler, trigger: triggers.Trigger,
                  hurry: threading.Event,
-                 bare_node: Callable[[model.Phase], model.Node],
-                 forwards: source.Source, told: record.Record | None = None,
+                 node: Callable[[model.Phase], model.Node],
+                 forwards: source.Source,
+                 counters: record.Record | None = None,
                  unreached: Callable[[], Set[str]] = frozenset) -> None:
         self._conf = conf
         self._view = state
         self._reconciler = reconciler
         self._trigger = trigger
         self._hurry = hurry
-        self._bare_node = bare_node
+        self._node = node
         self._forwards = forwards
-        self._record = told or record.Record()
+        self._record = counters or record.Record()
         self._unreached = unreached
         self._failed = ''
         # The back-off of a failure may end only after the deadline, so the
@@ -206,7 +207,7 @@ class Ending:
         try:
             return self._view.restate(model.Phase.STOPPED)
         except view.NotReady:
-            return model.Snapshot(self._bare_node(model.Phase.STOPPED))
+            return model.Snapshot(self._node(model.Phase.STOPPED))
 
 
 def _warn_of_loss(snapshot: model.Snapshot) -> None:

@@ -27,7 +27,7 @@ LOG = logging.getLogger(__name__)
 
 NAME = '\0ovn-network-agent'
 # Seconds for the other agent to say where it is.
-_PATIENCE = 2.0
+_TIMEOUT = 2.0
 _LONGEST = 400
 # The other agent may end between the attempt to bind and the question.
 _ATTEMPTS = 5
@@ -65,25 +65,25 @@ class Place:
             try:
                 client, _address = self._socket.accept()
             except OSError as error:
-                LOG.warning('Another agent could not be told where this one '
-                            'is: %s', error)
-                time.sleep(_PATIENCE)
+                LOG.warning('Another agent that asked where this one is got '
+                            'no answer: %s', error)
+                time.sleep(_TIMEOUT)
                 continue
             with contextlib.suppress(OSError), client:
-                client.settimeout(_PATIENCE)
+                client.settimeout(_TIMEOUT)
                 client.sendall(self._about)
 
 
 def describe(control_socket: str) -> str:
     """The place of this process, for an operator of the same node."""
-    said = [f'process {os.getpid()}', f'host name {socket.gethostname()}']
+    parts = [f'process {os.getpid()}', f'host name {socket.gethostname()}']
     try:
         with open('/proc/self/cgroup', encoding='utf-8') as opened:
-            said.append(f'cgroup {opened.readline().strip()}')
+            parts.append(f'cgroup {opened.readline().strip()}')
     except OSError as error:
-        said.append(f'cgroup unknown ({error.strerror})')
-    said.append(f'control socket {control_socket or "none"}')
-    return ', '.join(said)
+        parts.append(f'cgroup unknown ({error.strerror})')
+    parts.append(f'control socket {control_socket or "none"}')
+    return ', '.join(parts)
 
 
 def _bound() -> socket.socket:
@@ -96,12 +96,12 @@ def _bound() -> socket.socket:
             made.close()
             if error.errno != errno.EADDRINUSE:
                 raise
-        said = holder()
-        if said:
+        parts = holder()
+        if parts:
             break
     raise AnotherOne(
         'another agent works in this network namespace: '
-        f'{said or "it is ending"}. Two agents would remove '
+        f'{parts or "it is ending"}. Two agents would remove '
         "each other's routes: stop the other agent first, or let it work; "
         '"--dry-run" may run beside an agent')
 
@@ -112,7 +112,7 @@ def holder() -> str:
     The text has the kernel's process id and user, and the process' answer.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        asking.settimeout(_PATIENCE)
+        asking.settimeout(_TIMEOUT)
         try:
             asking.connect(NAME)
             pid, uid, _gid = struct.unpack('3i', asking.getsockopt(
@@ -120,11 +120,11 @@ def holder() -> str:
         except OSError:
             return ''
         try:
-            said = asking.recv(_LONGEST).decode(errors='replace')
+            parts = asking.recv(_LONGEST).decode(errors='replace')
         except OSError:
-            said = ''
+            parts = ''
     # A process of another pid namespace has the number 0 here.
     seen = f'process {pid:d} here' if pid else 'in another container'
-    text = ''.join(c for c in said if c.isprintable())
-    words = f' (it says: {text})' if text else ''
-    return f'{seen}, of user {uid:d}{words}'
+    text = ''.join(c for c in parts if c.isprintable())
+    hint = f' (it says: {text})' if text else ''
+    return f'{seen}, of user {uid:d}{hint}'

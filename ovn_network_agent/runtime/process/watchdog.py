@@ -91,7 +91,7 @@ def from_environment() -> Watchdog:
         return Watchdog(math.inf)
     if not interval.isdecimal() or not int(interval):
         LOG.warning('WATCHDOG_USEC = %r is no number of microseconds, so the '
-                    'supervisor gets no signs of life; set WatchdogSec= of '
-                    'the unit', interval)
+                    'supervisor gets no watchdog notifications; set '
+                    'WatchdogSec= of the unit', interval)
         return Watchdog(math.inf)
     return Watchdog(int(interval) / _MICROSECONDS)

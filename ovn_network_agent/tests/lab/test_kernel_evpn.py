@@ -215,7 +215,7 @@ class VniDevicesTest(EvpnCase):
             self.ip(f'link add {name} type {theirs}')
             before = self.ip('-d link show')
             with self.subTest(name):
-                self.assertIn(f'a device {name} is there which is not ours',
+                self.assertIn(f'a device {name} exists which is not ours',
                               self.refused())
                 self.assertEqual([], self.read())
                 self.change(self.backend, delete=(DEVICES,))

@@ -223,7 +223,7 @@ class VniPortTest(PortCase):
             self.ip(f'link add {name} type dummy')
             before = self.link(name)
             with self.subTest(name):
-                self.assertIn(f'a device {name} is there which is not ours',
+                self.assertIn(f'a device {name} exists which is not ours',
                               self.refused())
                 self.assertEqual([], self.read())
                 self.change(self.backend, delete=(PORT,))

@@ -54,7 +54,7 @@ _LACKING = 0.5
 SETTLE = 3.0
 STABLE = 5.0
 # Checks without an answer before the observer reports it.
-_PATIENCE = 2
+_SILENT_CHECKS = 2
 
 
 def wanted(conf: cfg.ConfigOpts) -> bool:
@@ -196,14 +196,14 @@ class Fitness(base.Observer):
 
     def look_once(self) -> bool:
         """Check once; whether the reasons have changed."""
-        found, told, trouble = self._ask()
-        self._silent = self._silent + 1 if trouble else 0
+        found, answered, failure = self._ask()
+        self._silent = self._silent + 1 if failure else 0
         before = self.reasons
         if self.judgement.take(found, self._clock(),
-                               told and self._needed):
+                               answered and self._needed):
             LOG.info('Whether this node could announce a gateway: %s',
                      self.judgement.lack or 'yes')
-        self.reasons = tuple(self._reasons(trouble))
+        self.reasons = tuple(self._reasons(failure))
         return self.reasons != before
 
     def _ask(self) -> tuple[str | None, bool, str]:
@@ -227,13 +227,13 @@ class Fitness(base.Observer):
             return None, False, str(error)
         except Exception as error:
             # A bug must be reported, and must not end the thread.
-            LOG.exception('Looking whether BGP could announce failed')
+            LOG.exception('The check whether BGP can announce failed')
             return None, False, f'{type(error).__name__}: {error}'
 
-    def _reasons(self, trouble: str) -> Iterator[str]:
+    def _reasons(self, failure: str) -> Iterator[str]:
         if self.judgement.lack:
-            yield ('this node could not announce a gateway, and is no '
-                   f'standby until it can: {self.judgement.lack}')
-        if self._silent >= _PATIENCE:
-            yield ('whether this node could announce a gateway cannot be '
-                   f'found out, and what was known stays: {trouble}')
+            yield ('this node cannot announce a gateway, so it is no standby '
+                   f'until it can: {self.judgement.lack}')
+        if self._silent >= _SILENT_CHECKS:
+            yield ('it is unknown whether this node can announce a gateway, '
+                   f'so the last known state is kept: {failure}')

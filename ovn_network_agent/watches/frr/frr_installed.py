@@ -103,19 +103,20 @@ class Installed(base.Observer):
         A route counts as missing when two checks in a row have missed it:
         zebra and the kernel are not asked at the same moment.
         """
-        before, trouble = self.reasons, ''
+        before, failure = self.reasons, ''
         try:
             missing = frozenset(self._missing())
         except context.FAILURES as error:
-            missing, trouble = self._suspects, str(error)
+            missing, failure = self._suspects, str(error)
         except Exception as error:
             # A bug must be reported, and must not end the thread.
-            LOG.exception('Looking for routes of FRR in the kernel failed')
+            LOG.exception('The check of the routes of FRR in the kernel '
+                          'failed')
             missing = self._suspects
-            trouble = f'{type(error).__name__}: {error}'
-        if trouble:
-            self.reasons = ('whether the kernel has the routes of FRR cannot '
-                            f'be found out: {trouble}',)
+            failure = f'{type(error).__name__}: {error}'
+        if failure:
+            self.reasons = ('it is unknown whether the kernel has the routes '
+                            f'of FRR: {failure}',)
         else:
             self.reasons = self._reasons(missing & self._suspects)
             self._suspects = missing
@@ -161,7 +162,7 @@ class Installed(base.Observer):
         return (
             f'{", ".join(named[:_NAMED])}'
             f'{f" and {more:d} more" if more > 0 else ""} in {where}: zebra '
-            'calls the route installed, and the kernel does not use one; '
+            'reports the route as installed, and the kernel does not use it; '
             'another program has removed it, which "ovn-network-agent-ctl '
-            'doctor network-managers" looks for; once that is mended, drain '
+            'doctor network-managers" looks for; once that is repaired, drain '
             'this node and restart FRR, which makes its routes again',)

@@ -45,8 +45,8 @@ class FrrWatch(notifications.Watch):
 
     def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         changed = [self._changed(data) for data in datagrams]
-        return [(f'{self._what} has changed in {changed[-1]}; FRR names no '
-                 'author',)] if changed else []
+        return [(f'{self._what} has changed in {changed[-1]}; FRR does not '
+                 'report who changed it',)] if changed else []
 
     def _changed(self, data: bytes) -> str:
         """The daemons that a notice names.
@@ -78,11 +78,11 @@ class ListWatch(FrrWatch):
 class Lists(base.Observer):
     """Puts the prefix lists in doubt when others change them."""
 
-    def __init__(self, conf: cfg.ConfigOpts, pace: rate_limit.Pace,
-                 beats: heartbeat.Heartbeat) -> None:
+    def __init__(self, conf: cfg.ConfigOpts, limiter: rate_limit.RateLimit,
+                 heartbeats: heartbeat.Heartbeat) -> None:
         self._conf = conf
-        self._pace = pace
-        self._beats = beats
+        self._limiter = limiter
+        self._heartbeats = heartbeats
         self._following = threading.Lock()
         self._stopped = False
         # The watched list, '' for none.
@@ -92,11 +92,11 @@ class Lists(base.Observer):
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the watch."""
         self.follow()
-        self._beats.add(self.follow)
+        self._heartbeats.add(self.follow)
 
     def stop(self) -> None:
         """End the watch on a thread of its own."""
-        self._beats.remove(self.follow)
+        self._heartbeats.remove(self.follow)
         with self._following:
             self._stopped = True
             self._leave()
@@ -119,4 +119,4 @@ class Lists(base.Observer):
             self._watch = None
 
     def _changed(self, text: str) -> None:
-        self._pace.notice(notices.PREFIX_LISTS, text)
+        self._limiter.notice(notices.PREFIX_LISTS, text)

@@ -22,11 +22,11 @@ from ovn_network_agent.watches.frr import frr_vnis
 from ovn_network_agent.watches.frr import frr_witness
 
 
-def make(conf: cfg.ConfigOpts, beats: heartbeat.Heartbeat,
-         paced: rate_limit.Pace | None = None) -> list[base.Observer]:
+def make(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
+         limiter: rate_limit.RateLimit | None = None) -> list[base.Observer]:
     """Make the observers of FRR that this configuration asks for.
 
-    :param paced: None to leave out the watches of prefix lists and VNIs
+    :param limiter: None to leave out the watches of prefix lists and VNIs
     :returns: none where there is no vtysh (announce_method kernel without
         FRR's tools)
     """
@@ -38,22 +38,22 @@ def make(conf: cfg.ConfigOpts, beats: heartbeat.Heartbeat,
     made: list[base.Observer] = [looks, frr_installed.Installed(conf)]
     if conf.frr.frr_watch:
         made.append(restarts_of_frr(
-            conf, beats, looks.everything,
+            conf, heartbeats, looks.everything,
             lambda: any(observer.awaited() for observer in fitness)))
-        if paced is not None:
-            made.append(frr_lists.Lists(conf, paced, beats))
+        if limiter is not None:
+            made.append(frr_lists.Lists(conf, limiter, heartbeats))
             if frr_vnis.wanted(conf):
-                made.append(frr_vnis.Vnis(paced))
+                made.append(frr_vnis.Vnis(limiter))
     return [*made, *fitness]
 
 
-def restarts_of_frr(conf: cfg.ConfigOpts, beats: heartbeat.Heartbeat,
+def restarts_of_frr(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
                     restarted: Callable[[], object],
                     awaited: Callable[[], bool] = lambda: False
                     ) -> restarts.RestartWatch:
     """The watch for daemons of FRR that were started again."""
     return restarts.RestartWatch(
-        beats, 'FRR', '[frr] frr_run_dir',
+        heartbeats, 'FRR', '[frr] frr_run_dir',
         lambda: socket_identity.of_directory(conf.frr.frr_run_dir,
                                              frr_sockets.SUFFIX),
         frr_sockets.read_sockets, notices.FRR_RESTARTED, restarted,

@@ -28,7 +28,7 @@ LOG = logging.getLogger(__name__)
 # Seconds that bgpd may take for a change of the list: route maps are
 # evaluated 5 s after a change ("bgp route-map delay-timer"), and a while for
 # the work itself.
-PATIENCE = 6.0
+TIMEOUT = 6.0
 # Most addresses of one call.
 _BATCH = 100
 _BACKEND = 'frr_prefix_list'
@@ -44,8 +44,8 @@ class Relisting:
         self._since: dict[str, float] = {}
         self._tried: set[str] = set()
 
-    def mend(self, faults: Mapping[str, str], sessions: bool,
-             trigger: trigger.Trigger) -> None:
+    def repair(self, faults: Mapping[str, str], sessions: bool,
+               trigger: trigger.Trigger) -> None:
         """Write the lines of addresses again that bgpd still keeps back.
 
         :param faults: by prefix (:func:`effect.problem`), of all prefixes that
@@ -64,17 +64,17 @@ class Relisting:
                        for prefix in refused}
         self._tried &= refused
         due = sorted(prefix for prefix in refused - self._tried
-                     if now - self._since[prefix] >= PATIENCE)[:_BATCH]
+                     if now - self._since[prefix] >= TIMEOUT)[:_BATCH]
         if not due or not name:
             return
         self._tried.update(due)
         try:
-            renewed, said = prefix_lists.renew(name, due)
+            renewed, message = prefix_lists.renew(name, due)
         finally:
             # The next pass adds a line that is missing for any reason.
             trigger.fire('lines written again', stale=(_BACKEND,))
         for network, former, number in renewed:
-            LOG.warning('bgpd kept back addresses of %s, which %s permits: '
-                        'the line was written again, with the number %d in '
-                        'place of %d%s', network, name, number, former,
-                        f' ({said})' if said else '')
+            LOG.warning('bgpd did not announce addresses of %s, which %s '
+                        'permits: the line was written again, with the number '
+                        '%d in place of %d%s', network, name, number, former,
+                        f' ({message})' if message else '')

@@ -242,7 +242,7 @@ class Verification(base.Observer):
             # bug must be reported, and must not end the thread.
             text = str(error)
             if not isinstance(error, context.FAILURES):
-                LOG.exception('Looking at what FRR announces failed')
+                LOG.exception('The check of what FRR announces failed')
                 text = f'{type(error).__name__}: {error}'
             self.wrong = None
             problems = {p: kind for p, kind in self._suspects.items()
@@ -292,12 +292,12 @@ class Verification(base.Observer):
                 problems or everything or self.reasons):
             return problems, ()
         around = effect.Surroundings(**bgp.read_surroundings(vrf, asks_bgp))
-        self._mend({p for p in problems if problems[p] == effect.INACTIVE},
-                   {p for p in self._certain
-                    if self._certain[p] == effect.INACTIVE},
-                   pending, around)
-        self._relisting.mend(self._certain, bool(around.established),
-                             self._trigger)
+        self._repair({p for p in problems if problems[p] == effect.INACTIVE},
+                     {p for p in self._certain
+                      if self._certain[p] == effect.INACTIVE},
+                     pending, around)
+        self._relisting.repair(self._certain, bool(around.established),
+                               self._trigger)
         return problems, effect.reasons(self._certain, dict(self._wanted),
                                         around, vrf, self._nexthop)
 
@@ -336,8 +336,8 @@ class Verification(base.Observer):
 
     # -- repair ------------------------------------------------------------
 
-    def _mend(self, inactive: set[str], certain: set[str],
-              pending: dict[str, str], around: effect.Surroundings) -> None:
+    def _repair(self, inactive: set[str], certain: set[str],
+                pending: dict[str, str], around: effect.Surroundings) -> None:
         """Put the backends of missing routes in doubt; repair zebra."""
         new = inactive - self._suspects.keys()
         stale = {_DOUBT[pending[p]] for p in new}
@@ -367,7 +367,7 @@ class Verification(base.Observer):
         if done:
             self.repairs += 1
             LOG.warning('zebra did not know the network of %s on %s: the '
-                        'address was set anew', address,
+                        'address was set again', address,
                         ownership.VETH_PROVIDER)
             self._trigger.fire('address set anew', stale=_ADDRESS)
             self.everything()

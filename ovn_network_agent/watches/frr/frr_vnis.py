@@ -37,9 +37,9 @@ class VniWatch(frr_lists.FrrWatch):
 class Vnis(base.Observer):
     """Puts VNIs in doubt when others change them."""
 
-    def __init__(self, pace: rate_limit.Pace) -> None:
+    def __init__(self, limiter: rate_limit.RateLimit) -> None:
         self._watch = VniWatch(
-            lambda text: pace.notice(notices.FRR_VNIS, text))
+            lambda text: limiter.notice(notices.FRR_VNIS, text))
 
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the watch."""

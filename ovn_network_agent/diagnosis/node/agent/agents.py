@@ -36,7 +36,7 @@ def read_alone(sources: sources.Sources) -> Alone:
     return Alone(sources.agents(), sources.holder())
 
 
-def judge_alone(found: Alone) -> Iterator[check.Said]:
+def judge_alone(found: Alone) -> Iterator[check.Result]:
     """Two agents are broken; an agent without the lock is a warning."""
     names = ', '.join(f'process {one.pid:d} ({one.command})'
                       for one in found.agents)
@@ -46,7 +46,7 @@ def judge_alone(found: Alone) -> Iterator[check.Said]:
             f'{names}', 'stop all but one: two remove each other\'s routes')
     elif found.agents and not found.holder:
         yield check.warn(
-            f'{names} has not the lock of the only agent: it is just '
+            f'{names} does not hold the lock of the agent: it is just '
             'starting, or is the original program',
             'stop the original program before the first start of this one')
     elif found.holder:
@@ -55,13 +55,13 @@ def judge_alone(found: Alone) -> Iterator[check.Said]:
         yield check.ok('no agent runs here')
 
 
-def judge_former(found: original_program.Former) -> Iterator[check.Said]:
+def judge_former(found: original_program.Former) -> Iterator[check.Result]:
     """The verdict on the original program."""
     for pid in found.running:
         yield check.broken(
             f'the original program runs as process {pid:d}',
             'stop the original before the first start of this agent: each '
-            'would undo what the other does')
+            'would undo the changes of the other')
     for unit in found.enabled:
         yield check.warn(
             f'the unit {unit} is enabled and starts the original program with '
@@ -82,7 +82,7 @@ class Status(typing.NamedTuple):
     """The state of the running agent."""
 
     runs: bool  # whether an agent has the lock
-    trouble: str = ''  # why the agent does not answer, '' when it does
+    failure: str = ''  # why the agent does not answer, '' when it does
     phase: str = ''  # see the reference of "status --json"
     degraded: tuple[str, ...] = ()
     drains: tuple[str, ...] = ()  # UUIDs, or 'all'
@@ -98,17 +98,17 @@ def read_status(sources: sources.Sources) -> Status:
     """
     runs = bool(sources.holder())
     try:
-        said = sources.report()
+        report = sources.report()
     except client.NotRunning as error:
         return Status(runs, str(error))
     except (client.NoAgent, client.Refused) as error:
         # Something listens there.
         return Status(True, str(error))
-    return Status(True, '', said['phase'], tuple(said['degraded']),
-                  tuple(said['drains']), said.get('version', ''))
+    return Status(True, '', report['phase'], tuple(report['degraded']),
+                  tuple(report['drains']), report.get('version', ''))
 
 
-def judge_status(found: Status) -> Iterator[check.Said]:
+def judge_status(found: Status) -> Iterator[check.Result]:
     """Warn of each degraded reason; an agent without an answer is broken.
 
     An agent of another version than this program is a warning, too.
@@ -121,8 +121,8 @@ def judge_status(found: Status) -> Iterator[check.Said]:
             'goes on, and may miss files that the upgrade has removed')
     if not found.runs:
         yield check.not_checked('no agent runs')
-    elif found.trouble:
-        yield check.broken(f'an agent runs, and {found.trouble}',
+    elif found.failure:
+        yield check.broken(f'an agent runs, and {found.failure}',
                            'look into the log of the agent; with a frozen '
                            'agent: restart it')
     elif found.phase == 'restoring':
@@ -137,9 +137,9 @@ def judge_status(found: Status) -> Iterator[check.Said]:
         yield check.ok(f'{found.phase}, in sync')
 
 
-def judge_drain(found: Status) -> Iterator[check.Said]:
+def judge_drain(found: Status) -> Iterator[check.Result]:
     """Warn of a drain that an operator has not ended yet."""
-    if not found.runs or found.trouble:
+    if not found.runs or found.failure:
         yield check.not_checked('no agent answers')
     elif found.drains:
         yield check.warn(f'drained by an operator: {", ".join(found.drains)}',
@@ -154,7 +154,7 @@ def read_privileges(sources: sources.Sources) -> str:
     return sources.refused
 
 
-def judge_privileges(refused: str) -> Iterator[check.Said]:
+def judge_privileges(refused: str) -> Iterator[check.Result]:
     """Daemons that do not start are broken; without root nothing is known."""
     if 'needs root' in refused:
         yield check.not_checked(refused)
@@ -188,27 +188,27 @@ def read_helpers(sources: sources.Sources) -> tuple[Helper, ...]:
     configured = helper.NAME in sudoers
     found = []
     for context in privileged.CONTEXTS:
-        words = context.helper_command(helper.path(context.name))
-        own = bool(context.conf.helper_command) or not _only_sudo(words)
+        argv = context.helper_command(helper.path(context.name))
+        own = bool(context.conf.helper_command) or not _only_sudo(argv)
         if own or configured:
             found.append(Helper(
-                context.cfg_section, ' '.join(words), own,
-                os.access(words[0], os.X_OK) if '/' in words[0]
-                else _in_path(words[0]),
-                ' '.join(_run_as_root(words)) in sudoers))
+                context.cfg_section, ' '.join(argv), own,
+                os.access(argv[0], os.X_OK) if '/' in argv[0]
+                else _in_path(argv[0]),
+                ' '.join(_run_as_root(argv)) in sudoers))
     return tuple(found)
 
 
-def _run_as_root(words: Sequence[str]) -> list[str]:
+def _run_as_root(argv: Sequence[str]) -> list[str]:
     """The command that sudo runs: the words after sudo and its flags."""
     return list(itertools.dropwhile(lambda word: word.startswith('-'),
-                                    words[1:]))
+                                    argv[1:]))
 
 
-def _only_sudo(words: Sequence[str]) -> bool:
+def _only_sudo(argv: Sequence[str]) -> bool:
     """Whether sudo runs the helper itself, and no rootwrap in between."""
-    return (os.path.basename(words[0]) == 'sudo' and
-            _run_as_root(words)[:1] == [helper.program()])
+    return (os.path.basename(argv[0]) == 'sudo' and
+            _run_as_root(argv)[:1] == [helper.program()])
 
 
 def _in_path(name: str) -> bool:
@@ -224,7 +224,7 @@ def _texts() -> Iterator[str]:
                 yield re.sub(r'\s+', ' ', opened.read().replace('\\\n', ' '))
 
 
-def judge_helpers(found: tuple[Helper, ...]) -> Iterator[check.Said]:
+def judge_helpers(found: tuple[Helper, ...]) -> Iterator[check.Result]:
     """A missing program is broken, and so is a command outside of sudoers."""
     if not found:
         yield check.not_checked('neither helper_command nor sudoers has a '

@@ -55,7 +55,7 @@ def read_configuration(sources: sources.Sources) -> Problems:
     return Problems(problems, warnings, tuple(conf.config_file or ()))
 
 
-def judge_configuration(found: Problems) -> Iterator[check.Said]:
+def judge_configuration(found: Problems) -> Iterator[check.Result]:
     """What prevents a start is broken; every other message is a warning."""
     yield from (check.of_message(check.Verdict.BROKEN, message)
                 for message in found.problems)
@@ -73,7 +73,7 @@ def read_prerequisites(sources: sources.Sources) -> tuple[str, ...]:
                  for message in backend.check())
 
 
-def judge_prerequisites(messages: Iterable[str]) -> list[check.Said]:
+def judge_prerequisites(messages: Iterable[str]) -> list[check.Result]:
     """Every missing program or device is broken."""
     return check.of_messages(check.Verdict.BROKEN, messages,
                              'the programs and devices of all backends are '
@@ -106,7 +106,7 @@ def read_tls(sources: sources.Sources) -> Tls:
 
 
 def judge_tls(found: Tls, now: datetime.datetime | None = None
-              ) -> Iterator[check.Said]:
+              ) -> Iterator[check.Result]:
     """An expired certificate is broken; one that expires soon is a warning.
 
     :param now: datetime with a time zone, None for the present time
@@ -192,7 +192,7 @@ def _allowed(found: os.stat_result, uid: int, groups: Collection[int], bit: int
     return bool(found.st_mode & bit << (3 if found.st_gid in groups else 0))
 
 
-def judge_access(found: Access) -> Iterator[check.Said]:
+def judge_access(found: Access) -> Iterator[check.Result]:
     """A file that the agent's user cannot read is broken."""
     if not found.user:
         yield check.not_checked(f'there is no user {USER}; another user runs '

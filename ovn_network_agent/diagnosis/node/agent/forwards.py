@@ -49,7 +49,7 @@ def read_local(sources: sources.Sources) -> Local:
         sources.vrf, accept, conf.port_forward.port_forward_l3mdev_accept)
 
 
-def judge_local(found: Local) -> Iterator[check.Said]:
+def judge_local(found: Local) -> Iterator[check.Result]:
     """A destination that does not accept packets of the VRF is broken.
 
     With ``port_forward_l3mdev_accept``, this is only a warning: the agent sets
@@ -76,7 +76,7 @@ class Zones(typing.NamedTuple):
     """The zones of connection tracking."""
 
     zone: int | None  # port_forward_ct_zone, None without port forwards
-    theirs: dict[int, str]  # names by zone of OVN
+    ovn_zones: dict[int, str]  # names by zone of OVN
 
 
 def read_zones(sources: sources.Sources) -> Zones:
@@ -89,26 +89,26 @@ def read_zones(sources: sources.Sources) -> Zones:
     if not rules.load(conf):
         return Zones(None, {})
     with sources.database('ovs').rows() as ovs:
-        theirs = {
+        ovn_zones = {
             int(value): key.removeprefix(_ZONE)
             for row in ovs['Bridge'].values()
             for key, value in row.external_ids.items()
             if key.startswith(_ZONE) and value.isdigit()}
-    return Zones(conf.port_forward.port_forward_ct_zone, theirs)
+    return Zones(conf.port_forward.port_forward_ct_zone, ovn_zones)
 
 
-def judge_zones(found: Zones) -> Iterator[check.Said]:
+def judge_zones(found: Zones) -> Iterator[check.Result]:
     """A zone that OVN uses, too, is broken."""
     if found.zone is None:
         yield check.not_checked('no port is forwarded')
-    elif found.zone in found.theirs:
+    elif found.zone in found.ovn_zones:
         yield check.broken(
             f'[port_forward] port_forward_ct_zone = {found.zone:d} is the '
-            f'zone of {found.theirs[found.zone]} in OVN, too',
+            f'zone of {found.ovn_zones[found.zone]} in OVN, too',
             'choose another zone, far above those of OVN')
     else:
         yield check.ok(f'zone {found.zone:d}; OVN has '
-                       f'{len(found.theirs):d} others')
+                       f'{len(found.ovn_zones):d} others')
 
 
 CHECKS = (

@@ -22,7 +22,7 @@ from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import source
 
 # Seconds for the running agent to see a change, and to make its own.
-_PATIENCE = 2.0
+_PAUSE = 2.0
 _NAMED = 3
 _VERBS = {'create': 'missing', 'update': 'different', 'delete': 'left over'}
 
@@ -55,7 +55,7 @@ def read_objects(sources: sources.Sources) -> Objects:
     if not first:
         return Objects((), unread)
     # The agent may be at work just now.
-    time.sleep(_PATIENCE)
+    time.sleep(_PAUSE)
     second, unread = _plan(sources)
     return Objects(tuple(step for step in second if step in set(first)),
                    unread)
@@ -84,7 +84,7 @@ def _plan(sources: sources.Sources
                      for name, why in found.unreadable.items())
 
 
-def judge_objects(found: Objects) -> Iterator[check.Said]:
+def judge_objects(found: Objects) -> Iterator[check.Result]:
     """Each object that is missing, different or left over is broken.
 
     A system that could not be read is a warning.
@@ -104,14 +104,14 @@ def judge_objects(found: Objects) -> Iterator[check.Said]:
             'says what fails; if they differ again, another program changes '
             'them')
     if not found.unread and not found.differences:
-        yield check.ok('all are there, and none too many')
+        yield check.ok('all are present, and none is surplus')
 
 
 CHECKS = (
     check.Check(
         'objects', 'running agent', 'with a running agent: all its routes, '
-        'rules, flows, tables, announcements and rows are there, and none '
-        'too many', read_objects, judge_objects,
+        'rules, flows, tables, announcements and rows are present, and none '
+        'is surplus', read_objects, judge_objects,
         ('configuration', 'agent', 'privileges', 'single-agent',
          'provider-bridge', 'vrf', 'proxy-arp', 'frr-daemons', 'prefix-list',
          'ovs-database', 'nb-database', 'sb-database', 'bridge-mappings',

@@ -29,22 +29,22 @@ def agents() -> tuple[Agent, ...]:
         if name.isdigit():
             # A process may end meanwhile, or belong to another user.
             with contextlib.suppress(OSError):
-                words = _words(name)
-                if is_agent(words) and namespace(name) == here:
-                    found[int(name)] = (' '.join(words), _parent(name))
+                argv = _argv(name)
+                if is_agent(argv) and namespace(name) == here:
+                    found[int(name)] = (' '.join(argv), _parent(name))
     return tuple(Agent(pid, command)
                  for pid, (command, parent) in sorted(found.items())
                  if parent not in found)
 
 
-def is_agent(words: list[str]) -> bool:
+def is_agent(argv: list[str]) -> bool:
     """Whether a command line is that of an agent, this or the original."""
-    program = any(os.path.basename(word) == _PROGRAM for word in words[:2])
-    module = ['-m', _MODULE] in [words[at:at + 2] for at in range(len(words))]
-    return (program or module) and not set(words).intersection(_LOOKS)
+    program = any(os.path.basename(word) == _PROGRAM for word in argv[:2])
+    module = ['-m', _MODULE] in [argv[at:at + 2] for at in range(len(argv))]
+    return (program or module) and not set(argv).intersection(_LOOKS)
 
 
-def _words(pid: str) -> list[str]:
+def _argv(pid: str) -> list[str]:
     with open(f'/proc/{pid}/cmdline', 'rb') as opened:
         return opened.read().decode(errors='replace').split('\0')[:-1]
 

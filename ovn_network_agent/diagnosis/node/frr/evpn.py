@@ -72,7 +72,8 @@ class Local(typing.NamedTuple):
     domain: str = ''  # name of the VRF of this device, '' for the default VRF
     vrf: str = ''
     port: int = 4789  # [evpn] udp_dstport
-    taken: str = ''  # name of the device of Open vSwitch with this port, or ''
+    # Name of the device of Open vSwitch with this UDP port, or ''.
+    port_device: str = ''
     up: bool = True  # whether the device is up
     wanted: str = ''  # [evpn] local_device
 
@@ -103,7 +104,7 @@ def read_local(sources: sources.Sources) -> Local:
                  device not in links or links[device].up, wanted)
 
 
-def judge_local(found: Local) -> Iterator[check.Said]:
+def judge_local(found: Local) -> Iterator[check.Result]:
     """A tunnel without its own address, or its port, is broken."""
     if not found.address:
         yield check.broken(
@@ -124,10 +125,10 @@ def judge_local(found: Local) -> Iterator[check.Said]:
     elif not found.up:
         yield check.broken(f'{found.device}, which has {found.address}, is '
                            f'down', f'"ip link set {found.device} up"')
-    if found.taken:
+    if found.port_device:
         yield check.broken(
-            f'Open vSwitch has UDP port {found.port:d} ({found.taken}), so '
-            'the tunnels of EVPN cannot be up',
+            f'Open vSwitch has UDP port {found.port:d} '
+            f'({found.port_device}), so the tunnels of EVPN cannot be up',
             'set [evpn] udp_dstport to another port on all nodes and in the '
             'fabric, or have OVN use geneve (ovn-encap-type)')
     elif (found.address and found.device and found.domain == found.vrf and
@@ -169,7 +170,7 @@ def read_sizes(sources: sources.Sources) -> Sizes:
     return Sizes(sources.conf.evpn.underlay_mtu, mtu.sizes(sorted(names)))
 
 
-def judge_sizes(found: Sizes) -> Iterator[check.Said]:
+def judge_sizes(found: Sizes) -> Iterator[check.Result]:
     """A device with a smaller MTU than the option loses large packets."""
     if not found.devices:
         yield check.not_checked('no other node announces anything, so no '
@@ -202,7 +203,7 @@ def read_instance(sources: sources.Sources) -> list[str]:
     return evpn_instances.read_lacks()
 
 
-def judge_instance(found: Iterable[str]) -> list[check.Said]:
+def judge_instance(found: Iterable[str]) -> list[check.Result]:
     """Each missing line is broken."""
     return check.of_messages(check.Verdict.BROKEN, (
         text.replace('; add ', '; in "configure terminal" of vtysh, add ')
@@ -218,7 +219,7 @@ def read_sessions(sources: sources.Sources) -> tuple[evpn.Session, ...]:
     return _asked(evpn.read_sessions, sources.vrf)
 
 
-def judge_sessions(found: Sequence[evpn.Session]) -> Iterator[check.Said]:
+def judge_sessions(found: Sequence[evpn.Session]) -> Iterator[check.Result]:
     """Broken without an established neighbour, a warning with some others."""
     up = [each for each in found if each.state == _ESTABLISHED]
     for each in found:
@@ -275,7 +276,7 @@ def read_vnis(sources: sources.Sources) -> Vnis:
          for vni in wanted if vni in rds})
 
 
-def judge_vnis(found: Vnis) -> Iterator[check.Said]:
+def judge_vnis(found: Vnis) -> Iterator[check.Result]:
     """A VNI that zebra does not have as up, or bgpd does not send, is broken.
 
     A network whose VNI cannot be used is a warning.
@@ -328,7 +329,7 @@ def read_hops(sources: sources.Sources) -> tuple[vni_neighbours.Hop, ...]:
     return _asked(evpn.read_hops, sources.conf)
 
 
-def judge_hops(found: Sequence[vni_neighbours.Hop]) -> Iterator[check.Said]:
+def judge_hops(found: Sequence[vni_neighbours.Hop]) -> Iterator[check.Result]:
     """A next hop without neighbour or tunnel loses each packet."""
     lost: dict[int, list[str]] = {}
     for hop in found:
@@ -337,7 +338,7 @@ def judge_hops(found: Sequence[vni_neighbours.Hop]) -> Iterator[check.Said]:
     for vni, hops in lost.items():
         yield check.broken(
             f'VNI {vni:d}: packets to {check.named(hops)} are lost',
-            of_address.heal(evpn_names.bridge(vni)))
+            of_address.repair(evpn_names.bridge(vni)))
     if not lost:
         yield check.ok(f'{len(found):d} next hops of '
                        f'{len({hop.vni for hop in found}):d} VNIs')

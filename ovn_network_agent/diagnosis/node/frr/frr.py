@@ -99,7 +99,7 @@ def major(version: str) -> int:
     return int(first) if first.isdigit() else 0
 
 
-def judge_daemons(found: Daemons) -> Iterator[check.Said]:
+def judge_daemons(found: Daemons) -> Iterator[check.Result]:
     """A needed daemon that does not run is broken."""
     missing = [name for name in found.wanted if name not in found.running]
     if missing:
@@ -114,7 +114,7 @@ def _where(found: Daemons) -> str:
     """What is known of the sockets, the end of a sentence."""
     if found.folder:
         return f': there is no directory {found.folder}'
-    return f', or out of reach: {found.closed}' if found.closed else ''
+    return f', or not accessible: {found.closed}' if found.closed else ''
 
 
 def _start_frr(found: Daemons) -> str:
@@ -155,17 +155,17 @@ def read_setup(sources: sources.Sources, version: int = 4) -> Configured:
         found.asn, f'VRF {sources.vrf}' if sources.vrf else 'the default VRF')
 
 
-def _judge(part: str, verdict: finding.Verdict, fine: str
-           ) -> Callable[[Configured], list[check.Said]]:
+def _judge(part: str, verdict: finding.Verdict, message: str
+           ) -> Callable[[Configured], list[check.Result]]:
     """The judge of one part of the configuration.
 
     :param verdict: of a fault
     :param fine: evidence without a fault
     """
-    def judge(found: Configured) -> list[check.Said]:
+    def judge(found: Configured) -> list[check.Result]:
         return check.of_messages(
             verdict, [text for of, text in found.faults if of == part],
-            fine.format(found))
+            message.format(found))
     return judge
 
 
@@ -198,7 +198,7 @@ def _entries(found: Iterable[output.Entry] | None) -> frozenset[_Entry]:
                       each.le) for each in found or ())
 
 
-def judge_lists(found: Lists) -> Iterator[check.Said]:
+def judge_lists(found: Lists) -> Iterator[check.Result]:
     """An entry that only one of the daemons has is broken."""
     if not found.name:
         yield check.not_checked('[frr] frr_prefix_list is empty')
@@ -213,7 +213,7 @@ def judge_lists(found: Lists) -> Iterator[check.Said]:
             f'only {daemon} has these entries of {found.name}: {shown}',
             'an entry was made in one daemon alone: "no '
             f'{setup.WORDS[found.version]} prefix-list {found.name} seq '
-            f'{entries[0][0]:d}" in vtysh; the agent makes its own anew')
+            f'{entries[0][0]:d}" in vtysh; the agent makes its own again')
     if not differences:
         yield check.ok(f'{found.name} has {len(found.bgpd):d} entries in '
                        'zebra and in bgpd')
@@ -238,7 +238,7 @@ def read_sessions(sources: sources.Sources, version: int = 4) -> Sessions:
     return Sessions(neighbours, tuple(heard), version)
 
 
-def judge_sessions(found: Sessions) -> Iterator[check.Said]:
+def judge_sessions(found: Sessions) -> Iterator[check.Result]:
     """Broken without any session; otherwise, each lost session is a warning.
 
     It is also a warning that no neighbour is configured or has sent a prefix.

@@ -45,7 +45,7 @@ class Readiness(typing.NamedTuple):
     others: tuple[str, ...]
     # Those of "others" that bgpd has from this node already, with the
     # neighbours that get it.
-    taken: dict[str, list[str]]
+    effects: dict[str, list[str]]
     cautions: tuple[str, ...] = ()  # texts, what cannot be judged
 
 
@@ -80,14 +80,14 @@ def readiness(sources: sources.Sources, method: str, prefixes: set[str]
         due) else ()
     others = sorted(set(vtysh.read_known(vrf, 'kernel')) - prefixes) if (
         method == 'kernel') else []
-    taken = bgp.read_effect(vrf, others, True)[1] if others else {}
+    effects = bgp.read_effect(vrf, others, True)[1] if others else {}
     lacks += [
         f'bgpd has the default route {network} of the kernel as its own, so '
         'FRR does not use the default route of a neighbour; let the route map '
         'of "redistribute kernel" deny it (route-map KERNEL, see "Announce '
         'methods" in the documentation)'
-        for network in _DEFAULTS if network in taken]
-    return Readiness(tuple(lacks), lines, tuple(others), taken,
+        for network in _DEFAULTS if network in effects]
+    return Readiness(tuple(lacks), lines, tuple(others), effects,
                      tuple(cautions))
 
 
@@ -111,8 +111,8 @@ def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
         except readers.Unread as error:
             cautions.append(f'{where} cannot be read: {error}')
         except filters.Undecided as error:
-            cautions.append(f'{where} goes by more than the address, so look '
-                            f'yourself whether all pass: {error}')
+            cautions.append(f'{where} matches more than the address, so check '
+                            f'by hand whether all pass: {error}')
         else:
             if denied:
                 address, denial = denied[0]

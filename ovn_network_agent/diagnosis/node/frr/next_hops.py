@@ -53,7 +53,7 @@ def read_next_hops(sources: sources.Sources) -> NextHops:
         next((one.asn for one in neighbours), ''))
 
 
-def judge_next_hops(found: NextHops) -> Iterator[check.Said]:
+def judge_next_hops(found: NextHops) -> Iterator[check.Result]:
     """A next hop that no device has is broken, if no session has a better one.
 
     The neighbour needs a route of its own to the address of a loopback.
@@ -92,7 +92,7 @@ def _remedy(one: frr.NextHop, found: NextHops) -> str:
     there = 'the same line, with the address of this node, on the neighbour'
     missing = ' and '.join(text for text, done in (
         (here, one.offered), (there, one.taken)) if not done)
-    return (f'add {missing} (RFC 8950); FRR then starts the session anew. '
+    return (f'add {missing} (RFC 8950); FRR then starts the session again. '
             'Or give the uplink an address of IPv4 in a network of the '
             'neighbour')
 

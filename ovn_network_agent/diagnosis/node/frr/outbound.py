@@ -57,7 +57,7 @@ def _split(text: str) -> tuple[str, str]:
     return kind, name
 
 
-def judge_outbound(found: Outbound) -> Iterator[check.Said]:
+def judge_outbound(found: Outbound) -> Iterator[check.Result]:
     """One finding for each line, list or map that keeps addresses back."""
     kept: dict[filters.Denial, dict[str, list[ip_text.Address]]] = {}
     denials: dict[Passed, list[tuple[ip_text.Address, filters.Denial]]] = {}
@@ -69,7 +69,7 @@ def judge_outbound(found: Outbound) -> Iterator[check.Said]:
                                    _denial(found.filters, passed, address)))]
         for address, denial in denials[passed]:
             kept.setdefault(denial, {}).setdefault(name, []).append(address)
-    yield from (_said(denial, of, found) for denial, of in kept.items())
+    yield from (_result(denial, of, found) for denial, of in kept.items())
     if not kept:
         yield check.ok(f'{len(found.addresses):d} addresses pass to '
                        f'{len(found.neighbours):d} neighbours')
@@ -94,8 +94,8 @@ def _denial(known: filters.Filters, passed: Passed, address: ip_text.Address
     return None
 
 
-def _said(denial: filters.Denial, of: dict[str, list[ip_text.Address]],
-          found: Outbound) -> check.Said:
+def _result(denial: filters.Denial, of: dict[str, list[ip_text.Address]],
+            found: Outbound) -> check.Result:
     """The finding about one denial.
 
     :param of: dict of neighbour, '' for all, to list of addresses

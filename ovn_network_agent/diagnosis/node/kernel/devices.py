@@ -49,7 +49,7 @@ def read_bridge(sources: sources.Sources) -> Bridge:
                   bool(sources.holder()))
 
 
-def judge_bridge(found: Bridge) -> Iterator[check.Said]:
+def judge_bridge(found: Bridge) -> Iterator[check.Result]:
     """A missing bridge is broken; a bridge that is down, if an agent runs."""
     if found.missing:
         yield from check.of_messages(check.Verdict.BROKEN, found.missing, '')
@@ -105,7 +105,7 @@ def uplinks(conf: cfg.ConfigOpts, found: dict[str, links.Link]
             name not in ours and link.kind != 'dummy']
 
 
-def judge_vrf(found: Vrf) -> Iterator[check.Said]:
+def judge_vrf(found: Vrf) -> Iterator[check.Result]:
     """A VRF that is missing, down, or without its own table is broken."""
     if not found.name:
         yield check.not_checked('[frr] vrf_name is empty: the default VRF')
@@ -124,7 +124,7 @@ def judge_vrf(found: Vrf) -> Iterator[check.Said]:
         yield check.ok(f'{found.name} has table {found.table:d}')
 
 
-def judge_uplink(found: Vrf) -> Iterator[check.Said]:
+def judge_uplink(found: Vrf) -> Iterator[check.Result]:
     """A VRF without an uplink that is up is broken; each other one warns."""
     names = ', '.join(name for name, _up in found.uplinks)
     if not found.name:
@@ -184,7 +184,7 @@ def _sysctls(device: str) -> dict[str, int]:
     return found
 
 
-def judge_forwarding(found: Forwarding) -> Iterator[check.Said]:
+def judge_forwarding(found: Forwarding) -> Iterator[check.Result]:
     """A device that does not forward IPv4 is broken.
 
     The bridges count only if an agent runs, because the agent sets their
@@ -220,7 +220,7 @@ def _name(device: str, name: str) -> str:
     return f'net.ipv4.conf.{device}.{name}'
 
 
-def judge_rp_filter(found: Forwarding) -> Iterator[check.Said]:
+def judge_rp_filter(found: Forwarding) -> Iterator[check.Result]:
     """A strict rp_filter is broken.
 
     Of the values of a device and of 'all', the larger one counts (ip-sysctl of
@@ -240,7 +240,7 @@ def judge_rp_filter(found: Forwarding) -> Iterator[check.Said]:
         yield check.ok('not strict')
 
 
-def judge_proxy_arp(found: Forwarding) -> Iterator[check.Said]:
+def judge_proxy_arp(found: Forwarding) -> Iterator[check.Result]:
     """A bridge without proxy_arp is broken, if an agent runs."""
     values = {name: found.values.get(name, {}).get('proxy_arp')
               for name in found.bridges}
@@ -270,7 +270,7 @@ def read_bridge_address(sources: sources.Sources) -> tuple[str, ...]:
     return tuple(node_conflicts.bridge_address(sources.conf))
 
 
-def judge_bridge_address(messages: Iterable[str]) -> list[check.Said]:
+def judge_bridge_address(messages: Iterable[str]) -> list[check.Result]:
     """Every message is a warning."""
     return check.of_messages(check.Verdict.WARN, messages,
                              'no other device has it')
@@ -292,7 +292,7 @@ def read_bridge_ports(sources: sources.Sources) -> tuple[str, ...]:
                                                 sources.links())))
 
 
-def judge_bridge_ports(messages: Iterable[str]) -> list[check.Said]:
+def judge_bridge_ports(messages: Iterable[str]) -> list[check.Result]:
     """Every message is a warning."""
     return check.of_messages(check.Verdict.WARN, messages,
                              'no port leads out of this node')
@@ -306,7 +306,7 @@ def read_ipv6(sources: sources.Sources) -> tuple[str, ...]:
     return tuple(node_conflicts.ipv6_forwarding(sources.conf))
 
 
-def judge_ipv6(messages: Iterable[str]) -> list[check.Said]:
+def judge_ipv6(messages: Iterable[str]) -> list[check.Result]:
     """Every message is a warning."""
     return check.of_messages(check.Verdict.WARN, messages,
                              'no VIP of IPv6 needs what is not there')

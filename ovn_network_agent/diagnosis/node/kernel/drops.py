@@ -55,33 +55,33 @@ def read_drops(sources: sources.Sources) -> tuple[Drops, ...]:
     return tuple(found)
 
 
-def judge_drops(found: Sequence[Drops]) -> list[check.Said]:
+def judge_drops(found: Sequence[Drops]) -> list[check.Result]:
     """Warn of each flow that drops packets of this node's addresses.
 
     A flow that drops packets of all addresses, whatever else the packets have,
     is broken.
     """
-    said = [each for drops in found for each in _judge_bridge(drops)]
+    results = [each for drops in found for each in _judge_bridge(drops)]
     number = sum(len(drops.drops) for drops in found)
-    return said or [check.ok(
+    return results or [check.ok(
         f'of {number:d} flows of other programs that drop, none drops packets '
         'of this node\'s addresses')]
 
 
-def _judge_bridge(found: Drops) -> Iterator[check.Said]:
+def _judge_bridge(found: Drops) -> Iterator[check.Result]:
     for drop in found.drops:
-        taken = _taken(drop, found)
-        if taken:
+        affected = _affected(drop, found)
+        if affected:
             certain = (not drop.selection.narrow and
-                       taken == set(found.addresses))
-            yield check.Said(
+                       affected == set(found.addresses))
+            yield check.Result(
                 check.Verdict.BROKEN if certain else check.Verdict.WARN,
                 f'{found.bridge}: the flow with cookie {drop.cookie:#x} and '
                 f'"{match(drop)}" of another program drops packets of '
-                f'{check.named(taken)}', _remedy(drop, found.bridge))
+                f'{check.named(affected)}', _remedy(drop, found.bridge))
 
 
-def _taken(drop: flows.Drop, found: Drops) -> set[ip_text.Address]:
+def _affected(drop: flows.Drop, found: Drops) -> set[ip_text.Address]:
     """The addresses whose packets a flow drops."""
     chosen = drop.selection
     if chosen.ether_type not in _TYPES or not found.addresses:
@@ -92,13 +92,13 @@ def _taken(drop: flows.Drop, found: Drops) -> set[ip_text.Address]:
         every = above and not chosen.narrow and chosen.ether_type in (
             None, 0x0800) and _passes(chosen.in_port, found.ports, True)
         return set(found.addresses) if every else set()
-    taken = set()
+    affected = set()
     if chosen.dst and _passes(chosen.in_port, (resources.LOCAL,)):
-        taken |= _covered(chosen.dst, found.addresses)
+        affected |= _covered(chosen.dst, found.addresses)
     if (chosen.src and drop.priority > ownership.PRIORITY_MAC_TWEAK and
             _passes(chosen.in_port, found.ports)):
-        taken |= _covered(chosen.src, found.addresses)
-    return taken
+        affected |= _covered(chosen.src, found.addresses)
+    return affected
 
 
 def _passes(in_port: int | None, ports: Collection[int], local: bool = False
@@ -164,23 +164,24 @@ def read_filters(sources: sources.Sources) -> Filters:
     return Filters(sources.announceable(4), found)
 
 
-def judge_filters(has: Filters) -> Iterator[check.Said]:
+def judge_filters(has: Filters) -> Iterator[check.Result]:
     """Warn of each rule that drops packets of this node's addresses.
 
     A rule that certainly drops the packets of all addresses is broken.
     """
     wrong = False
     for one in has.found.filters:
-        taken = {each for each in has.addresses if one.covers(each)}
-        if not taken:
+        affected = {each for each in has.addresses if one.covers(each)}
+        if not affected:
             continue
         wrong = True
         what, show = nft.culprit(one)
-        certain = one.certain and taken == set(has.addresses)
-        yield check.Said(
+        certain = one.certain and affected == set(has.addresses)
+        yield check.Result(
             check.Verdict.BROKEN if certain else check.Verdict.WARN,
-            f'{what} of another program drops packets of '
-            f'{check.named(taken)}{"" if one.certain else ", some of them"}',
+            f'{what} of another program drops '
+            f'{"" if one.certain else "some "}packets of '
+            f'{check.named(affected)}',
             f'look at "{show}", and have its program except these addresses')
     if not wrong:
         closed = ', '.join(f'"{chain}"' for chain in has.found.closed

@@ -38,7 +38,7 @@ _KEYFILE = '/etc/NetworkManager/conf.d/ovn-network-agent.conf'
 # zebra then makes routes without nexthop objects.
 _WITHOUT_NEXT_HOPS = '"no zebra nexthop kernel enable"'
 _NMCLI = ('nmcli', '--terse', '--fields', 'DEVICE,STATE', 'device')
-_PATIENCE = 5
+_TIMEOUT = 5
 
 
 class Managers(typing.NamedTuple):
@@ -51,7 +51,7 @@ class Managers(typing.NamedTuple):
     # NetworkManager does not run.
     managed: tuple[str, ...] | None = None
     hidden: bool = False  # whether the processes of the host cannot be seen
-    trouble: str = ''  # why the settings cannot be read, or ''
+    failure: str = ''  # why the settings cannot be read, or ''
 
 
 def read_managers(sources: sources.Sources) -> Managers:
@@ -63,7 +63,7 @@ def read_managers(sources: sources.Sources) -> Managers:
                sources.conf.port_forward.port_forward_dev,
                sources.conf.bridge_dev, *sources.conf.further_bridges}
     networkd = managed = None
-    trouble = ''
+    failure = ''
     try:
         if _NETWORKD in found:
             # The files as networkd sees them, also from a container.
@@ -71,9 +71,9 @@ def read_managers(sources: sources.Sources) -> Managers:
         if _NM in found:
             managed = tuple(sorted(devices & _ask_nmcli()))
     except OSError as error:
-        trouble = f'{error}'
+        failure = f'{error}'
     return Managers(networkd, managed, os.readlink(
-        '/proc/self/ns/pid') != _OF_HOST, trouble)
+        '/proc/self/ns/pid') != _OF_HOST, failure)
 
 
 def _processes() -> dict[str, int]:
@@ -151,10 +151,10 @@ def _ask_nmcli() -> set[str]:
 
     :raises OSError: when NetworkManager does not say
     """
-    said = command.run(list(_NMCLI), _PATIENCE)
-    if said.status:
-        raise OSError(f'"{" ".join(_NMCLI)}": {said.messages}')
-    return managed_devices(said.stdout)
+    result = command.run(list(_NMCLI), _TIMEOUT)
+    if result.status:
+        raise OSError(f'"{" ".join(_NMCLI)}": {result.messages}')
+    return managed_devices(result.stdout)
 
 
 def managed_devices(text: str) -> set[str]:
@@ -169,7 +169,7 @@ def managed_devices(text: str) -> set[str]:
             'externally' not in state}
 
 
-def judge_managers(found: Managers) -> Iterator[check.Said]:
+def judge_managers(found: Managers) -> Iterator[check.Result]:
     """A manager that removes what it has not made is a warning."""
     removed = [(option, what, since) for option, what, since in _OPTIONS
                if (found.networkd or {}).get(option)]
@@ -192,10 +192,10 @@ def judge_managers(found: Managers) -> Iterator[check.Said]:
             'and routes there that it has not configured',
             f'in {_KEYFILE}, below "[keyfile]": "unmanaged-devices+={names}", '
             'then "nmcli general reload"')
-    if found.trouble:
+    if found.failure:
         yield check.not_checked(
             f'the settings of {_NETWORKD} or {_NM} cannot be read: '
-            f'{found.trouble}')
+            f'{found.failure}')
     elif found.networkd is None and found.managed is None and found.hidden:
         yield check.not_checked(
             'from this container, the network managers of the host cannot be '

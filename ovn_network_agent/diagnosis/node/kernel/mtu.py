@@ -59,7 +59,7 @@ def sizes(names: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def judge_mtu(found: Sizes) -> Iterator[check.Said]:
+def judge_mtu(found: Sizes) -> Iterator[check.Result]:
     """One finding for each uplink that is too small."""
     if not found.uplinks or not found.inside:
         yield check.not_checked('there is no uplink in the VRF' if found.inside

@@ -48,16 +48,16 @@ def read_neighbours(sources: sources.Sources) -> Neighbours:
         for each in announced.answered(sources.snapshot(), sources.conf)))
 
 
-def judge_neighbours(found: Neighbours) -> Iterator[check.Said]:
+def judge_neighbours(found: Neighbours) -> Iterator[check.Result]:
     """A table that was full, or is too small for the addresses, is a warning.
     """
-    odd = False
+    problems = False
     for version, table in found.tables.items():
         name = f'net.ipv{version}.neigh.default.gc_thresh'
         needed = _RESERVE * max(found.addresses[version], 1)
         if table.limit >= needed and not table.overflows:
             continue
-        odd = True
+        problems = True
         size = _LEAST
         while size < 2 * max(needed, table.limit):
             size *= 2
@@ -70,7 +70,7 @@ def judge_neighbours(found: Neighbours) -> Iterator[check.Said]:
             f'entry ("{_NAMES[version]}: neighbor table overflow!")',
             f'on the host, now and in /etc/sysctl.d: {name}3={size:d} '
             f'{name}2={size // 2:d} {name}1={size // 4:d}')
-    if not odd:
+    if not problems:
         yield check.ok('; '.join(
             f'IPv{version}: {table.entries:d} of {table.limit:d}'
             for version, table in found.tables.items()))

@@ -92,26 +92,26 @@ def _routes(sources: sources.Sources, table: int) -> tuple[str, ...]:
                  if ':' not in route.dst) if table else ()
 
 
-def judge_order(found: Order) -> Iterator[check.Said]:
+def judge_order(found: Order) -> Iterator[check.Result]:
     """Warn of each rule that decides about packets of this node's addresses.
 
     A rule that certainly drops the packets of all addresses is broken.
     """
     wrong = False
     for foreign in found.rules:
-        taken = _taken(foreign, found)
-        if not taken:
+        affected = _affected(foreign, found)
+        if not affected:
             continue
         wrong = True
         rule = foreign.rule
         certain = foreign.exact and not rule.table and (
-            taken == set(found.addresses))
+            affected == set(found.addresses))
         parts = _destinations(foreign)
-        yield check.Said(
+        yield check.Result(
             check.Verdict.BROKEN if certain else check.Verdict.WARN,
             f'the rule "{text(rule)}" of another program comes before the '
             f'rule of priority {max(found.inward, found.outward):d}, and '
-            f'decides about packets of {check.named(taken)}' + (
+            f'decides about packets of {check.named(affected)}' + (
                 f' to {", ".join(parts[:_NAMED])}' if parts else ''),
             _remedy(foreign))
     if not wrong:
@@ -119,21 +119,21 @@ def judge_order(found: Order) -> Iterator[check.Said]:
                        'none decides about this node\'s addresses')
 
 
-def _taken(foreign: Foreign, found: Order) -> set[ip_text.Address]:
+def _affected(foreign: Foreign, found: Order) -> set[ip_text.Address]:
     """The addresses whose packets a rule decides about."""
     rule = foreign.rule
     plain = foreign.exact and not rule.src and not rule.dst
-    taken = set()
+    affected = set()
     if rule.priority < found.inward and _may_enter(rule.iif, found) and (
             rule.dst or plain):
-        taken |= {each for each in _covered(rule.dst, found.addresses)
-                  if not rule.table or any(
+        affected |= {each for each in _covered(rule.dst, found.addresses)
+                     if not rule.table or any(
                       each in ip_text.network(route)
                       for route in foreign.routes)}
     if rule.priority < found.outward and _may_exit(rule.iif, found) and (
             rule.src or plain) and _leads_somewhere(foreign, plain):
-        taken |= _covered(rule.src, found.addresses)
-    return taken
+        affected |= _covered(rule.src, found.addresses)
+    return affected
 
 
 def _covered(prefix: str | None, addresses: Iterable[ip_text.Address]

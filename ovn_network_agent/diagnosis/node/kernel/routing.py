@@ -84,31 +84,31 @@ def _lost(sources: sources.Sources, read: dict[int, list[route_codec.Route]]
         yield replies
 
 
-def judge_tables(found: Tables) -> Iterator[check.Said]:
+def judge_tables(found: Tables) -> Iterator[check.Result]:
     """A foreign or a lost default route is broken; other routes are warnings.
     """
-    fine = True
+    good = True
     for option, table, foreign in found.tables:
         defaults = [route for route in foreign if route.dst in _DEFAULT]
         others = [route for route in foreign if route.dst not in _DEFAULT]
         if defaults:
-            fine = False
+            good = False
             yield check.broken(
                 f'table {table:d} ({option}) has a default route of another '
                 f'program{_through(defaults[0])}',
                 f'remove the route, or choose another table in {option}')
         if others:
-            fine = False
+            good = False
             yield check.warn(
                 f'table {table:d} ({option}) has {len(others):d} routes of '
                 f'another program, such as {others[0].dst}',
                 f'remove them, or choose another table in {option}')
     for table in found.lost:
-        fine = False
+        good = False
         yield check.broken(
             f'table {table:d} has lost its default route, although an agent '
             'runs', 'see what removes it; the agent makes it again')
-    if fine:
+    if good:
         yield check.ok(', '.join(
             f'{table:d}' for _option, table, _foreign in found.tables) or
             'the agent uses no table of its own')
@@ -150,18 +150,18 @@ def read_rules(sources: sources.Sources) -> Rules:
                  sources.vrf in sources.links())
 
 
-def judge_rules(found: Rules) -> Iterator[check.Said]:
+def judge_rules(found: Rules) -> Iterator[check.Result]:
     """Warn of each priority of the agent that another program uses."""
-    strange = [rule for rule, exact in found.rules
+    unknown = [rule for rule, exact in found.rules
                if rule.priority in found.priorities and
                not explained(rule, exact, found.leak)]
-    for number in sorted({rule.priority for rule in strange}):
-        rule = next(r for r in strange if r.priority == number)
+    for number in sorted({rule.priority for rule in unknown}):
+        rule = next(r for r in unknown if r.priority == number)
         yield check.warn(
             f'priority {number:d} is in use by a rule of another program: '
             f'{_shown(rule)}', 'give that rule, or the agent\'s option, '
             'another priority: of equal priorities the older rule is first')
-    if not strange:
+    if not unknown:
         yield check.ok(', '.join(map(str, found.priorities)) or
                        'the agent uses none')
 
@@ -187,13 +187,13 @@ def explained(rule: rules.Rule, exact: bool, leak: tuple[int, int]) -> bool:
 
 
 def _shown(rule: rules.Rule) -> str:
-    words = [f'{word} {value}' for word, value in (
+    parts = [f'{word} {value}' for word, value in (
         ('from', rule.src), ('to', rule.dst), ('iif', rule.iif),
         ('lookup', rule.table)) if value]
-    return ' '.join(words) or 'it has other selectors'
+    return ' '.join(parts) or 'it has other selectors'
 
 
-def judge_l3mdev(found: Rules) -> Iterator[check.Said]:
+def judge_l3mdev(found: Rules) -> Iterator[check.Result]:
     """A VRF without the kernel's rule for VRFs is broken."""
     if not found.vrf:
         yield check.not_checked('no VRF')
@@ -228,7 +228,7 @@ def read_default(sources: sources.Sources, version: int = 4) -> Default:
     return Default(sources.has_default(vrf, version), version)
 
 
-def judge_default(found: Default) -> Iterator[check.Said]:
+def judge_default(found: Default) -> Iterator[check.Result]:
     """A VRF without a default route is broken."""
     family = f'IPv{found.version:d}'
     if found.present is None:

@@ -37,16 +37,16 @@ def read_egress(sources: sources.Sources) -> agent.Answer:
     return peers.ask(sources, egress_ip.GROUP, 'egress')
 
 
-def judge_egress(found: agent.Answer) -> Iterator[check.Said]:
+def judge_egress(found: agent.Answer) -> Iterator[check.Result]:
     """Objects and places without an address, rows and parts of the node."""
-    objects, writer, fine = found['egress_ips'], found['lock'], True
+    objects, writer, good = found['egress_ips'], found['lock'], True
     wrong = [f'{one["name"]}: {why}' for one in objects
              for why in (one['why'], *one['problems']) if why]
     wrong += [f'{one["name"]} at router {place["router_name"]}: '
               f'{place["why"]}' for one in objects for place in one['places']
               if not place['address']]
     if wrong:
-        fine = False
+        good = False
         yield check.warn('machines that do not leave with their egress '
                          f'address: {check.named(wrong)}', _ALL)
     away = [f'{one["name"]} at router {place["router_name"]}: '
@@ -55,20 +55,20 @@ def judge_egress(found: agent.Answer) -> Iterator[check.Said]:
             if place['address'] and
             place['rows'] != ledger.State.IN_PLACE.value]
     if away:
-        fine = False
+        good = False
         yield check.warn(
             f'rows that are not in place: {check.named(away)}',
             _OTHER if writer == lock_state.State.WAITING.value else _ALL)
     if found['node']:
-        fine = False
+        good = False
         yield check.warn('what this node needs to translate is not in place: '
                          + check.named([f'{row["kind"]} {row["ref"]} '
                                         f'({row["state"]}) {row["reason"]}'
                                         for row in found['node']]), _ALL)
     if writer == lock_state.State.NOT_CONNECTED.value:
-        fine = False
+        good = False
         yield check.warn(lock_state.WRITERS[writer], peers.ASK_FOR_LOCK)
-    if fine:
+    if good:
         machines = sum(not each['why'] for one in objects
                        for each in one['machines'])
         yield check.ok(f'{len(objects):d} objects, {machines:d} addresses of '
@@ -109,7 +109,7 @@ def read_probes(sources: sources.Sources) -> Probes:
     return Probes(found.pop(own), found)
 
 
-def judge_probes(found: Probes) -> Iterator[check.Said]:
+def judge_probes(found: Probes) -> Iterator[check.Result]:
     """An agent of this node that does not answer is broken, another a warning.
     """
     dead = [f'{chassis} ({each.why})'

@@ -39,7 +39,7 @@ def read_groups(sources: sources.Sources) -> Groups:
                   'gateway_drain' in sources.conf.drivers)
 
 
-def judge_priorities(found: Groups) -> Iterator[check.Said]:
+def judge_priorities(found: Groups) -> Iterator[check.Result]:
     """The order of the candidates, by kind of fault and with some names."""
     if not found.groups:
         yield check.ok('this chassis is no candidate of any gateway group')
@@ -52,8 +52,8 @@ def judge_priorities(found: Groups) -> Iterator[check.Said]:
         verdict, evidence, remedy = _WORDS[kind]
         more = f' and {len(names) - _NAMED:d} more' if (
             len(names) > _NAMED) else ''
-        yield check.Said(verdict, f'{", ".join(names[:_NAMED])}{more}: '
-                         f'{evidence}', remedy)
+        yield check.Result(verdict, f'{", ".join(names[:_NAMED])}{more}: '
+                           f'{evidence}', remedy)
     if not faults:
         yield check.ok(f'{len(found.groups):d} groups')
 
@@ -127,7 +127,7 @@ def read_ports(sources: sources.Sources) -> Ports:
                  bridges.served(sources.conf))
 
 
-def judge_ports(found: Ports) -> Iterator[check.Said]:
+def judge_ports(found: Ports) -> Iterator[check.Result]:
     """A port whose segment has no bridge or patch port is broken.
 
     A port without a localnet port is a warning.
@@ -188,7 +188,7 @@ def read_routes(sources: sources.Sources) -> Routes:
             router for router in snapshot.routers if router.hosting_ports))
 
 
-def judge_routes(found: Routes) -> Iterator[check.Said]:
+def judge_routes(found: Routes) -> Iterator[check.Result]:
     """A router without a default route of this node is broken.
 
     Malformed rows are warnings.  Without an agent, nobody writes the routes,
@@ -202,22 +202,22 @@ def judge_routes(found: Routes) -> Iterator[check.Said]:
         return
     without = [router.called for router in found.routers
                if not router.default_routes]
-    theirs = [router.called for router in found.routers
-              if any(route.managed and route.owner not in found.marks
-                     for route in router.default_routes)]
+    foreign = [router.called for router in found.routers
+               if any(route.managed and route.owner not in found.marks
+                      for route in router.default_routes)]
     for names, what in (
             (without, 'no default route in OVN'),
-            (theirs, 'the default route in OVN has the mark of another '
+            (foreign, 'the default route in OVN has the mark of another '
              'node')):
         if names:
             yield check.broken(
                 f'{", ".join(names[:_NAMED])}: {what}', 'look into the log '
                 'of the agent: may it write to the Northbound database?')
-    if not (without or theirs or found.problems):
+    if not (without or foreign or found.problems):
         yield check.ok(f'{len(found.routers):d} routers are here')
 
 
-def _unserved(names: Collection[str]) -> Iterator[check.Said]:
+def _unserved(names: Collection[str]) -> Iterator[check.Result]:
     """The finding about routers on a node without an agent."""
     if not names:
         yield check.not_checked('no agent runs, which would write them')
@@ -258,7 +258,7 @@ def read_ipv6(sources: sources.Sources) -> Ipv6:
             sources.conf, place)))), node_conflicts.forwards_ipv6())
 
 
-def judge_ipv6(found: Ipv6) -> Iterator[check.Said]:
+def judge_ipv6(found: Ipv6) -> Iterator[check.Result]:
     """A node that announces addresses of IPv6 has to forward their packets."""
     if found.owners and not found.forwards:
         yield check.broken(

@@ -53,7 +53,7 @@ def read_machines(sources: sources.Sources) -> Machines:
               if each.claimed))
 
 
-def judge_machines(found: Machines) -> Iterator[check.Said]:
+def judge_machines(found: Machines) -> Iterator[check.Result]:
     """A network whose machines cannot be reached is broken."""
     for called, why in found.networks:
         yield check.broken(
@@ -106,7 +106,7 @@ def read_tenants(sources: sources.Sources) -> Tenants:
     return Tenants(len(found), faults)
 
 
-def judge_tenants(found: Tenants) -> Iterator[check.Said]:
+def judge_tenants(found: Tenants) -> Iterator[check.Result]:
     """A network that is not announced, or may not be, is a warning."""
     for (text, remedy), called in found.faults.items():
         yield check.warn(f'{check.named(called)}: {text}', remedy)

@@ -25,20 +25,20 @@ _GATEWAY = 'enable-chassis-as-gw'
 _DRAIN = 'gateway_drain'
 
 
-class Reach(typing.NamedTuple):
+class Connection(typing.NamedTuple):
     """Whether a database can be used."""
 
     name: str  # name of the schema
     remotes: str  # where it was asked for
-    trouble: str  # why it cannot be used, '' when it can
+    failure: str  # why it cannot be used, '' when it can
 
 
-def _reader(name: str) -> Callable[[sources.Sources], Reach]:
+def _reader(name: str) -> Callable[[sources.Sources], Connection]:
     """The reader of one database.
 
     :param name: 'nb', 'sb' or 'ovs'
     """
-    def read(sources: sources.Sources) -> Reach:
+    def read(sources: sources.Sources) -> Connection:
         conf = sources.conf
         remotes = {'nb': ', '.join(conf.ovn.ovn_nb_remote),
                    'sb': ', '.join(conf.ovn.ovn_sb_remote),
@@ -46,28 +46,29 @@ def _reader(name: str) -> Callable[[sources.Sources], Reach]:
         try:
             sources.database(name)
         except connection.Unavailable as error:
-            return Reach(connection.SCHEMAS[name], remotes, str(error))
-        return Reach(connection.SCHEMAS[name], remotes, '')
+            return Connection(connection.SCHEMAS[name], remotes, str(error))
+        return Connection(connection.SCHEMAS[name], remotes, '')
     return read
 
 
-def judge_reach(found: Reach) -> Iterator[check.Said]:
+def judge_connection(found: Connection) -> Iterator[check.Result]:
     """A database that cannot be used is broken."""
-    if found.trouble:
-        yield check.broken(f'{found.name}: {found.trouble}', _reach(found))
+    if found.failure:
+        yield check.broken(f'{found.name}: {found.failure}',
+                           _connection_remedy(found))
     else:
         yield check.ok(f'{found.name} answers at {found.remotes}')
 
 
-def _reach(found: Reach) -> str:
+def _connection_remedy(found: Connection) -> str:
     """The remedy for a database that cannot be used."""
     path = found.remotes.removeprefix('unix:')
     if found.name != connection.SCHEMAS['ovs'] or path == found.remotes:
         return (f'is the server up, is it {found.remotes}, and does a '
                 'firewall or TLS stand between?')
-    if os.strerror(errno.EACCES) in found.trouble:
+    if os.strerror(errno.EACCES) in found.failure:
         return check.DENIED
-    if os.strerror(errno.ENOENT) in found.trouble:
+    if os.strerror(errno.ENOENT) in found.failure:
         return ('"systemctl start openvswitch-switch"; in a container mount '
                 f'{os.path.dirname(path)} of the host; or name the socket in '
                 '[ovs] ovsdb_connection')
@@ -107,7 +108,7 @@ def read_chassis(sources: sources.Sources) -> Chassis:
     name = external_ids.get('system-id', '')
     key, mapped_by = (wiring.key_of_chassis(external_ids, each)
                       for each in (_OPTIONS, wiring.MAPPINGS))
-    words = external_ids.get(key, '').split(',')
+    entries = external_ids.get(key, '').split(',')
     with sources.database('sb').rows() as sb:
         hostname = next((row.hostname for row in sb['Chassis'].values()
                          if row.name == name), '')
@@ -117,7 +118,7 @@ def read_chassis(sources: sources.Sources) -> Chassis:
             for row in sb['Chassis'].values()
             if row.hostname == hostname and row.name != own.name))
     return Chassis(name, hostname, key,
-                   tuple(filter(None, map(str.strip, words))),
+                   tuple(filter(None, map(str.strip, entries))),
                    served.served(sources.conf), mapped_by,
                    wiring.bridge_mappings(external_ids), bridges,
                    _DRAIN in sources.conf.drivers,
@@ -149,7 +150,7 @@ def flaw(mappings: str) -> str:
     return ''
 
 
-def judge_chassis(found: Chassis) -> Iterator[check.Said]:
+def judge_chassis(found: Chassis) -> Iterator[check.Result]:
     """A chassis without a row of its own in SB is broken."""
     if found.namesakes:
         yield check.warn(
@@ -164,7 +165,7 @@ def judge_chassis(found: Chassis) -> Iterator[check.Said]:
         yield check.ok(f'{found.name}, host name {found.hostname}')
 
 
-def judge_gateway(found: Chassis) -> Iterator[check.Said]:
+def judge_gateway(found: Chassis) -> Iterator[check.Result]:
     """A gateway node that is no gateway for Neutron is broken.
 
     A gateway for Neutron whose agent cannot drain is a warning.
@@ -198,7 +199,7 @@ def _add_gateway(found: Chassis) -> str:
             'out of [DEFAULT] drivers instead')
 
 
-def judge_mappings(found: Chassis) -> Iterator[check.Said]:
+def judge_mappings(found: Chassis) -> Iterator[check.Result]:
     """A served bridge that no network is mapped to is broken."""
     if found.flaw:
         yield check.broken(f'{found.mapped_by}: {found.flaw}', _tidy(found))
@@ -262,20 +263,20 @@ def read_controller(sources: sources.Sources) -> Controller:
     :raises ovsdb.connection.Unavailable: without the local database
     """
     try:
-        said = sources.controller()
+        answer = sources.controller()
     except OSError as error:
         if error.errno != errno.EIO:
             raise
         return Controller('', silent=error.strerror or '')
-    if not said:
+    if not answer:
         return Controller('')
     with sources.database('ovs').rows() as ovs:
         overlap = any(ownership.EXT_ID_OVERLAP in row.external_ids
                       for row in ovs['Open_vSwitch'].values())
-    return Controller(said[1], said[2], overlap)
+    return Controller(answer[1], answer[2], overlap)
 
 
-def judge_controller(found: Controller) -> Iterator[check.Said]:
+def judge_controller(found: Controller) -> Iterator[check.Result]:
     """Broken if stopped, paused or disconnected; an overlap is a warning."""
     if found.silent:
         yield check.broken(
@@ -305,14 +306,14 @@ def judge_controller(found: Controller) -> Iterator[check.Said]:
 
 CHECKS = (
     check.Check('ovs-database', 'databases', 'the local Open_vSwitch '
-                'database answers', _reader('ovs'), judge_reach,
+                'database answers', _reader('ovs'), judge_connection,
                 ('privileges',)),
     check.Check('nb-database', 'databases', 'the Northbound database '
                 'answers, and has what the agent reads', _reader('nb'),
-                judge_reach, ('tls-files',)),
+                judge_connection, ('tls-files',)),
     check.Check('sb-database', 'databases', 'the Southbound database '
                 'answers, and has what the agent reads', _reader('sb'),
-                judge_reach, ('tls-files',)),
+                judge_connection, ('tls-files',)),
     check.Check(
         'ovn-controller', 'OVN', 'ovn-controller runs, is not paused and is '
         'connected', read_controller, judge_controller,

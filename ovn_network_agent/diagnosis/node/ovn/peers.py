@@ -42,32 +42,32 @@ def ask(sources: sources.Sources, driver: str, command: str) -> agent.Answer:
         raise check.NotChecked(str(error)) from None
 
 
-def judge_peers(found: agent.Answer) -> Iterator[check.Said]:
+def judge_peers(found: agent.Answer) -> Iterator[check.Result]:
     """A peering without its rows, or an agent without an answer of the lock.
 
     A peering that is pending has no rows, and is no warning.
     """
-    peerings, writer, fine = found['peerings'], found['lock'], True
+    peerings, writer, good = found['peerings'], found['lock'], True
     for state in _BAD:
         wrong = [f'{_called(each)}: {each["why"]}' for each in peerings
                  if each['state'] == state]
         if wrong:
-            fine = False
+            good = False
             yield check.warn(f'peerings with {state}, which have no rows in '
                              f'OVN: {check.named(wrong)}', _ALL)
     away = [f'{_called(each)}: {each["rows"]} ({each["rows_why"]})'
             for each in peerings if each['state'] == 'created' and
             each['rows'] != ledger.State.IN_PLACE.value]
     if away:
-        fine = False
+        good = False
         yield check.warn(
             'peerings that are created, and whose rows are not in place: '
             f'{check.named(away)}', _OTHER if writer ==
             lock_state.State.WAITING.value else _ALL)
     if writer == lock_state.State.NOT_CONNECTED.value:
-        fine = False
+        good = False
         yield check.warn(lock_state.WRITERS[writer], ASK_FOR_LOCK)
-    if fine:
+    if good:
         counts = collections.Counter(each['state'] for each in peerings)
         yield check.ok(f'{counts["created"]:d} created, '
                        f'{counts["pending"]:d} pending; '

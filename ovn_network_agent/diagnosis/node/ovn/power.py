@@ -102,7 +102,7 @@ def sessions(answers: Sequence[Iterable[typing.Any]]) -> Iterator[Session]:
                       status.get('state', ''), status.get('diagnostic', ''))
 
 
-def judge_tunnels(found: Tunnels) -> Iterator[check.Said]:
+def judge_tunnels(found: Tunnels) -> Iterator[check.Result]:
     """The cost of a power failure in OVN, and timers that do not fit."""
     wrong = [*_faults(found)]
     yield from wrong
@@ -127,7 +127,7 @@ def judge_tunnels(found: Tunnels) -> Iterator[check.Said]:
         yield check.ok(f'{cost} ({why}); BFD is up in {up:d} tunnels')
 
 
-def _faults(found: Tunnels) -> Iterator[check.Said]:
+def _faults(found: Tunnels) -> Iterator[check.Result]:
     """The reason why the timers are not those of the requests."""
     fleet = found.fleet
     foreign = bfd.in_the_way(fleet)
@@ -154,7 +154,7 @@ def _faults(found: Tunnels) -> Iterator[check.Said]:
     yield from _session_faults(found)
 
 
-def _session_faults(found: Tunnels) -> Iterator[check.Said]:
+def _session_faults(found: Tunnels) -> Iterator[check.Result]:
     others = [session.remote for session in found.sessions
               if session.timers != found.southbound]
     if others:
@@ -195,7 +195,7 @@ def read_fabric(sources: sources.Sources) -> tuple[frr.Timers, ...]:
         raise check.NotChecked(str(error)) from error
 
 
-def judge_fabric(found: Sequence[frr.Timers]) -> Iterator[check.Said]:
+def judge_fabric(found: Sequence[frr.Timers]) -> Iterator[check.Result]:
     """When the fabric notices a dead node whose link stays up."""
     wrong = False
     for one in found:

@@ -204,7 +204,7 @@ class TestPrefixList(lists.PrefixListTestCase):
         failures = self.backend.apply(backends.Delta(
             create=(other,), delete=(entry(),)))
         self.assertEqual({other.ref, entry().ref}, set(failures))
-        self.assertIn('FRR did not take it', failures[other.ref])
+        self.assertIn('FRR rejected it', failures[other.ref])
         self.assertEqual({entry()}, self.read())
 
     def test_not_managed(self):

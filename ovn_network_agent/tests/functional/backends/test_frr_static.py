@@ -174,7 +174,7 @@ class TestStatic(EachWay, static_routes.StaticTestCase):
         relay = transactions.Relay(path)
         self.addCleanup(relay.close)
         # As of a daemon that has written nothing yet.
-        vtysh.PACE.forget()
+        vtysh.BATCH_SIZE.forget()
         routes = [route(n % 250, f'11.0.{n // 250}') for n in range(3200)]
         self.assertEqual({}, self.create(*routes))
         self.assertEqual([2500, 700], relay.sizes)

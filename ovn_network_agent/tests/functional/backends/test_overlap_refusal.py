@@ -76,7 +76,7 @@ class RefusalTest(overlaps.OverlapTestCase):
         with self.saying('ovn-controller 31.09.0\nOpen vSwitch Library'):
             self.assertIn('not tried with OVN 31.09', overlap.standing())
         with self.saying('something else'):
-            self.assertIn('says no version', overlap.standing())
+            self.assertIn('reports no version', overlap.standing())
 
     def saying(self, version):
         """Somebody in the place of ovn-controller, of another version."""

@@ -85,7 +85,7 @@ class RuleTest(base.KernelTestCase):
         self.ip(f'link set {ours.iif} alias {ownership.LINK_ALIAS}')
         failures = self.backend.apply(backends.Delta(create=(theirs, ours)))
         self.assertEqual([theirs.ref], list(failures))
-        self.assertIn('a device br-1001 is there which is not ours; give the '
+        self.assertIn('a device br-1001 exists which is not ours; give the '
                       'network another VNI', failures[theirs.ref])
         self.assertEqual([ours], self.backend.read(frozenset()))
 

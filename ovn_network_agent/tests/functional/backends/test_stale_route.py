@@ -28,7 +28,7 @@ class BackendTest(stale.StaleTestCase):
         super().setUp()
         self.eyes_ = self.eyes()
 
-    def agent(self, *dead, eyes=None, patience=server_question.PATIENCE):
+    def agent(self, *dead, eyes=None, patience=server_question.TIMEOUT):
         made = stale_route.StaleRouteBackend(worlds.conf(
             ovn__transaction_timeout=5), patience)
         made.attach(backends.Context(

@@ -133,7 +133,7 @@ class ResyncTest(EngineTestCase):
         self.assertIn(', 0 changes, 0 failures', self.ends(
             0, self.ctl('resync')).stdout)
         done = self.ends(0, self.ctl('resync', '--force')).stdout
-        self.assertIn('let go by the withdrawal guard: 1 of its addresses\n',
+        self.assertIn('released by the withdrawal guard: 1 of its addresses\n',
                       done)
         self.assertIn('frr_static: deleted announcement', done)
         self.assertEqual([], self.status()['degraded'])

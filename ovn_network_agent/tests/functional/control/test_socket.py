@@ -137,14 +137,14 @@ class ListenerTest(SocketTestCase):
         holder = self.holder()
         before = os.lstat(self.path).st_ino
         second = self.serve()
-        self.eventually(lambda: second.trouble, 'said')
-        self.assertIn(self.path, second.trouble)
-        self.assertIn('another agent listens there', second.trouble)
-        self.assertIn('[DEFAULT] control_socket', second.trouble)
+        self.eventually(lambda: second.problem, 'said')
+        self.assertIn(self.path, second.problem)
+        self.assertIn('another agent listens there', second.problem)
+        self.assertIn('[DEFAULT] control_socket', second.problem)
         self.assertEqual(before, os.lstat(self.path).st_ino)
         # It gets it when that one ends, without a restart.
         holder.kill()
-        self.eventually(lambda: not second.trouble, 'taken over')
+        self.eventually(lambda: not second.problem, 'taken over')
         self.assertIn('drain', self.call('list-commands'))
 
     def test_one_that_accepts_nothing_is_alive(self):
@@ -165,7 +165,7 @@ class ListenerTest(SocketTestCase):
     def test_of_two_at_once_one_has_it(self):
         servers = [self.serve() for _ in range(8)]
         self.eventually(
-            lambda: sum(bool(s.trouble) for s in servers) == 7 and
+            lambda: sum(bool(s.problem) for s in servers) == 7 and
             self.is_served(), 'seven have not got it')
 
     def test_what_is_no_socket_is_left_alone(self):
@@ -173,8 +173,8 @@ class ListenerTest(SocketTestCase):
         with open(self.path, 'w') as opened:
             opened.write('mine')
         made = self.serve()
-        self.eventually(lambda: made.trouble, 'said')
-        self.assertIn('is no socket', made.trouble)
+        self.eventually(lambda: made.problem, 'said')
+        self.assertIn('is no socket', made.problem)
         made.stop()
         with open(self.path) as opened:
             self.assertEqual('mine', opened.read())
@@ -182,11 +182,11 @@ class ListenerTest(SocketTestCase):
     def test_a_directory_that_is_not_there_yet(self):
         deep = os.path.join(self.directory, 'no', 'such', 'control.ctl')
         made = self.serve(deep)
-        self.eventually(lambda: made.trouble, 'said')
-        self.assertIn('No such file or directory', made.trouble)
-        self.assertIn('make its directory', made.trouble)
+        self.eventually(lambda: made.problem, 'said')
+        self.assertIn('No such file or directory', made.problem)
+        self.assertIn('make its directory', made.problem)
         os.mkdir(os.path.join(self.directory, 'no'))
-        self.eventually(lambda: not made.trouble, 'made')
+        self.eventually(lambda: not made.problem, 'made')
         self.assertIn('drain', self.call('list-commands', path=deep))
 
     def test_one_that_somebody_removed_is_made_again(self):
@@ -245,12 +245,12 @@ class ClientsTest(SocketTestCase):
             self.assertIn(b'ovn-network-agent', opened.recv(4096))
 
     def test_who_says_nothing_for_too_long_is_sent_away(self):
-        self.served(patience=0.2)
+        self.served(timeout=0.2)
         silent = self.connect()
         self.assertEqual(b'', silent.recv(1))
 
     def test_who_takes_no_answer_is_sent_away(self):
-        made = self.served(patience=0.2)
+        made = self.served(timeout=0.2)
         deaf = self.connect()
         deaf.settimeout(0.05)
         asked = json.dumps({'id': 1, 'method': 'help', 'params': []}).encode()

@@ -78,17 +78,17 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         self.addCleanup(self.kernel, 'del', '203.0.113.0/24', '0.0.0.0/0')
         self.frr.configure('router bgp 65001', 'address-family ipv4 unicast',
                            'redistribute kernel')
-        base.wait_until(lambda: '0.0.0.0/0' in self.ready().taken,
+        base.wait_until(lambda: '0.0.0.0/0' in self.ready().effects,
                         'the routes are in BGP', 10)
         found = self.ready()
         self.assertEqual(('0.0.0.0/0', '203.0.113.0/24'), found.others)
-        self.assertEqual([], list(found.taken['203.0.113.0/24']))
+        self.assertEqual([], list(found.effects['203.0.113.0/24']))
         self.assertIn('default route 0.0.0.0/0', ' '.join(found.lacks))
         # The route map of the advice mends this.
         self.frr.configure(*redistribution.lines(
             '65001', '', 'kernel', {4: ()})[1:-1])
         base.wait_until(lambda: not self.ready().lacks, 'mended', 10)
-        self.assertEqual({'203.0.113.0/24'}, set(self.ready().taken))
+        self.assertEqual({'203.0.113.0/24'}, set(self.ready().effects))
 
     def test_a_route_map_that_denies(self):
         self.frr.configure('router bgp 65001', 'address-family ipv4 unicast',

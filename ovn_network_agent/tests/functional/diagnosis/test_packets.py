@@ -74,7 +74,7 @@ class PacketsTestCase(base.FlowTestCase):
         known = facts.Facts(
             facts.Setup(client=client),
             subject.Subject(address, subject.Kind.FIP, port=port))
-        return dataclasses.replace(known, journeys=packets.read(
+        return dataclasses.replace(known, packet_traces=packets.read(
             self.conf, known.setup, known.subject))
 
     def judged(self, **of):
@@ -97,7 +97,7 @@ class PacketsTest(PacketsTestCase):
         self.assertEqual(before, self.shown())
 
     def test_each_packet_arrives(self):
-        found = self.facts().journeys
+        found = self.facts().packet_traces
         self.assertEqual(8, len(found))
         self.assertEqual([], [each.packet.name for each in found
                               if not each.arrives])
@@ -106,13 +106,14 @@ class PacketsTest(PacketsTestCase):
         self.ovs.add('priority=60000,vlan_tci=0x0000/0x1fff,actions=drop')
         for vlan, lost in ((101, 0), (0, 8)):
             self.assertEqual(lost, len([
-                each for each in self.facts(vlan).journeys
+                each for each in self.facts(vlan).packet_traces
                 if not each.arrives]))
 
     def test_an_address_of_ipv6(self):
         of = {'address': ADDRESS6, 'client': CLIENT6}
-        self.assertEqual([], [each.packet.name for each in
-                              self.facts(**of).journeys if not each.arrives])
+        self.assertEqual([], [
+            each.packet.name for each in self.facts(**of).packet_traces
+            if not each.arrives])
         for match, words in (
                 (f'ipv6,ipv6_dst={ADDRESS6}', f'drops ICMP to {ADDRESS6}'),
                 (f'tcp6,ipv6_src={ADDRESS6}', f'drops TCP from {ADDRESS6}'),
@@ -222,18 +223,18 @@ class PacketsTest(PacketsTestCase):
 
     def test_the_socket_of_a_former_process(self):
         with open(f'{self.ovs.rundir}/ovs-vswitchd.1.ctl', 'w'):
-            self.assertEqual(8, len(self.facts().journeys))
+            self.assertEqual(8, len(self.facts().packet_traces))
 
 
 class FateTest(PacketsTestCase):
     """The one line of a trace of Open vSwitch."""
 
-    def fate(self, inward):
+    def text(self, inward):
         known = self.facts()
         packet = next(each for each in packets.both_ways(
             'icmp', ADDRESS, CLIENT, known.subject.port.segment,
             base.LRP_MAC) if each.inward is inward)
-        return trace.fate(packets.Journey(
+        return trace.describe(packets.PacketTrace(
             packet, base.BRIDGE, PATCH, packets.parsed(packets.trace(
                 self.conf, base.BRIDGE, packet.flow)),
             packets.ports(self.conf)))
@@ -241,11 +242,11 @@ class FateTest(PacketsTestCase):
     def test_both_ways(self):
         self.assertEqual(
             f'ICMP to {ADDRESS} reaches OVN; sent to tap1 by: br-int table '
-            '0, cookie 0xabc priority 5 in_port=4', self.fate(True))
+            '0, cookie 0xabc priority 5 in_port=4', self.text(True))
         self.assertEqual(
             f'ICMP from {ADDRESS} reaches the kernel through br-ex; sent to '
             'br-ex by: br-ex table 0, cookie 0x999 priority 900 ip,in_port=3',
-            self.fate(False))
+            self.text(False))
 
     def test_behind_connection_tracking(self):
         """As OVN translates an address, and asks for the length."""
@@ -264,24 +265,24 @@ class FateTest(PacketsTestCase):
                         'cookie=0x6/-1')
         self.assertEqual(
             f'ICMP to {ADDRESS} reaches OVN; sent to tap1 by: br-int table '
-            '12, cookie 0x6 priority 1 (all packets)', self.fate(True))
+            '12, cookie 0x6 priority 1 (all packets)', self.text(True))
         self.ovs.run('ovs-ofctl', 'del-flows', 'br-int', 'table=12')
         self.ovs.run('ovs-ofctl', 'add-flow', 'br-int',
                      'cookie=0x6,table=12,actions=controller')
         self.assertEqual(
             f'ICMP to {ADDRESS} reaches OVN; the simulation ends in OVN, '
             'without a drop; the last flow: br-int table 12, cookie 0x6 '
-            'priority 32768 (all packets)', self.fate(True))
+            'priority 32768 (all packets)', self.text(True))
 
     def test_dropped(self):
         self.ovs.add(f'cookie=0x7,priority=2000,ip,{_OF},actions=drop')
         self.assertEqual(
             f'ICMP to {ADDRESS} does not reach OVN; dropped by: br-ex table '
-            f'0, cookie 0x7 priority 2000 ip,{_OF}', self.fate(True))
+            f'0, cookie 0x7 priority 2000 ip,{_OF}', self.text(True))
         self.ovs.run('ovs-ofctl', 'add-flow', 'br-int',
                      f'cookie=0x6,priority=6,ip,{_OF},actions=drop')
         self.addCleanup(self.ovs.run, 'ovs-ofctl', 'del-flows', 'br-int',
                         'cookie=0x6/-1')
         self.ovs.ofctl('del-flows', base.BRIDGE, 'cookie=0x7/-1')
-        self.assertRegex(self.fate(True), 'reaches OVN; dropped by: br-int '
-                                          'table 0, cookie 0x6 priority 6 ip')
+        self.assertRegex(self.text(True), 'reaches OVN; dropped by: br-int '
+                         'table 0, cookie 0x6 priority 6 ip')

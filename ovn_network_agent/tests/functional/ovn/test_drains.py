@@ -43,14 +43,14 @@ class DrainsTest(base.OvsdbTestCase):
         self.sees(eyes, model.ALL)
         self.wish(None)
         self.sees(eyes)
-        self.assertEqual((), snapshot_problems.Troubles().problems(
+        self.assertEqual((), snapshot_problems.SnapshotProblems().problems(
             eyes.look(), (cloud.BRIDGE,), True))
 
     def test_what_is_malformed_costs_only_itself(self):
         eyes = self.eyes()
         self.wish(f'everything,{ONE},,{TWO}-')
         self.sees(eyes, ONE)
-        found = snapshot_problems.Troubles().problems(
+        found = snapshot_problems.SnapshotProblems().problems(
             eyes.look(), (cloud.BRIDGE,), True)
         self.assertEqual(2, len(found), found)
         for text, part in zip(found, (TWO + '-', 'everything')):

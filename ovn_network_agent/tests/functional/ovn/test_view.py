@@ -344,7 +344,7 @@ class ViewTest(view_base.ViewTestCase):
         self.becomes(eyes, lambda r: r.ports[0].segment.patch_port == 0,
                      'no patch port')
         self.assertIn('has no patch port for provnet-1',
-                      snapshot_problems.Troubles().problems(
+                      snapshot_problems.SnapshotProblems().problems(
                           eyes.look(), (cloud.BRIDGE,), False)[0])
 
     def test_several_segments_of_one_network(self):

@@ -151,7 +151,7 @@ class PrefixListTest(ReloadTestCase):
             '#!/bin/sh\ncase " $* " in *" -f "*) exit 0; esac\n'
             f'exec {self.frr.real_vtysh} "$@"\n')
         self.assertEqual((), self.reload(agent, NEW).refused)
-        base.wait_until(lambda: 'FRR did not take it' in str(
+        base.wait_until(lambda: 'FRR rejected it' in str(
             agent.status.reasons), 'refused', ovsdb.DEADLINE)
         self.assertEqual([[], [self.line]],
                          [self.entries(NEW), self.entries(OLD)])

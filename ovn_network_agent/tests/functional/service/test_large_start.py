@@ -40,7 +40,7 @@ class TestLargeStart(agents.AnnouncingTestCase):
         self.relay = transactions.Relay(path)
         self.addCleanup(self.relay.close)
         # As of a daemon that has written nothing yet.
-        vtysh.PACE.forget()
+        vtysh.BATCH_SIZE.forget()
 
     def test_the_first_router_goes_ahead(self):
         """Row FIP-07."""

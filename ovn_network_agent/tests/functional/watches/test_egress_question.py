@@ -272,8 +272,8 @@ class TlsTest(QuestionTestCase):
             content = opened.read()
         os.truncate(self.ours.path, 0)
         self.assertEqual('error', self.ask(context).result)
-        self.assertIn('[ovn] ovn_ssl_ca = ', made.trouble)
+        self.assertIn('[ovn] ovn_ssl_ca = ', made.problem)
         with open(self.ours.path, 'w', encoding='ascii') as opened:
             opened.write(content)
         self.assertEqual('ready', self.ask(context).result)
-        self.assertEqual('', made.trouble)
+        self.assertEqual('', made.problem)

@@ -205,7 +205,7 @@ class TestThread(FitnessTestCase):
         base.wait_until(lambda: made.judgement.asked, 'looked')
         with self.wedged('bgpd'):
             self.assertIsNotNone(self.trigger.wait(20))
-            self.assertIn('cannot be found out', made.reasons[0])
+            self.assertIn('it is unknown whether', made.reasons[0])
             self.assertFalse(made.unfit)
         self.frr.wait_for_session()
         base.wait_until(lambda: not made.reasons, 'found out')

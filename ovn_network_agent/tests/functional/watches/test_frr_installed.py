@@ -49,7 +49,7 @@ class InstalledTest(base.FrrTestCase):
         text, = self.made.reasons
         self.assertIn('198.51.100.1/32, 198.51.100.2/32', text)
         self.assertIn('198.51.100.5/32 and 2 more in the default VRF: zebra '
-                      'calls the route installed', text)
+                      'reports the route as installed', text)
         # What FRR makes again is no longer missing.
         self.assertEqual({}, self.backend.apply(backends.Delta(
             delete=tuple(map(route, range(1, 8))))))
@@ -76,7 +76,7 @@ class InstalledTest(base.FrrTestCase):
         self.made.look()
         with self.wedged('zebra'):
             self.assertTrue(self.made.look())
-        self.assertIn('cannot be found out', self.made.reasons[0])
+        self.assertIn('it is unknown whether', self.made.reasons[0])
 
     def test_the_thread_looks_after_a_full_comparison(self):
         woken = trigger.Trigger(0)

@@ -72,7 +72,7 @@ class RelistingTestCase(base.FrrTestCase):
             applied=(('created', route),)), tracking.Tracker(), False)
         base.wait_until(lambda: self.frr.learned() == {ADDRESS}, 'learned')
 
-    def look(self, seconds=frr_relisting.PATIENCE):
+    def look(self, seconds=frr_relisting.TIMEOUT):
         self.clock += seconds
         self.made.look(dict(self.made._wanted))
         return self.made.reasons

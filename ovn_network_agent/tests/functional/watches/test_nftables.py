@@ -124,7 +124,7 @@ class WatchTest(base.NftTestCase):
                  'socket.send_fds(s, [b"."], [0])', name], check=True)
             return 1
 
-        with mock.patch.object(receiving_sockets, 'PATIENCE', 0.1), \
+        with mock.patch.object(receiving_sockets, 'TIMEOUT', 0.1), \
                 self.assertRaises(TimeoutError) as caught:
             nftables.TableWatch(lambda by: None, faster).start()
         self.assertIn('did not hand over a socket', str(caught.exception))

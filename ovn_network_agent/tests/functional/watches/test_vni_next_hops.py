@@ -33,25 +33,25 @@ class NextHopsTest(test_vni_neighbours.VniNeighboursCase):
         self.assertEqual([resources.VniDevices.kind], kinds)
         return self.vnis
 
-    def beat(self, times=5):
+    def looked(self, times=5):
         self.watch.after_pass(None, self, False)
         self.told.clear()
-        for _beat in range(times):
+        for _time in range(times):
             self.now += 1
-            self.beats.beat()
+            self.beats.run_due()
         return self.told
 
     def test_a_next_hop_without_a_neighbour(self):
         self.assertIn(f'VNI {VNI} has no neighbour for its next hop {FAR}',
-                      self.beat())
+                      self.looked())
         self.vnis = []
-        self.assertEqual([], self.beat(10))
+        self.assertEqual([], self.looked(10))
         self.vnis = [object()]
         for end in FAR, f'::ffff:{FAR}':
             self.ip(f'neigh add {end} lladdr {MAC} dev br-{VNI} nud noarp')
         self.add_tunnel(FAR)
-        self.assertEqual([], self.beat(10))
+        self.assertEqual([], self.looked(10))
 
     def test_no_look_after_the_end(self):
         self.watch.stop()
-        self.assertEqual([], self.beat(10))
+        self.assertEqual([], self.looked(10))

@@ -139,7 +139,7 @@ def _options(data):
         with contextlib.suppress(ValueError):
             parse(text)
     with contextlib.suppress(overlap_servers.Failed):
-        overlap_keeper.in_other_words(text)
+        overlap_keeper.respelled(text)
     versions.numbers(text)
 
 

@@ -59,7 +59,7 @@ def _documents(data):
     text = _text(data)
     found = effect.Found({}, {})
     for parse in (
-            output.known_routes, found.take, effect.heard,
+            output.known_routes, found.take, effect.received,
             lambda t: output.prefix_list(t, _LIST), evpn.states,
             lambda t: _around(effect.surroundings(t, True), found)):
         with contextlib.suppress(output.Unreadable):

@@ -105,15 +105,15 @@ def _ofctl(data):
 
 def _trace(data):
     text = data.decode('utf-8', 'replace')
-    trace.logical_fate('ICMP', text)
+    trace.logical_verdict('ICMP', text)
     listed = trace_text.ports(text)
     found = packets.parsed(text)
     for step in found.steps:
         step.text()
     for inward in (True, False):
-        journey = packets.Journey(packets.Packet('x', '', inward), 'br-ex',
-                                  3, found, listed)
-        trace.fate(journey)
+        traced = packets.PacketTrace(packets.Packet('x', '', inward), 'br-ex',
+                                     3, found, listed)
+        trace.describe(traced)
 
 
 TARGETS = (

@@ -154,7 +154,7 @@ class ReportTest(ReportTestCase):
         self.assertIn('port p1: on gw2\n', said)
         self.assertIn('candidate gw1: priority 0, drained: maintenance\n',
                       said)
-        self.assertIn('drained, as wished (router)\n', said)
+        self.assertIn('drained, as requested (router)\n', said)
 
     def test_whether_drains_overlap(self):
         found = report.build(None, (), {}, self.names, mode.FULL,
@@ -170,7 +170,7 @@ class ReportTest(ReportTestCase):
                   'drivers': ['gateway_drain']}, ''),
                 ({'drivers': ['gateway_drain'],
                   'gateway_drain__overlap': False}, 'off')):
-            self.assertEqual(expected, overlaps.standing(
+            self.assertEqual(expected, overlaps.state(
                 world.conf(**values)), values)
 
     def test_nothing_is_known_yet(self):
@@ -302,7 +302,7 @@ class ProgressTest(ReportTestCase):
         steps = progress.look(self.report(
             group('p1', R1, own=0, drained=MAINTENANCE), drains=[R1]))
         self.assertEqual(
-            'for 0 s: the agent has not taken note of it yet',
+            'for 0 s: the agent has not seen the request yet',
             progress.text(steps, 0))
         progress.look(self.report(group('p1', R1, own=0,
                                         drained=MAINTENANCE)))

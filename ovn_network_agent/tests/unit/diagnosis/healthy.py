@@ -117,8 +117,9 @@ def facts_of(about, conf):
         flows={each: (flows.Found(each.cookie, each.priority,
                                   flows.flow_spec(each), 7),)
                for each in about.wanted_of(resources.Flow)},
-        journeys=tuple(journey(each, about) for each in packets.for_address(
-            address, client, about.segment, about.mac)),
+        packet_traces=tuple(
+            packet_trace(each, about) for each in packets.for_address(
+                address, client, about.segment, about.mac)),
         kernel=kernel_of(about, conf), zebra=zebra_of(conf, version),
         lists={daemon: (_entry(about),)
                for daemon in ('zebra', 'bgpd')},
@@ -137,7 +138,7 @@ def _entry(about):
                         *prefix_list_lines.hosts(network))
 
 
-def journey(packet, about, *steps):
+def packet_trace(packet, about, *steps):
     """A packet on its way through the provider bridge.
 
     :param packet: :class:`packets.Packet`
@@ -149,7 +150,7 @@ def journey(packet, about, *steps):
     segment = about.segment
     default = trace_text.Step(segment.bridge, 0, '', 0, 0, ('NORMAL',))
     inward = packet.inward and not steps
-    return packets.Journey(
+    return packets.PacketTrace(
         packet, segment.bridge, segment.patch_port, trace_text.Trace(
             steps or (default,),
             (segment.bridge, 'br-int') if inward else (segment.bridge,),

@@ -86,10 +86,10 @@ class BrokenTest(explained.AddressTestCase):
         facts = healthy.case()
         step = trace_text.Step('br-ex', 0, 'ip,nw_dst=198.51.100.10', 2000, 7,
                                ('drop',))
-        lost = dataclasses.replace(facts, journeys=tuple(
-            healthy.journey(each.packet, facts.subject, step)
+        lost = dataclasses.replace(facts, packet_traces=tuple(
+            healthy.packet_trace(each.packet, facts.subject, step)
             if ' to ' in each.packet.name else each
-            for each in facts.journeys))
+            for each in facts.packet_traces))
         # Without ARP, the kernel finds no neighbour.
         lost = healthy.with_kernel(lost, neighbours={
             **facts.kernel.neighbours, ('br-ex', healthy.FIP): (
@@ -110,10 +110,10 @@ class BrokenTest(explained.AddressTestCase):
         wanted = next(each for each in facts.flows if each.cookie == 0x999)
         there, = facts.flows[wanted]
         facts = dataclasses.replace(
-            facts, journeys=tuple(
+            facts, packet_traces=tuple(
                 each if each.packet.inward else
-                healthy.journey(each.packet, facts.subject, step)
-                for each in facts.journeys),
+                healthy.packet_trace(each.packet, facts.subject, step)
+                for each in facts.packet_traces),
             flows={**facts.flows, wanted: (
                 dataclasses.replace(there, cookie=0x77),)})
         self.assert_broken('other-flows', facts)
@@ -125,9 +125,9 @@ class BrokenTest(explained.AddressTestCase):
         for cookie, match, actions in (
                 (0x999, 'ip', ('drop',)), (0, '', ('NORMAL',))):
             step = trace_text.Step('br-ex', 0, match, 900, cookie, actions)
-            lost = dataclasses.replace(facts, journeys=tuple(
-                healthy.journey(each.packet, facts.subject, step)
-                for each in facts.journeys))
+            lost = dataclasses.replace(facts, packet_traces=tuple(
+                healthy.packet_trace(each.packet, facts.subject, step)
+                for each in facts.packet_traces))
             self.assertEqual(['other-flows'], self.found(lost, Verdict.WARN))
             self.assertEqual([], self.found(lost, Verdict.BROKEN))
 

@@ -33,9 +33,9 @@ class Ipv6Test(explained.AddressTestCase):
 
     def test_flows_of_other_programs(self):
         step = trace_text.Step('br-ex', 0, 'ipv6', 2000, 7, ('drop',))
-        lost = dataclasses.replace(self.facts, journeys=tuple(
-            healthy.journey(each.packet, self.facts.subject, step)
-            for each in self.facts.journeys))
+        lost = dataclasses.replace(self.facts, packet_traces=tuple(
+            healthy.packet_trace(each.packet, self.facts.subject, step)
+            for each in self.facts.packet_traces))
         self.assert_broken('other-flows', lost)
         said = self.evidence(lost, 'other-flows')
         for name in ('neighbour solicitation for', 'ICMP to', 'TCP from'):

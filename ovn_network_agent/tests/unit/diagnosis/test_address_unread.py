@@ -23,7 +23,7 @@ class UnreadTest(explained.AddressTestCase):
         reason = readers.Unread('it is away')
         for system, checks in (
                 ('flows', {'mac-tweak-flow', 'hairpin-flow'}),
-                ('journeys', {'other-flows'}),
+                ('packet_traces', {'other-flows'}),
                 ('zebra', {'frr-route'}),
                 ('lists', {'prefix-list-zebra', 'prefix-list-bgpd'}),
                 ('path', {'redistribute', 'advertised'}),
@@ -53,7 +53,7 @@ class UnreadTest(explained.AddressTestCase):
         facts = dataclasses.replace(
             healthy.case(), subject=about, lists=readers.Unread('not asked'),
             databases=readers.Unread('NB is away'), flows=None,
-            standing={'state': 'announced', 'why': ''})
+            status={'state': 'announced', 'why': ''})
         self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
         self.assertEqual([], self.found(facts, Verdict.BROKEN),
                          explanation.explain(facts).text())
@@ -75,7 +75,7 @@ class UnreadTest(explained.AddressTestCase):
                 ({'state': 'failed', 'why': 'vtysh hangs'}, Verdict.WARN,
                  'failed: vtysh hangs'),
                 (None, Verdict.WARN, 'nothing to do with this address')):
-            facts = dataclasses.replace(healthy.case(), standing=standing)
+            facts = dataclasses.replace(healthy.case(), status=standing)
             self.assertIn('agent', self.found(facts, verdict))
             self.assertIn(word, self.evidence(facts, 'agent'))
 

@@ -52,9 +52,9 @@ class WithheldTest(explained.AddressTestCase):
     def test_the_agent_says_the_same(self):
         facts = dataclasses.replace(
             healthy.case(router=WITHHELD),
-            standing={'state': 'omitted', 'why': 'the row says so'})
+            status={'state': 'omitted', 'why': 'the row says so'})
         self.assertIn('agent', self.found(facts, Verdict.OK))
-        announced = dataclasses.replace(facts, standing={
+        announced = dataclasses.replace(facts, status={
             'state': 'withdrawing', 'why': 'due'})
         self.assertIn('agent', self.found(announced, Verdict.WARN))
 

@@ -80,7 +80,7 @@ def case(address=test_evpn.ONE, network=None, binding=None, found=None,
         known, flows={each: (flows.Found(each.cookie, each.priority,
                                          flows.flow_spec(each), 7),)
                       for each in about.wanted_of(resources.Flow)},
-        journeys=tuple(packets.Journey(
+        packet_traces=tuple(packets.PacketTrace(
             each, 'br-ex', 3, trace_text.Trace(
                 (trace_text.Step('br-ex', 0, '', 0, 0, ('NORMAL',)),),
                 ('br-ex', 'br-int') if each.inward else ('br-ex',),

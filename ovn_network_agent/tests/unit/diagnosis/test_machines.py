@@ -136,7 +136,7 @@ class NotHereTest(explained.AddressTestCase):
         self.assertIn('Warning, port in OVN SB: change it', found.text())
 
     def test_the_agent_of_the_former_node(self):
-        facts = dataclasses.replace(healthy.machine(), standing={
+        facts = dataclasses.replace(healthy.machine(), status={
             'state': 'withdrawing', 'why': 'due'})
         self.assertEqual(['agent'], self.found(facts, Verdict.WARN))
 

@@ -87,15 +87,15 @@ class SurroundingsTest(unittest.TestCase):
         self.assertFalse(read.reaches('10.0.0.1'))
 
     def test_who_has_told_something(self):
-        self.assertEqual(['10.0.0.2', '10.0.0.4'], effect.heard(
+        self.assertEqual(['10.0.0.2', '10.0.0.4'], effect.received(
             json.dumps({'peers': {
                 '10.0.0.4': {'state': 'Established', 'pfxRcd': 1},
                 '10.0.0.2': {'state': 'Established', 'pfxRcd': 700},
                 '10.0.0.3': {'state': 'Established', 'pfxRcd': 0},
                 '10.0.0.5': {'state': 'Active'}}})))
-        self.assertEqual([], effect.heard('{}'))
+        self.assertEqual([], effect.received('{}'))
         with self.assertRaises(output.Unreadable):
-            effect.heard('[]')
+            effect.received('[]')
 
     def test_nothing_there(self):
         for bgp, neighbours in ((False, None), (True, {})):

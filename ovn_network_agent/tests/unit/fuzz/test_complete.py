@@ -116,9 +116,9 @@ ELSEWHERE = {
         ('openflow.ofctl_text', 'stray_match'),
         ('openflow.spec', 'check_bridge')),
     'the processes of this machine are the input': (
-        ('runtime.process.original_program', '_words'),
+        ('runtime.process.original_program', '_argv'),
         ('runtime.process.original_program', '_locks'),
-        ('diagnosis.node.agent.running', '_words'),
+        ('diagnosis.node.agent.running', '_argv'),
         ('diagnosis.node.agent.running', '_parent')),
     'netlink.addresses has read the address': (
         ('netlink.objects.addresses', 'first'),),

@@ -67,7 +67,7 @@ class CollectionTest(base.BaseTestCase):
         self.loop = loop.Loop(
             self.conf, self.seen, self.work, trigger.Trigger(0),
             status.Status({}), threading.Event(), clock=lambda: self.clock,
-            told=self.record)
+            counters=self.record)
 
     def made(self, since=None, **values):
         """A pass."""

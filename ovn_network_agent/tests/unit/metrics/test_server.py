@@ -33,7 +33,7 @@ class ServerTestCase(base.BaseTestCase):
         made = server.Server(
             f'{self.host}:{self.port:d}',
             {'/metrics': self.page, '/bad': self.bad},
-            lambda: self.changes.append(made.trouble), **values)
+            lambda: self.changes.append(made.problem), **values)
         made.start()
         self.addCleanup(made.stop)
         return made
@@ -103,18 +103,18 @@ class ServerTest(ServerTestCase):
             made = self.serve(interval=0.05)
             waiting.eventually(lambda: self.changes, 'no trouble')
             self.assertIn(f'[metrics] listen = {self.host}:{self.port:d}: '
-                          'Address already in use', made.trouble)
-            self.assertIn('choose another port', made.trouble)
+                          'Address already in use', made.problem)
+            self.assertIn('choose another port', made.problem)
         self.up()
-        self.assertEqual('', made.trouble)
+        self.assertEqual('', made.problem)
         self.assertEqual(2, len(self.changes))
 
     def test_an_address_of_another_node(self):
         made = server.Server('192.0.2.1:9132', {}, interval=0.05)
         made.start()
         self.addCleanup(made.stop)
-        waiting.eventually(lambda: made.trouble, 'no trouble')
-        self.assertIn('this node does not have this address', made.trouble)
+        waiting.eventually(lambda: made.problem, 'no trouble')
+        self.assertIn('this node does not have this address', made.problem)
 
     def test_ipv6(self):
         with socket.create_server(('::1', 0), family=socket.AF_INET6) as free:
@@ -141,13 +141,13 @@ class ServerTest(ServerTestCase):
 class AttackTest(ServerTestCase):
 
     def test_a_client_that_sends_nothing(self):
-        self.serve(patience=0.2)
+        self.serve(timeout=0.2)
         self.up()
         client = self.connect()
         self.assertEqual(b'', self.closes(client))
 
     def test_a_client_that_does_not_read(self):
-        made = self.serve(patience=0.5)
+        made = self.serve(timeout=0.5)
         self.up()
         # More than the kernel takes.
         self.body = b'x' * (32 << 20)
@@ -198,7 +198,7 @@ class AttackTest(ServerTestCase):
         self.assertEqual(200, self.ask()[0])
 
     def test_many_slow_clients_keep_nobody_out(self):
-        made = self.serve(patience=60)
+        made = self.serve(timeout=60)
         self.up()
         for _client in range(server.CLIENTS * 3):
             self.connect().sendall(b'GET ')

@@ -18,10 +18,10 @@ class OtherWordsTest(base.BaseTestCase):
                  'unix:/./run/ovn/ovnsb_db.sock'),
                 ('ssl:sb1:6642,ssl:sb2:6642,tcp:192.0.2.3:16642',
                  'ssl:sb1:06642,ssl:sb2:06642,tcp:192.0.2.3:016642')):
-            self.assertEqual(expected, overlap_keeper.in_other_words(remote))
+            self.assertEqual(expected, overlap_keeper.respelled(remote))
 
     def test_what_has_none(self):
         for remote in ('', 'unix:sb.sock', 'tcp:192.0.2.1', 'ptcp:6642',
                        'tcp:192.0.2.1:6642,'):
             self.assertRaises(overlap_servers.Failed,
-                              overlap_keeper.in_other_words, remote)
+                              overlap_keeper.respelled, remote)

@@ -27,7 +27,7 @@ class BatchesTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.now = 0.0
-        self.pace = batch_size.Pace(lambda: self.now)
+        self.pace = batch_size.BatchSize(lambda: self.now)
 
     def sizes(self, count, each):
         """Sizes of the transactions of COUNT routes that take EACH seconds."""

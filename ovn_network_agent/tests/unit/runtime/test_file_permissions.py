@@ -34,4 +34,4 @@ class ReadableTest(base.BaseTestCase):
         self.assertNotIn('/nowhere.zip', self.folders())
 
     def test_all_is_well(self):
-        self.assertEqual(('', False), file_permissions.trouble())
+        self.assertEqual(('', False), file_permissions.unreadable())

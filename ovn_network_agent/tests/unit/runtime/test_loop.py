@@ -248,7 +248,7 @@ class PeriodicTest(base.BaseTestCase):
     def _reload_with_interval(self, seconds):
         self.loop._conf.set_override('reconcile_interval', seconds)
         self.loop.reload()
-        self.loop._take_in_configuration()
+        self.loop._apply_configuration()
         self.assertTrue(self.made(urgent=False))
 
     def test_a_longer_interval_counts_for_the_next_comparison(self):
@@ -274,7 +274,7 @@ class PeriodicTest(base.BaseTestCase):
 
     def test_a_reload_does_not_wait(self):
         self.loop.reload()
-        self.loop._take_in_configuration()
+        self.loop._apply_configuration()
         self.assertTrue(self.made(urgent=True))
 
 
@@ -352,12 +352,12 @@ class LoopTest(base.BaseTestCase):
         made = loop.Loop(self.conf, None, None, self.trigger, told,
                          threading.Event(), forwards=Rules(self.conf))
         made.reload()
-        made._take_in_configuration()
+        made._apply_configuration()
         self.assertRaises(BlockingIOError, supervisor.recv, 1000)
         told.ready(0)
         self.assertEqual(b'READY=1', supervisor.recv(1000))
         made.reload()
-        made._take_in_configuration()
+        made._apply_configuration()
         self.assertIn(b'RELOADING=1', supervisor.recv(1000))
         self.assertEqual(b'READY=1', supervisor.recv(1000))
 
@@ -367,10 +367,10 @@ class LoopTest(base.BaseTestCase):
         made = loop.Loop(
             self.conf, None, None, self.trigger, status.Status({}),
             threading.Event(), forwards=forwards)
-        made._take_in_configuration()
+        made._apply_configuration()
         self.assertEqual(0, forwards.reread_times)
         made.reload()
-        made._take_in_configuration()
+        made._apply_configuration()
         self.assertEqual(1, forwards.reread_times)
 
     def test_a_drain_ends_only_by_what_the_servers_confirm(self):

@@ -155,7 +155,7 @@ class ReloadTestCase(base.ConfTestCase):
         with open(self.conf.config_file[0], 'w') as opened:
             opened.write(self.text(**changed))
         self.loop.reload()
-        self.loop._take_in_configuration()
+        self.loop._apply_configuration()
         return self.made()
 
 
@@ -238,7 +238,7 @@ class AnswerTest(ReloadTestCase):
         number = self.ask(DEFAULT__reconcile_interval=5,
                           DEFAULT__bridge_dev='br-new')
         self.assertEqual((None, False), self.answered(number))
-        self.loop._take_in_configuration()
+        self.loop._apply_configuration()
         answer, in_force = self.answered(number)
         self.assertEqual(
             (['reconcile_interval'], ['bridge_dev'], (), False),
@@ -256,16 +256,16 @@ class AnswerTest(ReloadTestCase):
 
     def test_a_later_request_gets_no_earlier_answer(self):
         first = self.ask(DEFAULT__reconcile_interval=5)
-        self.loop._take_in_configuration()
+        self.loop._apply_configuration()
         second = self.ask(DEFAULT__reconcile_interval=7)
         self.assertIsNone(self.answered(second)[0])
-        self.loop._take_in_configuration()
+        self.loop._apply_configuration()
         self.assertEqual('7', self.answered(second)[0].changed[0].after)
         self.assertEqual('7', self.answered(first)[0].changed[0].after)
 
     def test_a_refused_one_degrades_until_the_files_are_right(self):
         number = self.ask(DEFAULT__reconcile_interval='often')
-        self.loop._take_in_configuration()
+        self.loop._apply_configuration()
         answer, _in_force = self.answered(number, in_force=True)
         self.assertIn('often', answer.refused[0])
         self.made()
@@ -280,7 +280,7 @@ class AnswerTest(ReloadTestCase):
             opened.write('nonsense: true\n')
         number = self.ask(DEFAULT__reconcile_interval=5,
                           port_forward__rules_file=self.rules[1])
-        self.loop._take_in_configuration()
+        self.loop._apply_configuration()
         answer, _in_force = self.answered(number)
         self.assertIn('nonsense', ' '.join(answer.refused))
         self.assertEqual(60, self.conf.reconcile_interval)

@@ -22,9 +22,9 @@ class TroubleTest(base.BaseTestCase):
             'Gateway_Chassis', 'key', 'lrp-1', (
                 model.Candidate(world.CHASSIS, 0, drained=drained),
                 model.Candidate(world.OTHER, 1, drained='shutdown')))
-        return snapshot_problems.Troubles().problems(dataclasses.replace(
-            world.snapshot(**node), groups=(group,)), ('br-ex',),
-            plugins.requested(conf, plugins.RANKING))
+        snapshot = dataclasses.replace(world.snapshot(**node), groups=(group,))
+        return snapshot_problems.SnapshotProblems().problems(
+            snapshot, ('br-ex',), plugins.requested(conf, plugins.RANKING))
 
     def test_what_was_drained_stays_so_without_the_driver(self):
         """The stop before it was taken out has drained."""
@@ -39,7 +39,7 @@ class TroubleTest(base.BaseTestCase):
 
     def test_a_drain_is_seen_when_it_comes_and_goes(self):
         """The groups may be the same, and the node another one."""
-        known = snapshot_problems.Troubles()
+        known = snapshot_problems.SnapshotProblems()
         groups = (model.GatewayGroup('Gateway_Chassis', 'key', 'lrp-1', (
             model.Candidate(world.CHASSIS, 1),)),)
         lowered = (dataclasses.replace(groups[0], candidates=(
@@ -53,7 +53,7 @@ class TroubleTest(base.BaseTestCase):
 
     def test_it_is_as_if_each_view_were_the_first(self):
         """Routers with problems come, change and go."""
-        known = snapshot_problems.Troubles()
+        known = snapshot_problems.SnapshotProblems()
         good = world.router(1)
         away = world.router(2, ports=(world.port(2, segment=None),))
         bad = world.router(3, problems=('NAT row x: malformed',))
@@ -64,7 +64,7 @@ class TroubleTest(base.BaseTestCase):
                 ((good, away), ()), ((bad,), ('br-ex',)), ((), ('br-ex',))):
             seen = world.snapshot(*routers)
             found = known.problems(seen, bridges, True)
-            self.assertEqual(snapshot_problems.Troubles().problems(
+            self.assertEqual(snapshot_problems.SnapshotProblems().problems(
                 seen, bridges, True), found)
             self.assertEqual(
                 (away in routers) + (bad in routers) + (

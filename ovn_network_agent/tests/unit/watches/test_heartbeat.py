@@ -26,11 +26,11 @@ class HeartbeatTest(base.BaseTestCase):
     def play(self, seconds):
         """The checks of each wake-up in some seconds, a list of lists."""
         end, found = self.now + seconds, []
-        pause = self.beats.beat()
+        pause = self.beats.run_due()
         while self.now + pause <= end:
             self.now += pause
             self.made.clear()
-            pause = self.beats.beat()
+            pause = self.beats.run_due()
             found.append(sorted(self.made))
         self.now = end
         return found
@@ -61,9 +61,9 @@ class HeartbeatTest(base.BaseTestCase):
     def test_a_wake_up_that_comes_too_early(self):
         self.add('a')
         self.now = 100.999
-        self.beats.beat()
+        self.beats.run_due()
         self.assertEqual(['a'], self.made)
-        self.assertAlmostEqual(1.001, self.beats.beat())
+        self.assertAlmostEqual(1.001, self.beats.run_due())
         self.assertEqual(['a'], self.made)
 
     def test_a_bug_in_one_check_ends_no_other(self):
@@ -77,7 +77,7 @@ class HeartbeatTest(base.BaseTestCase):
         self.beats.add(check)
         self.beats.remove(check)
         self.beats.remove(check)
-        self.assertEqual(heartbeat.INTERVAL, self.beats.beat())
+        self.assertEqual(heartbeat.INTERVAL, self.beats.run_due())
 
     def test_one_thread_makes_them_all(self):
         threads = queue.SimpleQueue()

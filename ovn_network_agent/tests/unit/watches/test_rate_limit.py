@@ -44,9 +44,10 @@ class PaceTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.now = 100.0
-        self.pace = rate_limit.Pace(functools.partial(backends.doubted_kinds, [
-            flow.FlowBackend(world.conf()),
-            frr_static.StaticBackend(world.conf())]),
+        made = [flow.FlowBackend(world.conf()),
+                frr_static.StaticBackend(world.conf())]
+        self.pace = rate_limit.RateLimit(
+            functools.partial(backends.doubted_kinds, made),
             clock=lambda: self.now)
         self.woken = Woken(lambda: self.now)
         self.pace._trigger = self.woken
@@ -154,9 +155,9 @@ class PaceTest(base.BaseTestCase):
         # The row of the others is over with a calm, and theirs alone.
         self.assertEqual(
             rate_limit.FIGHT,
-            self.pace._words[notices.FLOWS].streak(self.now))
+            self.pace._notices[notices.FLOWS].streak(self.now))
         self.wait(60)
-        self.assertEqual(0, self.pace._words[notices.FLOWS].streak(self.now))
+        self.assertEqual(0, self.pace._notices[notices.FLOWS].streak(self.now))
 
     def test_rows_wait_in_a_fight_only(self):
         """A takeover writes rows, which come back as events."""
@@ -181,7 +182,7 @@ class PaceTest(base.BaseTestCase):
         self.assertEqual({notices.FLOWS}, self.woken.stale[-1])
 
     def test_the_thread(self):
-        self.pace = rate_limit.Pace(lambda word: set())
+        self.pace = rate_limit.RateLimit(lambda word: set())
         fired = threading.Event()
         count = []
 

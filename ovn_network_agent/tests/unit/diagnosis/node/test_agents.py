@@ -102,7 +102,7 @@ class StatusTest(base.JudgeTestCase):
         self.judged(agents.judge_drain, good, base.OK)
         self.judged(agents.judge_drain, good._replace(drains=('all',)),
                     base.WARN)
-        for unknown in (agents.Status(False), good._replace(trouble='x')):
+        for unknown in (agents.Status(False), good._replace(failure='x')):
             self.judged(agents.judge_drain, unknown, base.NOT_CHECKED)
 
 

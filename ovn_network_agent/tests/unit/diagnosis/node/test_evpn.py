@@ -43,7 +43,7 @@ class LocalTest(base.JudgeTestCase):
                                                  vrf='vrf-provider'))
 
     def test_the_port_of_open_vswitch(self):
-        said = self.judge(base.BROKEN, taken='vxlan_sys_4789')
+        said = self.judge(base.BROKEN, port_device='vxlan_sys_4789')
         self.assertIn('UDP port 4789 (vxlan_sys_4789)', said)
         self.assertIn('[evpn] udp_dstport', said)
 

@@ -42,7 +42,7 @@ class DaemonsTest(base.JudgeTestCase):
         self.assertIn('mount /run/frr of the host', said)
         said = self.judged(frr.judge_daemons, facts._replace(
             closed='/run/frr/zebra.vty: Permission denied'), base.BROKEN)
-        self.assertIn('out of reach: /run/frr/zebra.vty: ', said)
+        self.assertIn('not accessible: /run/frr/zebra.vty: ', said)
         self.assertNotIn('/etc/frr/daemons', said)
 
     def test_refusals(self):

@@ -129,4 +129,4 @@ class JudgeTest(base.BaseTestCase):
         # What is seen counts in a container, too.
         self.assertIs(Verdict.OK, self.said(NONE, hidden=True).verdict)
         self.assertIs(Verdict.NOT_CHECKED,
-                      self.said(trouble='denied').verdict)
+                      self.said(failure='denied').verdict)

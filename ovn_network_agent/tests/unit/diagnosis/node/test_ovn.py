@@ -17,10 +17,10 @@ def chassis(**changed):
 class ReachTest(base.JudgeTestCase):
 
     def test_reach(self):
-        good = ovn.Reach('OVN_Northbound', 'tcp:192.0.2.1:6641', '')
-        self.judged(ovn.judge_reach, good, base.OK)
-        said = self.judged(ovn.judge_reach,
-                           good._replace(trouble='no route'), base.BROKEN)
+        good = ovn.Connection('OVN_Northbound', 'tcp:192.0.2.1:6641', '')
+        self.judged(ovn.judge_connection, good, base.OK)
+        said = self.judged(ovn.judge_connection,
+                           good._replace(failure='no route'), base.BROKEN)
         self.assertIn('no route', said)
         self.assertIn('192.0.2.1', said)
 
@@ -30,7 +30,7 @@ class ReachTest(base.JudgeTestCase):
                 ('No such file or directory', 'in a container mount /run/x '),
                 ('Connection refused', 'restart openvswitch-switch'),
                 ('Permission denied', 'AppArmor or SELinux')):
-            said = self.judged(ovn.judge_reach, ovn.Reach(
+            said = self.judged(ovn.judge_connection, ovn.Connection(
                 'Open_vSwitch', 'unix:/run/x/db.sock', reason), base.BROKEN)
             self.assertIn(word, said)
             self.assertNotIn('firewall', said)

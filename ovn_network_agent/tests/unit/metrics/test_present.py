@@ -118,8 +118,8 @@ class VipsTest(base.BaseTestCase):
         vip = port_forwards.Vip('192.0.2.1', rules=(checked, plain))
         other = port_forwards.Vip('192.0.2.2', rules=(plain,))
         found = present.of_vips((
-            vip_state.Standing(vip, vip_state.State.ANNOUNCED),
-            vip_state.Standing(other, vip_state.State.REFUSED, 'why')))
+            vip_state.VipStatus(vip, vip_state.State.ANNOUNCED),
+            vip_state.VipStatus(other, vip_state.State.REFUSED, 'why')))
         self.assertEqual(1, found['announced_vips'])
         self.assertEqual(1, found['vips']['refused',])
         self.assertEqual(0, found['vips']['down',])

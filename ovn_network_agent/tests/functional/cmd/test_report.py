@@ -66,7 +66,7 @@ class ReportTest(running.RunningTestCase):
         self.assertRegex(' '.join(next(
             lines for name, lines in agent['threads'].items()
             if name.startswith('loop '))),
-            r'runtime/loop\.py", line \d+, in run\b')
+            r'runtime/loop\.py", line \d+ in run\b')
         self.assertIn('Starting', ' '.join(agent['log']))
         self.assertIn('addresses', found['addresses'])
         value, = [each for each in agent['configuration']

@@ -149,7 +149,7 @@ class WallTest(whole.WholeTestCase):
                     (_place, number, _text), = found[name]([item])
                     self.assertIn(number, (errno.EPERM, errno.EINVAL))
         for name, item, text in (
-                ('set_devices', attacks.DEVICES, 'vrf-1001 is there'),
+                ('set_devices', attacks.DEVICES, 'vrf-1001 exists'),
                 ('set_ports', ['vrf01234567-89', 1001, MAC, 'br-ex'],
                  'vrf-1001 of the agent does not exist')):
             (_place, _number, said), = found[f'vni_links.{name}']([item])

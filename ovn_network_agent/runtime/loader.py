@@ -20,6 +20,7 @@ import contextlib
 from importlib import metadata
 from typing import Any
 from typing import NoReturn
+from typing import TypeAlias
 
 from oslo_config import cfg
 from stevedore import extension
@@ -35,7 +36,8 @@ from ovn_network_agent.runtime.process import mode
 
 DRIVERS = 'ovn_network_agent.drivers'
 BACKENDS = 'ovn_network_agent.backends'
-_Extension = extension.Extension[Any]
+# The oldest stevedore has no generic class.
+_Extension: TypeAlias = 'extension.Extension[Any]'
 # Of a section and an option, see conf.settings.
 Read = Callable[[str, str], Any]
 

@@ -248,8 +248,8 @@ class TestExplain(inspecting.Inspection, explaining.Explaining,
         self.node.out('ip', 'nexthop', 'flush')
         self.agent.ctl('resync', check=False)
         nodes.wait_until('the agent is degraded', lambda: re.search(
-            rf'0\.0\.0\.0/0, .*{self.fip.address}/32.*zebra calls the route '
-            'installed, and the kernel does not use one', self._status()),
+            rf'0\.0\.0\.0/0, .*{self.fip.address}/32.*zebra reports the route '
+            'as installed, and the kernel does not use it', self._status()),
             _AT_LAST)
         _status, said = self.explain(self.fip.address)
         found = {one['check']: one for one in said['findings']}

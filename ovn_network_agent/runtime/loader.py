@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 from importlib import metadata
+from typing import TYPE_CHECKING
 from typing import Any
 from typing import NoReturn
 from typing import TypeAlias
@@ -36,8 +37,12 @@ from ovn_network_agent.runtime.process import mode
 
 DRIVERS = 'ovn_network_agent.drivers'
 BACKENDS = 'ovn_network_agent.backends'
-# The oldest stevedore has no generic class.
+# The oldest stevedore has no generic classes.
 _Extension: TypeAlias = 'extension.Extension[Any]'
+if TYPE_CHECKING:
+    _NamedManager = named.NamedExtensionManager[Any]
+else:
+    _NamedManager = named.NamedExtensionManager
 # Of a section and an option, see conf.settings.
 Read = Callable[[str, str], Any]
 
@@ -46,7 +51,7 @@ class LoadError(Exception):
     """A plugin cannot be used; the text names it, and the remedy."""
 
 
-class _Manager(named.NamedExtensionManager[Any]):
+class _Manager(_NamedManager):
     """Loads plugins by name, among the entry points that are given."""
 
     def __init__(self, namespace: str, points: list[metadata.EntryPoint],

@@ -15,8 +15,7 @@ from ovn_network_agent.model.node import Segment
 class GatewayState(enum.Enum):
     """The role of this chassis in a gateway group; drivers go by this alone.
 
-    :mod:`gateways.transitions` has the meaning of each state, the conditions
-    that lead to the state, and what the drivers then want.
+    :mod:`gateways.transitions` has the meaning and what leads to each.
     """
 
     UNDECIDED = 'undecided'
@@ -37,10 +36,7 @@ class GatewayState(enum.Enum):
 
 
 class Tenure(enum.Enum):
-    """The way in which this chassis has the ports of a gateway group.
-
-    The tenure is the memory behind :class:`GatewayState`, also while this
-    chassis leaves the group; see :mod:`gateways.transitions`.
+    """How this chassis has the ports: the memory behind :class:`GatewayState`.
     """
 
     NEW = 'new'
@@ -56,13 +52,11 @@ class Tenure(enum.Enum):
 class Fact(enum.Enum):
     """A fact about a gateway group that is not in its rows.
 
-    UNFIT: this chassis could not announce the ports; without this fact, this
-    chassis could announce the ports, or nobody knows.  ABANDONED: this chassis
-    is about to stop announcing the ports, even if no other chassis can take
-    over.  ZERO_SINCE_START: this chassis was drained: its priority was 0 when
-    the agent started, and still is.  FIXED: OVN NB is away, so this chassis
-    cannot change the order.  LATE: some chassis may not follow a new order
-    soon, see :func:`ovn.chassis.reconnection.late_for`.
+    UNFIT: this chassis could not announce.  ABANDONED: it is about to stop
+    announcing even without a successor.  ZERO_SINCE_START: its priority was 0
+    at the start and still is.  FIXED: NB is away, so the order stays.  LATE:
+    some chassis may not follow soon, see
+    :func:`ovn.chassis.reconnection.late_for`.
     """
 
     UNFIT = 'unfit'
@@ -72,11 +66,10 @@ class Fact(enum.Enum):
     LATE = 'late'
 
 
-# The name of a chassisredirect port is this prefix and the name of its router
-# port (ovn-northd).
+# Prefix of chassisredirect ports (ovn-northd).
 REDIRECT = 'cr-'
 
-# In Candidate.drained: the reasons why an agent has lowered a priority.
+# In Candidate.drained.
 SHUTDOWN = 'shutdown'
 MAINTENANCE = 'maintenance'
 UNFIT = 'unfit'
@@ -87,29 +80,26 @@ class Candidate:
     """One chassis of a gateway group."""
 
     chassis: str
-    # 0..32767; of the living candidates, the one with the highest priority is
-    # active.
+    # 0..32767, the highest of the living is active
     priority: int
-    # Whether SB has this chassis; False for a removed chassis.
+    # False for a removed chassis.
     known: bool = True
     # IP address of its tunnels (SB Encap), '' when unknown.
     address: str = ''
     # Type of the tunnels of ``address``, 'geneve' or 'vxlan', '' when unknown.
     encap: str = ''
-    # The reason why an agent has lowered the priority to 0: 'shutdown',
-    # 'maintenance' or 'unfit' (the chassis could not announce), '' without
-    # such an agent.
+    # Why an agent has lowered the priority to 0, '' without such an agent;
+    # 'unfit': could not announce.
     drained: str = ''
     # The priority before that.
     earlier: int = 0
-    # Whether the chassis does not answer in OVN's tunnel, as far as a drain
-    # has looked; see ovn.tunnels.
+    # In OVN's tunnel, as far as a drain has looked; see ovn.tunnels.
     silent: bool = False
-    # Whether the chassis has been silent for long enough.
+    # Silent for long enough.
     dead: bool = False
     further: tuple[str, ...] = ()
-    # The priority in OVN SB, by which the chassis go; ovn-northd copies the
-    # priority from OVN NB.  None when unknown.
+    # The priority in SB, by which the chassis go, copied by ovn-northd; None
+    # when unknown.
     applied: int | None = None
 
     @property
@@ -182,10 +172,7 @@ class GatewayGroup:
 
     @property
     def held(self) -> bool:
-        """Whether this chassis will leave, but the order stays for now.
-
-        This follows from the state.
-        """
+        """Whether this chassis will leave, but the order stays for now."""
         return self.state in (GatewayState.HELD, GatewayState.OVERLAPPING)
 
     @property
@@ -220,11 +207,9 @@ class GatewayGroup:
         return Fact.ABANDONED in self.facts
 
     def bridges(self, served: Sequence[str]) -> tuple[str, ...]:
-        """The provider bridges that need the relays of the group.
+        """The served bridges that the ports are on, else the default bridge.
 
-        :param served: the bridges that the agent serves, the default first
-        :returns: the served bridges that the ports are on; the default bridge
-            as long as there is none
+        :param served: the default first
         """
         used = {port.segment.bridge for port in self.ports if port.segment}
         return tuple(b for b in served if b in used) or tuple(served[:1])
@@ -235,10 +220,7 @@ class GatewayGroup:
                     None)
 
     def peers(self, chassis: str) -> tuple[Candidate, ...]:
-        """The other candidates that SB has.
-
-        A removed chassis takes nothing over.
-        """
+        """The other candidates that SB has."""
         return tuple(c for c in self.candidates
                      if c.chassis != chassis and c.known)
 
@@ -254,10 +236,8 @@ class GatewayGroup:
     def hopes(self, chassis: str) -> tuple[Candidate, ...]:
         """The candidates that may yet take over.
 
-        Such a candidate does not answer right now.  Or its agent has lowered
-        the priority and will raise it without being asked, when the agent has
-        started or BGP works again.  No agent knows the reason of a priority 0
-        that has no mark, or the mark of an operator.
+        They do not answer right now, or their agents will raise the priority
+        unasked; of a 0 without a mark or with an operator's, nobody knows.
         """
         return tuple(c for c in self.peers(chassis) if not c.dead and (
             c.silent if c.priority else c.drained in (UNFIT, SHUTDOWN)))
@@ -287,9 +267,6 @@ class GatewayGroup:
             c.chassis in owners for c in self.takers(chassis))
 
     def heirs(self, chassis: str) -> tuple[Candidate, ...]:
-        """The candidates that are to get the ports of that chassis.
-
-        Those of :meth:`takers` and :meth:`hopes`, dead or alive.
-        """
+        """Those of :meth:`takers` and :meth:`hopes`, dead or alive."""
         return tuple(c for c in self.peers(chassis)
                      if c.priority or c.drained in (UNFIT, SHUTDOWN))

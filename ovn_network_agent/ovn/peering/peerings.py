@@ -3,8 +3,7 @@
 
 """From intents to peerings, as a source of the driver.  Pure.
 
-Each function is about one router, and its result is remembered, so a router
-with hundreds of peers is judged once, and not once for each peer.
+Results are remembered per router, not computed for each of its peers.
 """
 
 from collections.abc import Collection
@@ -228,8 +227,7 @@ def _intents(find: source.Find, uuid: str) -> dict[str, intents.Intent]:
 def _targets(find: source.Find, uuid: str) -> dict[str, str]:
     """By UUID of another router, the first peering that names it.
 
-    Those of the file come first.  A peering with an error counts for nothing,
-    so the other router sees the same as without it.
+    Those of the file come first.  A bad one counts for neither router.
     """
     found: dict[str, str] = {}
     ends = find.ask(_of_file, uuid)
@@ -289,9 +287,9 @@ def _conflicts_with_own(find: source.Find, uuid: str) -> dict[str, Conflict]:
 def _conflicts(find: source.Find, uuid: str) -> dict[str, Conflict]:
     """By pair, all conflicts of a router.
 
-    A peering with rows in OVN comes before one without, and one that wants
-    nothing new of what another one has comes before one that does; else the
-    lower pair.  So all agents agree and nothing that works is replaced.
+    A peering with rows in OVN comes first, then one that wants nothing new of
+    what another has, then the lower pair: all agents agree, and nothing that
+    works is replaced.
     """
     found = dict(find.ask(_conflicts_with_own, uuid))
     sound = [peer for peer in find.ask(_peers, uuid).values()

@@ -34,8 +34,7 @@ class Device:
     up: bool
     # Routing table of a VRF, else 0.
     vrf_table: int = 0
-    # Whether this VRF has a default route of IPv4; None for another device,
-    # and when nobody knows.
+    # Whether this VRF has a default route of IPv4; None when unknown.
     default_route: bool | None = None
     # Tag of a VLAN device (IEEE 802.1Q), else 0.
     vlan: int = 0
@@ -45,10 +44,7 @@ class Device:
     default_route6: bool | None = None
 
     def has_default(self, version: int) -> bool | None:
-        """Whether this VRF has a default route, None when nobody knows.
-
-        :param version: 4 or 6
-        """
+        """Whether this VRF has a default route (4 or 6), None when unknown."""
         return {4: self.default_route, 6: self.default_route6}[version]
 
 
@@ -67,11 +63,10 @@ class Segment:
     bridge: str = ''
     # Kernel device of the segment, ``bridge`` or bridge.vlan.
     device: str = ''
-    # MAC of the device.  A VLAN device gets the MAC of its bridge, so this is
-    # the MAC of a missing one, too; '' without the bridge.
+    # MAC of the device, also of a missing one, because a VLAN device gets its
+    # bridge's; '' without the bridge.
     mac: str = ''
-    # OpenFlow port of the patch port towards br-int, 0 when ovn-controller has
-    # not created it (yet).
+    # OpenFlow port towards br-int, 0 when not created (yet).
     patch_port: int = 0
     # Whether a device with this name is another one.
     occupied: bool = False
@@ -86,10 +81,8 @@ class Relay:
     address: str
     # OpenFlow port number.
     port: int
-    # Whether the other end answers (BFD, RFC 5880), so that packets arrive
-    # there.  Not part of the value: else the death of a chassis would cost a
-    # computation of all routers, at the moment when some of them are to be
-    # taken over.
+    # The other end answers (BFD, RFC 5880).  Not part of the value: else a
+    # chassis' death would cost a computation of all routers during a takeover.
     alive: bool = dataclasses.field(default=False, compare=False)
     name: str = ''
 
@@ -107,8 +100,7 @@ class Link:
     vrf: str = ''
     # 'address/length' of other programs, sorted.
     addresses: tuple[str, ...] = ()
-    # (destination, gateway or ''), sorted; only while the link has egress
-    # addresses.
+    # (destination, gateway or ''), sorted; only with egress addresses.
     routes: tuple[tuple[str, str], ...] = ()
     # Whether the link has more routes than the agent copies.
     crowded: bool = False
@@ -140,8 +132,7 @@ class Node:
     drains: frozenset[str] = frozenset()
     # None without port forwards.
     extent: port_forwards.Extent | None = None
-    # Addresses of the tunnels of the gateways that are to take over while this
-    # chassis still serves; see gateways.overlap.
+    # Of the gateways to take over while this one serves; gateways.overlap.
     overlap: tuple[str, ...] = ()
     # Whether an overlap is under way, or being undone.
     overlapping: bool = False
@@ -161,9 +152,9 @@ class Node:
 
     @property
     def marks(self) -> frozenset[ownership.Owner]:
-        """The marks that are of this chassis, none without a host name.
+        """The marks of this chassis, none without a host name.
 
-        A mark with the host name alone says nothing where others have it, too.
+        A host name alone says nothing where others have it, too.
         """
         if not self.hostname:
             return frozenset()

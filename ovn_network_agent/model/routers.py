@@ -15,10 +15,8 @@ from ovn_network_agent.model.node import Segment
 class Handover(enum.Enum):
     """The progress of the handover of a gateway port that has left.
 
-    NONE: no handover is under way.  ANNOUNCE: this chassis goes on announcing
-    and forwarding, until the new owner has the proof of its announcements.
-    FORWARD: the addresses are withdrawn, and this chassis forwards the last
-    packets of the fabric.
+    ANNOUNCE: until the new owner has the proof of its announcements.  FORWARD:
+    withdrawn; the fabric's last packets are forwarded.
     """
 
     NONE = 'none'
@@ -38,11 +36,9 @@ class Nat:
     logical_ip: str
     # The external_mac of a distributed floating IP, '' for a centralised one.
     distributed_mac: str = ''
-    # Whether the machine of a distributed floating IP is on this chassis,
-    # which then answers for the address.
+    # On this chassis, which then answers for the address.
     resident: bool = False
-    # Name of the Logical_Router_Port that the row names, '' for the port whose
-    # network has the address.
+    # Logical_Router_Port that the row names, '' for that of the network.
     gateway_port: str = ''
 
 
@@ -52,11 +48,9 @@ class BalancedAddress:
 
     # IP address, canonical text.
     address: str
-    # Whether the address is a floating IP with port forwarding of Neutron;
-    # another address may be one of a tenant.
+    # Of Neutron's port forwarding; else perhaps of a tenant.
     floating: bool = False
-    # The reason why the gateway of the router does not answer for the address,
-    # '' when the gateway answers.
+    # Why the router's gateway does not answer, '' when it does.
     unanswered: str = ''
     # Whether health checks say that no backend is online.
     without_backends: bool = False
@@ -71,29 +65,25 @@ class GatewayPort:
     mac: str
     # 'address/len', as in the row, valid ones only.
     networks: tuple[str, ...]
-    # Name of the chassis its chassisredirect port is bound to, '' when
-    # unbound.
+    # Name of the chassisredirect port's chassis, '' when unbound.
     chassis: str
     # Whether the port is on this chassis.
     local: bool
     # None when it cannot be resolved.
     segment: Segment | None
-    # Whether a NAT row, load balancer or router port has the address that
-    # would be the virtual gateway of this port.
+    # Whether something has the address of this port's virtual gateway.
     nexthop_used: bool = False
     # Never with ``local``.
     handover: Handover = Handover.NONE
-    # OpenFlow port of the relay to the present or next owner, which gets the
-    # packets of this port, too; 0 without a relay.
+    # OpenFlow port of the relay to the present or next owner, which gets these
+    # packets, too; 0 without.
     relay: int = 0
-    # Whether this chassis has the machine of a distributed floating IP of this
-    # port; the port itself may be anywhere.
+    # Whether a distributed floating IP's machine is here; the port itself may
+    # be anywhere.
     hosting: bool = False
-    # Tag of the announced routes of this port in FRR, see ownership.TAGS; None
-    # for no tag.
+    # Tag of routes in FRR, see ownership.TAGS; None for no tag.
     tag: int | None = None
-    # The VNI of its provider network, None for a network of the underlay; and
-    # the UUID of the row of that network.
+    # None for the underlay; UUID of the network's row.
     vni: Vni | None = None
     network: str = ''
 
@@ -109,19 +99,16 @@ class GatewayPort:
 
     @property
     def served(self) -> bool:
-        """Whether this chassis forwards what the port itself answers for.
-
-        The port is active here, or its handover is under way.
+        """Whether this chassis forwards for the port: active or in handover.
         """
         return self.local or self.handover is not Handover.NONE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NbDefaultRoute:
-    """A route found on a router in NB (main table, dst-ip).
+    """A default route in NB, or an agent's for a part of an IPv6 network.
 
-    A default route, or another route of an agent, for a part of a provider
-    network of IPv6.
+    From the main table, dst-ip.
     """
 
     nexthop: str
@@ -131,8 +118,7 @@ class NbDefaultRoute:
     managed: bool
     # The chassis in the agent's mark, empty when not managed.
     owner: ownership.Owner = ownership.Owner()
-    # Host name of the chassis that has the proof of announcing the router's
-    # addresses, '' without one.
+    # Host name of the chassis with the proof of announcing, or ''.
     advertised: str = ''
     # '0.0.0.0/0', '::/0', or the prefix of another route.
     prefix: str = '0.0.0.0/0'
@@ -140,10 +126,7 @@ class NbDefaultRoute:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Router:
-    """A logical router that concerns this chassis.
-
-    A gateway port of the router is bound here, or its managed default route
-    still has the tag of this chassis.
+    """A logical router with a gateway port or a managed route of this chassis.
     """
 
     # UUID of the Logical_Router row.
@@ -157,8 +140,7 @@ class Router:
     problems: tuple[str, ...] = ()
     # Name of the router in Neutron, '' without one.
     label: str = ''
-    # Whether OVN routes the router itself, so that the agent leaves the router
-    # alone; it has no local port then.
+    # OVN routes it, so the agent does not; without a local port then.
     routed_by_ovn: bool = False
     # Networks that rows of SNAT translate.
     tenants: frozenset[ipaddress.IPv4Network] = frozenset()
@@ -194,8 +176,7 @@ class Router:
 
     @property
     def hosting_ports(self) -> tuple[GatewayPort, ...]:
-        """The gateway ports with distributed floating IPs on this chassis.
-        """
+        """The gateway ports with distributed floating IPs on this chassis."""
         return () if self.routed_by_ovn else tuple(
             p for p in self.ports if p.hosting)
 

@@ -107,10 +107,9 @@ class Groups:
                           for router in by_port.find(port.uuid)})))
 
     def _applied(self, redirects: Iterable[Row]) -> dict[str, int]:
-        """The order in SB: priority by name of the chassis.
+        """The order in SB: priority by name of the chassis, the highest.
 
-        Until ovn-northd has copied the order of all ports, the ports may have
-        different ones; the highest priority of a chassis counts.
+        Ports may differ until ovn-northd has copied the order of all.
         """
         applied: dict[str, int] = {}
         for redirect in redirects:

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Routers and nodes as egress addresses see them.  Pure.
-
-Each function is about one row, and its result is remembered, so the cost
-follows the change.
-"""
+"""Routers and nodes as egress addresses see them, by row.  Pure."""
 
 import dataclasses
 
@@ -56,10 +52,9 @@ class Router:
     inside: tuple[str, ...] = ()
 
     def nexthop(self, gateway: Gateway, family: int) -> str:
-        """Where packets go by a gateway port.
+        """Where packets go by a gateway port; the virtual gateway is as good.
 
-        fip_route writes the default route only on the node that has the port,
-        so the virtual gateway is as good.
+        fip_route writes the default route only where the port is.
         """
         nets = networks.of_version(family, gateway.networks)
         for port, nexthop in self.defaults:
@@ -162,8 +157,8 @@ def translated(find: source.Find, router: str, address: str,
                egress: tuple[str, ...]) -> str:
     """Which other row of a router translates a machine, or ''.
 
-    One that translates it to an egress address of its object, or to itself,
-    may be one of the agent that has lost its mark.
+    One to its object's egress address or itself may have lost the agent's
+    mark.
     """
     for row in find(*NAT, 'translated', address):
         external = columns.atom(row, 'external_ip')
@@ -203,8 +198,7 @@ def _provider_networks(find: source.Find) -> frozenset[ip_text.Network]:
 def holder(find: source.Find, address: str, router: str) -> str:
     """Who else has an address, as the end of a sentence, or ''.
 
-    A row that translates one machine of the same router to it is in nobody's
-    way, and may be one of the agent that has lost its mark.
+    A row of one machine of the same router may have lost the agent's mark.
     """
     for port in find(*PORT, 'address', address):
         return f'it is the address of port {columns.atom(port, "name")}'

@@ -3,8 +3,8 @@
 
 """The intents in a file of the operator.
 
-An entry names both routers, so both agree.  A flaw costs the entry; a file
-whose entries cannot be told apart cannot be used.
+An entry names both routers, so both agree.  A flaw costs the entry, or the
+file if its entries cannot be told apart.
 """
 
 from collections.abc import Iterator
@@ -77,10 +77,7 @@ class End:
 
 
 def load(conf: Any) -> entries.Content[End]:
-    """The content of the configured file, nothing without one.
-
-    :raises file_problems.BadFile: when the file cannot be used at all
-    """
+    """The configured file's content, nothing without one; raises BadFile."""
     path = conf.network_peer.peers_file
     return (parse(reading.read(path, OPTION), path) if path
             else entries.Content({}))

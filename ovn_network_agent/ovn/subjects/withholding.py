@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""What rows and options say about the announcements of a router.  Pure.
-
-The addresses that are not announced on purpose, and the tags of the routes.
-"""
+"""Which announcements of a router rows and options withhold or tag.  Pure."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -61,10 +58,7 @@ class Judgement:
 
     def objection(self, address: str, lrp: str,
                   nats: policies.Policy) -> str:
-        """Why an address is not announced on purpose, or ''.
-
-        :param nats: what NAT rows of the address say
-        """
+        """Why an address is not announced on purpose, or ''."""
         if self.routed_by_ovn:
             return selection.BY_OVN
         own = sum((each for of, each in self.own if of == address), nats)

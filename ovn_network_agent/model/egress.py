@@ -42,8 +42,7 @@ class EgressPlace:
     # UUID of the Logical_Router row, and its names.
     router: str
     called: str
-    # Name of the gateway port, '' where rows need not say it, and its chassis
-    # if the mode is HOST.
+    # '' where rows need not say it; chassis if the mode is HOST.
     port: str
     chassis: str
     # 4 or 6.
@@ -69,8 +68,7 @@ class EgressIp:
     machines: tuple[EgressMachine, ...] = ()
     # Prefixes outside for which they count, all without one.
     destinations: tuple[str, ...] = ()
-    # Why nothing at all is written, or ''; parts of the selection that name
-    # nothing.
+    # Why nothing at all is written, or ''; selections that name nothing.
     why: str = ''
     problems: tuple[str, ...] = ()
 
@@ -79,8 +77,7 @@ class EgressIp:
 class EgressHost:
     """A machine that a node translates, by a row of NB.
 
-    Every node that has the provider network gets it: each may get the gateway
-    of the router, and with it packets of the machine.
+    On every node with the provider network: each may get the gateway.
     """
 
     # Name of the object, and the egress address.
@@ -92,13 +89,12 @@ class EgressHost:
     # UUID of the Logical_Router row, and its name for people.
     router: str
     called: str
-    # The gateway port: its name and MAC, and its address in this family, the
-    # way back; '' without one.
+    # Name, MAC and address of the gateway port, the way back; or ''.
     port: str = ''
     mac: str = ''
     via: str = ''
     # (physical network, VLAN or 0) of its provider network, sorted.
     segments: tuple[tuple[str, int], ...] = ()
-    # The object that translates a machine of another router with the same
-    # address on the same node, and comes first; or ''.
+    # The object of another router's machine with this address on this node
+    # that comes first, or ''.
     taken_by: str = ''

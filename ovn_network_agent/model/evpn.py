@@ -12,8 +12,7 @@ class Vni:
 
     # One of evpn_names.VNIS; 0 with a problem.
     number: int
-    # Route distinguisher and targets, as FRR writes them: '65011:1001'; empty
-    # for those that follow from the node or the AS.
+    # As FRR writes them ('65011:1001'); empty: by the node or the AS.
     rd: str = ''
     imports: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()

@@ -8,13 +8,10 @@ import enum
 
 
 class PeerState(enum.Enum):
-    """What has become of the intent of one router.
-
-    It follows from the rows of OVN in each pass, and nobody stores it.
+    """What has become of a router's intent, by OVN's rows; nobody stores it.
     """
 
-    # Nothing says whether the other router exists, is misspelt or has not
-    # agreed.
+    # The other router may not exist, be misspelt or not have agreed.
     PENDING = 'pending'
     CREATED = 'created'
     CONFLICT = 'conflict'
@@ -61,8 +58,7 @@ class Peering:
     sides: tuple[Side, ...] = ()
     # The other router, only as the intent names it.
     target: str = ''
-    # What the other router takes if the state is CREATED, else what this one
-    # would give.
+    # What the other router takes if CREATED, else what this would give.
     gives: tuple[str, ...] = ()
 
     @property

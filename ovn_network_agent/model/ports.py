@@ -23,13 +23,12 @@ class ProviderNetwork:
     segment: Segment | None
     # Addresses of router ports on the network, sorted.
     routers: tuple[str, ...] = ()
-    # IPv6 addresses of routers whose gateway is on another chassis, sorted:
-    # nobody in OVN here answers machines that ask for them.
+    # IPv6 addresses of routers whose gateway is elsewhere, sorted: OVN here
+    # answers no machine for them.
     elsewhere: tuple[str, ...] = ()
     # Whether a router of OVN sends router advertisements there.
     advertised: bool = False
-    # Whether DHCPv6 has addresses for the machines of a subnet, and whether it
-    # has other settings alone.
+    # Whether DHCPv6 has addresses, and whether only other settings.
     managed: bool = False
     other: bool = False
     # Whether an option names the network.
@@ -62,11 +61,9 @@ class PortAddress:
     withheld: str = ''
     # Who else has the address in OVN and comes first, or ''.
     claimed: str = ''
-    # Whether this chassis has the port; otherwise it is the target of a live
-    # migration.
+    # Else it is the target of a live migration.
     bound: bool = True
-    # Whether the address is to be announced from here: the flows of the port
-    # are there, or the machine runs at the target already.  Otherwise, an
+    # Whether flows are there or the machine runs at the target; else only an
     # announcement that is there stays.
     announced: bool = True
 

@@ -8,8 +8,7 @@ import dataclasses
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.model.routers import GatewayPort
 
-# Where an address comes from: NAT rows of the types dnat_and_snat, snat and
-# dnat, the port itself, or a virtual IP of a load balancer.
+# NAT rows (dnat_and_snat, snat, dnat), the port, or a virtual IP.
 KINDS = ('fip', 'snat', 'dnat', 'router', 'vip')
 
 
@@ -28,8 +27,7 @@ class ServedAddress:
     port: GatewayPort
     # Some of KINDS, in this order.
     kinds: tuple[str, ...]
-    # Whether this chassis answers for the address.  The router may be left to
-    # OVN, the chassis of a machine may answer, or nobody.
+    # By this chassis; else by OVN's router, a machine's chassis or nobody.
     answered: bool = True
     # Whether this is a distributed floating IP of a machine on this chassis.
     resident: bool = False

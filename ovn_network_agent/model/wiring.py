@@ -3,8 +3,7 @@
 
 """The wiring of this node: bridge mappings, patch ports and devices.
 
-The view is built from it.  Drivers get its parts as :class:`node.Node` and
-:class:`node.Segment`.
+Drivers get its parts as :class:`node.Node` and :class:`node.Segment`.
 """
 
 import dataclasses
@@ -32,9 +31,8 @@ class Wiring:
     overlapping: bool = False
     # The tunnel addresses (ovn-encap-ip).
     addresses: tuple[str, ...] = ()
-    # The router ports and machines' ports that this chassis had when SB lost
-    # the row of this chassis; while no chassis has such a port, this chassis
-    # has it.
+    # Ports that were here when SB lost this chassis' row, and are while no
+    # chassis has them.
     held: frozenset[str] = frozenset()
     # See node.Node; likewise the others.
     tunnel: str = ''

@@ -89,9 +89,7 @@ def _vnis(conf: Any) -> frozenset[tuple[str, int]] | None:
 
 @dataclasses.dataclass(slots=True)
 class Inputs:
-    """The same object for all parts of a builder.
-
-    A change counts when all results are forgotten (:mod:`ovn.queries`).
+    """One object for all parts of a builder; a change counts after forget().
     """
 
     # Name of the only chassisredirect port to follow, '' for all.

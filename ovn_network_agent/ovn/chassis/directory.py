@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Routers and chassis by the names that operators use.
-
-The functions are pure: they work on rows that the caller passes in.
-"""
+"""Routers and chassis by the names that operators use.  Pure."""
 
 import collections
 import dataclasses
@@ -79,9 +76,7 @@ def read(nb: columns.Tables, sb: columns.Tables) -> Directory:
 
 
 def hostnames(sb: columns.Tables) -> dict[str, str]:
-    """The host names of all chassis by name, printable, for messages.
-
-    A host name that several chassis have comes with the name of the chassis.
+    """The printable host names of chassis; a shared one has the chassis' name.
     """
     owners = [ownership.Owner(control_characters.line(row.hostname), row.name)
               for row in sb['Chassis'].values()]

@@ -32,9 +32,8 @@ def assign(spots: Collection[Spot],
            addresses: Sequence[str]) -> dict[str, str]:
     """The addresses of places by their keys.
 
-    What is there and valid stays.  A place without an address gets a free one
-    of its routers', as their gateways have moved, or else the first: the place
-    with the fewest is the first one.
+    What is valid stays; else a free one of its routers (gateways move), or the
+    first.  The place with the fewest is the first.
     """
     made: dict[str, str] = {}
     free = list(addresses)

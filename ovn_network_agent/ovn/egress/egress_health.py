@@ -35,10 +35,7 @@ class Health:
         default_factory=dict)
 
     def after(self, found: Mapping[str, str]) -> 'Health':
-        """What is known after a round.
-
-        :param found: why a chassis gave no good answer, '' for one that did
-        """
+        """After a round: why a chassis gave no good answer, '' for one."""
         failures = {chassis: self.failures.get(chassis, _FORGIVEN) + 1
                     if why else 0 for chassis, why in found.items()}
         rows = {chassis: Unreachable(chassis, found[chassis])

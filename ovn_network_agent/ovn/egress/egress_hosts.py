@@ -61,10 +61,7 @@ def _of_type(kind: str, row: Row) -> bool:
 
 
 class EgressHosts(source.Source):
-    """Makes a subject of each NAT row that keeps a machine's address.
-
-    The subjects are named like their rows.
-    """
+    """Makes a subject of each NAT row that keeps a machine's address."""
 
     KIND = model.EgressHost
     INDEXES = {

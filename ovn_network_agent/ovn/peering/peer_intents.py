@@ -45,8 +45,8 @@ COLUMNS = ('external_ids', 'options')
 def options_of(row: columns.Row) -> dict[str, str]:
     """What a row says, by key.
 
-    Neutron replaces external_ids at each update of a router, and leaves the
-    keys of others in options.  OVN passes over options that it does not know.
+    Neutron replaces external_ids at each update, but keeps others' options,
+    and OVN passes over unknown ones.
     """
     return {key: value for column in COLUMNS
             for key, value in columns.entries(row, column).items()}
@@ -98,10 +98,7 @@ def name_objection(name: str) -> str:
 
 
 def _filter(text: str | None) -> Filter:
-    """The prefixes of a text, separated by commas or blanks.
-
-    :raises ValueError: with what is wrong, and the remedy
-    """
+    """The prefixes of a text, by commas or blanks; raises ValueError."""
     if text is None:
         return None
     found = text.replace(',', ' ').split()

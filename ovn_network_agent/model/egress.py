@@ -33,11 +33,7 @@ class EgressMachine:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EgressPlace:
-    """A place that needs an egress address of one family.
-
-    A place is a router, one of its gateway ports, or the node that has its
-    gateway, by the mode.
-    """
+    """A router, gateway port or node, by the mode, that needs an address."""
 
     # UUID of the Logical_Router row, and its names.
     router: str

@@ -109,10 +109,7 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, str]:
-        """The order of OVN: of equal priorities, the last name wins.
-
-        Decision record 0009.
-        """
+        """OVN's order: of equal priorities, the last name wins (ADR 0009)."""
         return self.priority, self.chassis
 
     @property
@@ -149,10 +146,7 @@ class GroupPort:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GatewayGroup:
-    """The candidates for gateway ports, from either of two tables of OVN.
-
-    Rows of Gateway_Chassis belong to one port.  Several ports may share an
-    HA_Chassis_Group.
+    """The candidates for a port (Gateway_Chassis) or ports (HA_Chassis_Group).
     """
 
     # 'Gateway_Chassis' or 'HA_Chassis_Group'.
@@ -225,11 +219,7 @@ class GatewayGroup:
                      if c.chassis != chassis and c.known)
 
     def takers(self, chassis: str) -> tuple[Candidate, ...]:
-        """The candidates to take over from that chassis.
-
-        Drained candidates are none, because OVN compares the names if all
-        priorities are 0.
-        """
+        """The candidates to take over; OVN would go by drained ones' names."""
         return tuple(c for c in self.peers(chassis)
                      if c.priority > 0 and not c.silent)
 
@@ -243,12 +233,11 @@ class GatewayGroup:
             c.silent if c.priority else c.drained in (UNFIT, SHUTDOWN)))
 
     def near(self, count: int) -> frozenset[str]:
-        """The names of the candidates that the ports may go to next.
+        """The candidates that the ports may go to next, as all agents see it.
 
-        These are the owners, and the first candidates in the order.  A drained
-        candidate has the place that it had before, so that a drain changes
-        nothing here.  Two of them at least have a priority, so that the owner
-        has a taker.  All agents find the same names.
+        The owners and the first of the order, the drained by their earlier
+        place, so that a drain changes nothing.  Two have a priority, for a
+        taker.
 
         :param count: number of the first candidates, 2 or more
         """

@@ -166,11 +166,7 @@ class Router:
 
     @property
     def served_ports(self) -> tuple[GatewayPort, ...]:
-        """The gateway ports that this chassis forwards for.
-
-        These are the ports that are active here, and the ports that have left
-        and whose handover is under way.
-        """
+        """The gateway ports that are active here, or in handover from here."""
         return () if self.routed_by_ovn else tuple(
             p for p in self.ports if p.served)
 

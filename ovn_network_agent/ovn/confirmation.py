@@ -74,12 +74,9 @@ class _Servers:
                   compared: Collection[comparisons.Comparison],
                   confirmed: Callable[[str], object],
                   answers: Answers | None, tables: Tables) -> None:
-        """Judge an answer; a wrong replica is distrusted.
+        """Judge an answer, None after a loss; distrust a wrong replica.
 
-        An answer that confirms nothing ends the round, and the next pass asks
-        again.
-
-        :param answers: None when the connection was lost
+        One that confirms nothing ends the round; the next pass asks again.
         """
         if this is not self._pending:
             return
@@ -172,9 +169,7 @@ class MassWithdrawal:
 
     def ask(self, chassis: str, subjects: frozenset[str],
             machines: bool) -> None:
-        """Ask both servers, unless a question is open; without a wait.
-
-        Without a connection, nobody is asked.
+        """Ask both servers, unless a question is open; nobody while away.
 
         :param subjects: addresses with their length
         :param machines: whether SB has the ports of machines here

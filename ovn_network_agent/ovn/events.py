@@ -24,15 +24,11 @@ from ovn_network_agent.ovsdb.columns import Row
 
 
 class WakeEvent(ovsdb_event.RowEvent):
-    """A :class:`drivers.base.Watch` as an ovsdbapp RowEvent.
+    """A :class:`drivers.base.Watch` as a RowEvent, on the IDL thread.
 
-    Both run on the IDL thread: ``match_fn`` only looks at columns, and ``run``
-    fires the trigger and carries nothing.
-
-    :param owner: name of the driver; without this part of the key, equal
-        events of two drivers would be one event
-    :param is_own: a method of :class:`ovn.writes.own_rows.OwnRows`, if only
-        rows of this chassis count
+    :param owner: driver; equal events of two would otherwise be one
+    :param is_own: of :class:`ovn.writes.own_rows.OwnRows`, if only rows of
+        this chassis count
     """
 
     def __init__(self, owner: str, watch: base.Watch,
@@ -52,9 +48,7 @@ class WakeEvent(ovsdb_event.RowEvent):
         return (self.__class__, self._owner, self._watch)
 
     def matches(self, event: str, row: Row, old: Row | None = None) -> bool:
-        """The library's method, without a debug text for each row.
-
-        This text would be most of the cost of the first load.
+        """The library's method without a text, most of the first load's cost.
         """
         return (event in self.events and columns.table(row) == self.table and
                 bool(self.base_match(event, row, old)) and

@@ -89,8 +89,7 @@ def _vnis(conf: Any) -> frozenset[tuple[str, int]] | None:
 
 @dataclasses.dataclass(slots=True)
 class Inputs:
-    """One object for all parts of a builder; a change counts after forget().
-    """
+    """Shared by a builder's parts; changes count once all is forgotten."""
 
     # Name of the only chassisredirect port to follow, '' for all.
     gateway_port: str = ''

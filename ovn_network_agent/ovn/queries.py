@@ -121,10 +121,7 @@ class Queries:
     # -- for changes ------------------------------------------------------
 
     def read_by_many(self, function: Callable[..., Any]) -> None:
-        """Look at results of a function before thousands that depend on one.
-
-        Only another result puts these in doubt.
-        """
+        """Let only another result of a function doubt its thousand readers."""
         self._common.add(function)
 
     def present(self, database: str, table: str, uuid: Uuid) -> Row | None:

@@ -202,12 +202,11 @@ def extra_route(row: Row) -> tuple[ip_text.Network, str] | None:
 
 
 def nat_addresses(row: Row) -> tuple[str, ...]:
-    """Sorted IPv4 addresses in nat_addresses of a router's gateway patch port.
+    """Sorted IPv4 nat_addresses of a patch port that Neutron made.
 
-    The text is "MAC IP... [is_chassis_resident("PORT")]".  Only ports that
-    Neutron made for a router gateway count.  An entry whose PORT is not a
-    chassisredirect port is of a distributed floating IP, for which the
-    chassis of the virtual machine answers (northd, get_nat_addresses).
+    The text is "MAC IP... [is_chassis_resident("PORT")]".  If PORT is no
+    chassisredirect port, a distributed floating IP's machine's chassis answers
+    (northd, get_nat_addresses).
     """
     owner = columns.entry(row, 'external_ids', 'neutron:device_owner')
     if owner != 'network:router_gateway':
@@ -284,10 +283,7 @@ def vip_keys(row: Row) -> set[str]:
 
 
 def vip_address(key: str) -> str:
-    """The address in a key of the column vips, '' when there is none.
-
-    A key is an address, or an address and a port.  With a port, an IPv6
-    address is in brackets.
+    """The address in a key of vips, perhaps with a port ([IPv6]:PORT), or ''.
     """
     host, bracket, _port = key.removeprefix('[').partition(']')
     if not bracket:

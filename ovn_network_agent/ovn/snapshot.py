@@ -169,10 +169,7 @@ class Builder:
                               machines=self._ports.machines)
 
     def complete(self, view: model.Snapshot) -> model.Snapshot:
-        """The last view, in which ports may have states, with the addresses.
-
-        The addresses of an unchanged router are the same mapping as before.
-        """
+        """The last view with addresses; unchanged ones stay the same."""
         read = self._addresses.take_read()
         basis = self._seen, view.routers
         if basis != self._completed:

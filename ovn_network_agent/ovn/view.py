@@ -334,10 +334,7 @@ class View:
         self._abandoned = True
 
     def restate(self, phase: model.Phase) -> model.Snapshot:
-        """The last view in another phase (at the end of the agent).
-
-        :raises NotReady: when there never was a view
-        """
+        """The last view in another phase; NotReady without any."""
         if self.last is None:
             raise NotReady('OVN was never seen')
         self.last = dataclasses.replace(

@@ -74,7 +74,7 @@ class Fleet:
         """The fleet with the options and the mark that follow.
 
         Without a request the agents' values go.  With a foreign value none is
-        written: the three make one detection time, not to be halved.
+        written: half of the three would make a time that nobody chose.
         """
         if not self.requests:
             return dataclasses.replace(self, written={}, options={
@@ -109,8 +109,9 @@ def detection(values: Mapping[str, str | int]) -> int:
     """Milliseconds until a silent peer with the same timers counts as dead.
 
     It sends once in the larger of its min_tx and our min_rx (RFC 5880, 6.8.4);
-    OVS gives both ends one multiplier, and defaults.
+    OVS gives both ends one multiplier.
 
+    :param values: a missing option has the default of Open vSwitch
     :raises ValueError: when a value is no number
     """
     rx, tx, mult = (int(values.get(option) or DEFAULTS[option])

@@ -5,8 +5,9 @@
 
 A killed ovn-controller leaves its chassis.  But when nb_cfg of NB_Global is
 raised, each living one copies it from SB_Global to Chassis_Private, with its
-own time.  Silent is whose nb_cfg alone lags for longer than the limit; the
-time alone proves nothing without a raise.  No I/O.
+own time.  A chassis is silent when its nb_cfg lags for longer than the limit
+and that of others does not.  While nb_cfg is not raised, no time changes.  No
+I/O.
 """
 
 from collections.abc import Callable

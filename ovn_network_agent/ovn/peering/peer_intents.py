@@ -98,7 +98,10 @@ def name_objection(name: str) -> str:
 
 
 def _filter(text: str | None) -> Filter:
-    """The prefixes of a text, by commas or blanks; raises ValueError."""
+    """The prefixes of a text, separated by commas or blanks.
+
+    :raises ValueError: with what is wrong, and the remedy
+    """
     if text is None:
         return None
     found = text.replace(',', ' ').split()

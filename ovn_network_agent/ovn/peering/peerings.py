@@ -69,10 +69,7 @@ def _pairs(row: Row) -> list[str]:
 
 
 class Peerings(source.Source):
-    """Makes a peering of each intent.
-
-    Those of NB are named '<UUID of the router>/<name>', those of the file like
-    its rows.
+    """Makes a peering of each intent: '<UUID>/<name>', or a row of the file.
     """
 
     KIND = model.Peering

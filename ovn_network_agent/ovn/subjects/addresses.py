@@ -158,10 +158,7 @@ class Addresses:
         return found
 
     def routers_here(self) -> Iterator[Uuid]:
-        """The routers with a floating IP of a machine here.
-
-        A function of rows.
-        """
+        """The routers with a floating IP of a machine here, by rows."""
         machines = self._rows.find('nb', 'NAT', 'machine')
         if not machines.keys():
             return

@@ -69,10 +69,7 @@ class Segments:
             _physical_network(row), columns.atom(row, 'tag', 0))
 
     def is_used(self, lrp: str, address: str) -> bool:
-        """Whether an address on the provider network of a port is in use.
-
-        A NAT row, a load balancer or a router port may have the address.
-        """
+        """Whether a NAT row, load balancer or port there has an address."""
         network = self._rows.ask(self.datapath, lrp)
         return network is not None and any(
             self.has(network, table, address)

@@ -206,8 +206,7 @@ class TenantNetworks:
     # -- who else has a prefix --------------------------------------------
 
     def domains(self, router: Uuid, version: int) -> tuple[int, ...]:
-        """The VNIs of gateway ports, 0 for the underlay: prefixes are unique.
-        """
+        """Where prefixes are unique: gateway ports' VNIs, 0: the underlay."""
         frame = self._rows.ask(self._frames.frame, router)
         return tuple(sorted({
             port.domain for port in frame.router.ports

@@ -48,10 +48,7 @@ class Barrier:
             self._sb.ask(_MOMENT, functools.partial(self._answered, answers))
 
     def held(self, viewed: float) -> frozenset[resources.Ref]:
-        """The refs whose loss the present view may not explain.
-
-        :param viewed: monotonic seconds at which the present view was built
-        """
+        """The refs whose loss a view of these monotonic seconds may miss."""
         self._answers = {
             ref: answers for ref, answers in self._answers.items()
             if not any(moment < viewed for moment in answers)}

@@ -19,11 +19,9 @@ _OF_TYPE = {'dnat_and_snat': 'fip', 'snat': 'snat', 'dnat': 'dnat'}
 class Sources:
     """The sources of one address of a router."""
 
-    # Sorted.
-    nats: Sequence[model.Nat] = ()
+    nats: Sequence[model.Nat] = ()  # sorted
     balanced: model.BalancedAddress | None = None
-    # The ports whose nat_addresses have the address.
-    sent: Sequence[str] = ()
+    sent: Sequence[str] = ()  # the ports whose nat_addresses have the address
 
 
 class _Claim(typing.NamedTuple):

@@ -10,10 +10,8 @@ import enum
 class EgressMode(enum.Enum):
     """Where the source of a packet is translated to the egress address."""
 
-    # By the router, at its only gateway port.
-    ROUTER = 'router'
-    # By the router, at several gateway ports at once.
-    ECMP = 'ecmp'
+    ROUTER = 'router'  # by the router, at its only gateway port
+    ECMP = 'ecmp'  # by the router, at several gateway ports at once
     # By the kernel of the gateway, on another interface of the node.
     HOST = 'host'
 
@@ -22,8 +20,7 @@ class EgressMode(enum.Enum):
 class EgressMachine:
     """One address of a port that a selection has."""
 
-    # Name of the Logical_Switch_Port.
-    port: str
+    port: str  # name of the Logical_Switch_Port
     address: str
     # UUID of the Logical_Router row, '' without a router to the outside.
     router: str
@@ -41,13 +38,11 @@ class EgressPlace:
     # '' where rows need not say it; chassis if the mode is HOST.
     port: str
     chassis: str
-    # 4 or 6.
-    family: int
+    family: int  # 4 or 6
     # '' without one, and the reason.
     address: str
     why: str = ''
-    # Of packets by the port, if the mode is ECMP.
-    nexthop: str = ''
+    nexthop: str = ''  # of packets by the port, if the mode is ECMP
     # Prefixes that the router does not reach by gateway ports, likewise.
     inside: tuple[str, ...] = ()
 
@@ -59,8 +54,7 @@ class EgressIp:
     name: str
     mode: EgressMode
     addresses: tuple[str, ...]
-    # Sorted.
-    places: tuple[EgressPlace, ...] = ()
+    places: tuple[EgressPlace, ...] = ()  # sorted
     machines: tuple[EgressMachine, ...] = ()
     # Prefixes outside for which they count, all without one.
     destinations: tuple[str, ...] = ()
@@ -79,8 +73,7 @@ class EgressHost:
     # Name of the object, and the egress address.
     name: str
     address: str
-    # The node, by the name of its chassis.
-    chassis: str
+    chassis: str  # the node, by the name of its chassis
     machine: str
     # UUID of the Logical_Router row, and its name for people.
     router: str

@@ -12,10 +12,8 @@ import zlib
 
 from ovn_network_agent.common import ip_text
 
-# A VNI has 24 bits (RFC 7348, 5); 0 is none.
-VNIS = range(1, 1 << 24)
-# Bytes: Ethernet 14, VXLAN 8, UDP 8, IPv4 20.
-OVERHEAD = 50
+VNIS = range(1, 1 << 24)  # a VNI has 24 bits (RFC 7348, 5); 0 is none
+OVERHEAD = 50  # bytes: Ethernet 14, VXLAN 8, UDP 8, IPv4 20
 _DIGITS = 9
 _VRF = 'vrf-'
 _SUBJECT = 'VNI '

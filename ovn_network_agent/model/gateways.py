@@ -66,11 +66,9 @@ class Fact(enum.Enum):
     LATE = 'late'
 
 
-# Prefix of chassisredirect ports (ovn-northd).
-REDIRECT = 'cr-'
+REDIRECT = 'cr-'  # prefix of chassisredirect ports (ovn-northd)
 
-# In Candidate.drained.
-SHUTDOWN = 'shutdown'
+SHUTDOWN = 'shutdown'  # in Candidate.drained
 MAINTENANCE = 'maintenance'
 UNFIT = 'unfit'
 
@@ -80,23 +78,18 @@ class Candidate:
     """One chassis of a gateway group."""
 
     chassis: str
-    # 0..32767, the highest of the living is active
-    priority: int
-    # False for a removed chassis.
-    known: bool = True
-    # IP address of its tunnels (SB Encap), '' when unknown.
-    address: str = ''
+    priority: int  # 0..32767, the highest of the living is active
+    known: bool = True  # false for a removed chassis
+    address: str = ''  # IP address of its tunnels (SB Encap), '' when unknown
     # Type of the tunnels of ``address``, 'geneve' or 'vxlan', '' when unknown.
     encap: str = ''
     # Why an agent has lowered the priority to 0, '' without such an agent;
     # 'unfit': could not announce.
     drained: str = ''
-    # The priority before that.
-    earlier: int = 0
+    earlier: int = 0  # the priority before that
     # In OVN's tunnel, as far as a drain has looked; see ovn.tunnels.
     silent: bool = False
-    # Silent for long enough.
-    dead: bool = False
+    dead: bool = False  # silent for long enough
     further: tuple[str, ...] = ()
     # The priority in SB, by which the chassis go, copied by ovn-northd; None
     # when unknown.
@@ -122,26 +115,20 @@ class Candidate:
 class GroupPort:
     """A gateway port that a group decides about."""
 
-    # Name of its chassisredirect port.
-    redirect: str
-    # Name of the chassis of that port, '' when unbound.
-    chassis: str
-    # Name of the Logical_Router_Port.
-    lrp: str = ''
+    redirect: str  # name of its chassisredirect port
+    chassis: str  # name of the chassis of that port, '' when unbound
+    lrp: str = ''  # name of the Logical_Router_Port
     # 'address/len', as in the row, valid ones only.
     networks: tuple[str, ...] = ()
-    # None when it cannot be resolved.
-    segment: Segment | None = None
+    segment: Segment | None = None  # None when it cannot be resolved
     # IPv4 networks of tenants that the router translates (SNAT), sorted.
     tenants: tuple[str, ...] = ()
-    # See model.Router.
-    routed_by_ovn: bool = False
+    routed_by_ovn: bool = False  # see model.Router
     # Networks of tenants that are announced without NAT, sorted.
     routed: tuple[str, ...] = ()
     # Further ones with virtual IPs that are announced one by one, sorted.
     balanced: tuple[str, ...] = ()
-    # As GatewayPort has it.
-    vni: Vni | None = None
+    vni: Vni | None = None  # as GatewayPort has it
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -149,15 +136,11 @@ class GatewayGroup:
     """The candidates for a port (Gateway_Chassis) or ports (HA_Chassis_Group).
     """
 
-    # 'Gateway_Chassis' or 'HA_Chassis_Group'.
-    table: str
-    # UUID of the Logical_Router_Port or of the group.
-    key: str = ''
+    table: str  # 'Gateway_Chassis' or 'HA_Chassis_Group'
+    key: str = ''  # UUID of the Logical_Router_Port or of the group
     name: str = ''
-    # Sorted by chassis name.
-    candidates: tuple[Candidate, ...] = ()
-    # Sorted by name.
-    ports: tuple[GroupPort, ...] = ()
+    candidates: tuple[Candidate, ...] = ()  # sorted by chassis name
+    ports: tuple[GroupPort, ...] = ()  # sorted by name
     # UUIDs of the routers of these ports, sorted.
     routers: tuple[str, ...] = ()
     facts: frozenset[Fact] = frozenset()

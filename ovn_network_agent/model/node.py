@@ -20,8 +20,7 @@ class Phase(enum.Enum):
     STOPPED = 'stopped'
 
 
-# In Node.drains: all routers.
-ALL = 'all'
+ALL = 'all'  # in Node.drains: all routers
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,19 +28,14 @@ class Device:
     """A kernel network device."""
 
     name: str
-    # MAC address, lower case with colons, '' without one.
-    mac: str
+    mac: str  # MAC address, lower case with colons, '' without one
     up: bool
-    # Routing table of a VRF, else 0.
-    vrf_table: int = 0
+    vrf_table: int = 0  # routing table of a VRF, else 0
     # Whether this VRF has a default route of IPv4; None when unknown.
     default_route: bool | None = None
-    # Tag of a VLAN device (IEEE 802.1Q), else 0.
-    vlan: int = 0
-    # The device below a VLAN device, else ''.
-    lower: str = ''
-    # Likewise ``default_route``, of IPv6.
-    default_route6: bool | None = None
+    vlan: int = 0  # tag of a VLAN device (IEEE 802.1Q), else 0
+    lower: str = ''  # the device below a VLAN device, else ''
+    default_route6: bool | None = None  # likewise ``default_route``, of IPv6
 
     def has_default(self, version: int) -> bool | None:
         """Whether this VRF has a default route (4 or 6), None when unknown."""
@@ -52,24 +46,19 @@ class Device:
 class Segment:
     """A provider segment: where a logical switch meets this node's network."""
 
-    # UUID of the SB Datapath_Binding (the logical switch).
-    datapath: str
+    datapath: str  # UUID of the SB Datapath_Binding (the logical switch)
     localnet_port: str
-    # Key of ovn-bridge-mappings.
-    physical_network: str
-    # 0 for a flat segment.
-    vlan: int = 0
+    physical_network: str  # key of ovn-bridge-mappings
+    vlan: int = 0  # 0 for a flat segment
     # Provider bridge of that network, '' without one on this node.
     bridge: str = ''
-    # Kernel device of the segment, ``bridge`` or bridge.vlan.
-    device: str = ''
+    device: str = ''  # kernel device of the segment, ``bridge`` or bridge.vlan
     # MAC of the device, also of a missing one, because a VLAN device gets its
     # bridge's; '' without the bridge.
     mac: str = ''
     # OpenFlow port towards br-int, 0 when not created (yet).
     patch_port: int = 0
-    # Whether a device with this name is another one.
-    occupied: bool = False
+    occupied: bool = False  # whether a device with this name is another one
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,10 +66,8 @@ class Relay:
     """A tunnel port of the agent between the bridges of two gateways."""
 
     bridge: str
-    # IP address of the tunnels of the other chassis.
-    address: str
-    # OpenFlow port number.
-    port: int
+    address: str  # IP address of the tunnels of the other chassis
+    port: int  # OpenFlow port number
     # The other end answers (BFD, RFC 5880).  Not part of the value: else a
     # chassis' death would cost a computation of all routers during a takeover.
     alive: bool = dataclasses.field(default=False, compare=False)
@@ -92,12 +79,10 @@ class Link:
     """A device of this node that may have egress addresses."""
 
     name: str
-    # ifindex.
-    index: int
+    index: int  # ifindex
     # Routing table of its routes: the main table, or that of its VRF.
     table: int
-    # Name of the VRF, '' in the default VRF.
-    vrf: str = ''
+    vrf: str = ''  # name of the VRF, '' in the default VRF
     # 'address/length' of other programs, sorted.
     addresses: tuple[str, ...] = ()
     # (destination, gateway or ''), sorted; only with egress addresses.
@@ -117,21 +102,16 @@ class Link:
 class Node:
     """This chassis: what depends on the node alone."""
 
-    # external_ids:system-id.
-    chassis: str
-    # Host name as in the SB Chassis row.
-    hostname: str
+    chassis: str  # external_ids:system-id
+    hostname: str  # host name as in the SB Chassis row
     phase: Phase
-    # Sorted by name.
-    devices: tuple[Device, ...] = ()
+    devices: tuple[Device, ...] = ()  # sorted by name
     # (physical network, bridge), sorted.
     bridge_mappings: tuple[tuple[str, str], ...] = ()
-    # Those that are present, sorted.
-    relays: tuple[Relay, ...] = ()
+    relays: tuple[Relay, ...] = ()  # those that are present, sorted
     # The routers that an operator wants to be drained: UUIDs, or ALL.
     drains: frozenset[str] = frozenset()
-    # None without port forwards.
-    extent: port_forwards.Extent | None = None
+    extent: port_forwards.Extent | None = None  # None without port forwards
     # Of the gateways to take over while this one serves; gateways.overlap.
     overlap: tuple[str, ...] = ()
     # Whether an overlap is under way, or being undone.

@@ -28,12 +28,9 @@ class Handover(enum.Enum):
 class Nat:
     """A NAT row of a router."""
 
-    # 'snat', 'dnat' or 'dnat_and_snat'.
-    type: str
-    # IP address, validated, canonical text.
-    external_ip: str
-    # IP address or prefix.
-    logical_ip: str
+    type: str  # 'snat', 'dnat' or 'dnat_and_snat'
+    external_ip: str  # IP address, validated, canonical text
+    logical_ip: str  # IP address or prefix
     # The external_mac of a distributed floating IP, '' for a centralised one.
     distributed_mac: str = ''
     # On this chassis, which then answers for the address.
@@ -46,8 +43,7 @@ class Nat:
 class BalancedAddress:
     """A virtual IP of a load balancer of a router."""
 
-    # IP address, canonical text.
-    address: str
+    address: str  # IP address, canonical text
     # Of Neutron's port forwarding; else perhaps of a tenant.
     floating: bool = False
     # Why the router's gateway does not answer, '' when it does.
@@ -61,20 +57,14 @@ class GatewayPort:
     """A router port with a gateway group."""
 
     lrp: str
-    # In lower case.
-    mac: str
-    # 'address/len', as in the row, valid ones only.
-    networks: tuple[str, ...]
-    # Name of the chassisredirect port's chassis, '' when unbound.
-    chassis: str
-    # Whether the port is on this chassis.
-    local: bool
-    # None when it cannot be resolved.
-    segment: Segment | None
+    mac: str  # in lower case
+    networks: tuple[str, ...]  # 'address/len', as in the row, valid ones only
+    chassis: str  # name of the chassisredirect port's chassis, '' when unbound
+    local: bool  # whether the port is on this chassis
+    segment: Segment | None  # None when it cannot be resolved
     # Whether something has the address of this port's virtual gateway.
     nexthop_used: bool = False
-    # Never with ``local``.
-    handover: Handover = Handover.NONE
+    handover: Handover = Handover.NONE  # never with ``local``
     # OpenFlow port of the relay to the present or next owner, which gets these
     # packets, too; 0 without.
     relay: int = 0
@@ -112,10 +102,8 @@ class NbDefaultRoute:
     """
 
     nexthop: str
-    # Name of the router port, or ''.
-    output_port: str
-    # Whether the route has the agent's mark.
-    managed: bool
+    output_port: str  # name of the router port, or ''
+    managed: bool  # whether the route has the agent's mark
     # The chassis in the agent's mark, empty when not managed.
     owner: ownership.Owner = ownership.Owner()
     # Host name of the chassis with the proof of announcing, or ''.
@@ -129,23 +117,17 @@ class Router:
     """A logical router with a gateway port or a managed route of this chassis.
     """
 
-    # UUID of the Logical_Router row.
-    uuid: str
-    # Name of the row; Neutron writes neutron-<Neutron's UUID>.
-    name: str
-    # Sorted by name.
-    ports: tuple[GatewayPort, ...] = ()
+    uuid: str  # UUID of the Logical_Router row
+    name: str  # name of the row; Neutron writes neutron-<Neutron's UUID>
+    ports: tuple[GatewayPort, ...] = ()  # sorted by name
     default_routes: tuple[NbDefaultRoute, ...] = ()
-    # Rows left out because they are malformed.
-    problems: tuple[str, ...] = ()
-    # Name of the router in Neutron, '' without one.
-    label: str = ''
+    problems: tuple[str, ...] = ()  # rows left out because they are malformed
+    label: str = ''  # name of the router in Neutron, '' without one
     # OVN routes it, so the agent does not; without a local port then.
     routed_by_ovn: bool = False
     # Networks that rows of SNAT translate.
     tenants: frozenset[ipaddress.IPv4Network] = frozenset()
-    # Whether it has distributed floating IPs.
-    distributed: bool = False
+    distributed: bool = False  # whether it has distributed floating IPs
 
     @property
     def called(self) -> str:

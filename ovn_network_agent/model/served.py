@@ -16,23 +16,18 @@ KINDS = ('fip', 'snat', 'dnat', 'router', 'vip')
 class ServedAddress:
     """One address of a router, and the port that answers for it here."""
 
-    # UUID of the Logical_Router row.
-    router: str
-    # The name of the router that a person knows.
-    called: str
+    router: str  # UUID of the Logical_Router row
+    called: str  # the name of the router that a person knows
     address: str
     # Of the router port, or external_mac of a distributed floating IP.
     mac: str
-    # With its segment and tag.
-    port: GatewayPort
-    # Some of KINDS, in this order.
-    kinds: tuple[str, ...]
+    port: GatewayPort  # with its segment and tag
+    kinds: tuple[str, ...]  # some of KINDS, in this order
     # By this chassis; else by OVN's router, a machine's chassis or nobody.
     answered: bool = True
     # Whether this is a distributed floating IP of a machine on this chassis.
     resident: bool = False
-    # Why the address is not announced on purpose, or ''.
-    withheld: str = ''
+    withheld: str = ''  # why the address is not announced on purpose, or ''
     # Why the gateway does not answer for the address of a load balancer.
     unanswered: str = ''
 

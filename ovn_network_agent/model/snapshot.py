@@ -29,8 +29,7 @@ class Snapshot:
     groups: tuple[GatewayGroup, ...] = ()
     # The malformed parts of the local database that are left out.
     problems: tuple[str, ...] = ()
-    # None without a rules file.
-    forwards: port_forwards.Forwards | None = None
+    forwards: port_forwards.Forwards | None = None  # None without a rules file
     # By UUID of the router, and address; unchanged ones stay the same.
     addresses: Mapping[str, Mapping[str, ServedAddress]] = dataclasses.field(
         default_factory=dict)

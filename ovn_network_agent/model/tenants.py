@@ -33,21 +33,17 @@ class TenantPrefix:
     # UUID of the Logical_Router row, and the name that a person knows.
     router: str
     called: str
-    # '10.0.0.0/24', or '10.0.0.5/32' for one address.
-    prefix: str
+    prefix: str  # '10.0.0.0/24', or '10.0.0.5/32' for one address
     # The prefix that it is a part of, itself if it is not one address.
     subnet: str
-    # The name of the network that a person knows.
-    network: str
+    network: str  # the name of the network that a person knows
     # The gateway port that packets go to, and its address in this family.
     port: GatewayPort
     via: str
     # Tag of the announced route in FRR, see ownership.TAGS; None for no tag.
     tag: int | None = None
-    # Why the prefix is not announced on purpose, or ''.
-    withheld: str = ''
-    # The provider network that it overlaps with, or ''.
-    claimed: str = ''
+    withheld: str = ''  # why the prefix is not announced on purpose, or ''
+    claimed: str = ''  # the provider network that it overlaps with, or ''
     # The other routers with overlapping prefixes, for messages.
     rivals: tuple[str, ...] = ()
     claim: Claim = Claim.SOLE

@@ -53,10 +53,8 @@ class Comparison:
     table: str
     # The clauses of each select; a row counts if one select finds it.
     selects: Sequence[Sequence[Sequence[Any]]]
-    # The rows of the replica.
-    expected: Callable[[Tables], Rows]
-    # Those to compare.
-    columns: tuple[str, ...] = ()
+    expected: Callable[[Tables], Rows]  # the rows of the replica
+    columns: tuple[str, ...] = ()  # those to compare
 
     def difference(self, found: Rows, tables: Tables) -> str:
         """The first difference from the server's rows, in JSON, or ''."""

@@ -26,16 +26,14 @@ from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.ovsdb.replica_query import Answers
 
 _Addresses = Mapping[str, model.ServedAddress]
-# By database.
-_Compared = Mapping[str, Collection[comparisons.Comparison]]
+_Compared = Mapping[str, Collection[comparisons.Comparison]]  # by database
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loss:
     """What a view lacks and the former view had."""
 
-    # A gateway port or a machine of this chassis.
-    local: bool = False
+    local: bool = False  # a gateway port or a machine of this chassis
     # UUIDs of routers that lost a port, network or address according to NB.
     routers: frozenset[str] = frozenset()
     # See :meth:`sources.Sources.lost`.

@@ -44,10 +44,8 @@ class LocalState:
         self.kernel = devices.Devices()
         self._links = (watching.EgressLinks(wake)
                        if plugins.requested(conf, plugins.LINKS) else None)
-        # Whether this node may be cut off from all others.
-        self._alone = False
-        # Address that [evpn] local_device has or last had.
-        self._tunnel = ''
+        self._alone = False  # whether this node may be cut off from all others
+        self._tunnel = ''  # address that [evpn] local_device has or last had
         # Empty until the local database was read.
         self.wiring = wirings.Wiring()
         # Whether the wiring has what the last reading found.

@@ -32,10 +32,8 @@ Dirty = Mapping[Place, Collection[Uuid]]
 
 _T = TypeVar('_T')
 _Call = tuple[Callable[..., Any], tuple[Hashable, ...]]
-# The most readers in a tuple.
-_FEW = 3
-# From outside of all functions.
-_NOBODY: _Call = (lambda: None, ())
+_FEW = 3  # the most readers in a tuple
+_NOBODY: _Call = (lambda: None, ())  # from outside of all functions
 
 
 @dataclasses.dataclass(slots=True)

@@ -38,8 +38,7 @@ OF_MODEL: Mapping[type, type[drivers.Source]] = {
     model.EgressHost: egress_hosts.EgressHosts,
     model.EgressIp: egress.EgressIps,
     model.Peering: peerings.Peerings}
-# The database of the tables that are not in OVN.
-FILE = 'file'
+FILE = 'file'  # the database of the tables that are not in OVN
 
 
 class Table(Protocol):

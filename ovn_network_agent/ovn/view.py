@@ -102,8 +102,7 @@ class View:
         self._groups: tuple[model.GatewayGroup, ...] = ()
         self._observers = observers
         self._abandoned = False
-        # Since the start.
-        self._registered = False
+        self._registered = False  # since the start
         self._held = held_ports.HeldPorts()
         self._ambiguous = ambiguous_names.AmbiguousNames()
         self.last: model.Snapshot | None = None
@@ -251,8 +250,7 @@ class View:
         for place, uuids in piece.rows.items() if piece else ():
             self._dirty.setdefault(place, set()).update(uuids)
         if full or unknown:
-            # A reload asks for a full view.
-            chosen = inputs.choice(self._conf)
+            chosen = inputs.choice(self._conf)  # a reload asks for a full view
             full = unknown or not settled or chosen != self._builder.chosen
             self._builder.choose(chosen)
         now = self._builder.build(

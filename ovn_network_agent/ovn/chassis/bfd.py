@@ -29,10 +29,8 @@ _NUMBER = re.compile('[0-9]{1,9}')
 class Fleet:
     """The part of NB_Global that is about BFD."""
 
-    # Those of OPTIONS that are set.
-    options: dict[str, str]
-    # The values of the mark, by option.
-    written: dict[str, str]
+    options: dict[str, str]  # those of OPTIONS that are set
+    written: dict[str, str]  # the values of the mark, by option
     # By chassis the numbers of OPTIONS, None for a malformed request.
     requests: dict[str, tuple[int, ...] | None]
 

@@ -24,10 +24,8 @@ class Router:
     """A router and the names that an operator may use for the router."""
 
     uuid: str
-    # Of the row; Neutron writes neutron-<Neutron's UUID>.
-    name: str
-    # See neutron_name.
-    label: str = ''
+    name: str  # of the row; Neutron writes neutron-<Neutron's UUID>
+    label: str = ''  # see neutron_name
     default_routes: tuple[model.NbDefaultRoute, ...] = ()
 
     def is_called(self, text: str) -> bool:

@@ -28,8 +28,7 @@ _ENCAPS = ('geneve', 'vxlan')
 _DRAINED = frozenset({model.Fact.ZERO_SINCE_START})
 _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
-# Address and type.
-_Tunnel = tuple[str, str]
+_Tunnel = tuple[str, str]  # address and type
 
 
 class Groups:

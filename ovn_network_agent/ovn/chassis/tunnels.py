@@ -22,8 +22,7 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica_query
 
-# Seconds from one question to the next.
-INTERVAL = 1.0
+INTERVAL = 1.0  # seconds from one question to the next
 # Seconds that a BFD session of a dead chassis is down: an overlap (decision
 # record 0011) takes up to 12 s, a restart of Open vSwitch some.
 DEAD = 15.0
@@ -32,10 +31,8 @@ _PATIENCE = 1.0
 # ovs-vswitchd's words for diagnostic 1 of RFC 5880, section 4.1: packets no
 # longer arrive.
 _EXPIRED = 'Control Detection Time Expired'
-# The addresses of the tunnels of one candidate.
-_Peer = tuple[str, ...]
-# A column bfd_status.
-_Status = Mapping[str, str]
+_Peer = tuple[str, ...]  # the addresses of the tunnels of one candidate
+_Status = Mapping[str, str]  # a column bfd_status
 
 
 class Tunnels:

@@ -30,15 +30,12 @@ _Report = tuple[int, int]
 class Facts:
     """The chassis in SB and the nb_cfg that each has reported."""
 
-    # The name of this chassis.
-    own: str = ''
-    # SB_Global's nb_cfg, 0 when unknown.
-    target: int = 0
+    own: str = ''  # the name of this chassis
+    target: int = 0  # SB_Global's nb_cfg, 0 when unknown
     # Host names and reports by name of the chassis.
     hosts: dict[str, str] = dataclasses.field(default_factory=dict)
     reports: dict[str, _Report] = dataclasses.field(default_factory=dict)
-    # The chassis with a gateway port.
-    gateways: Collection[str] = frozenset()
+    gateways: Collection[str] = frozenset()  # the chassis with a gateway port
 
 
 def read(sb: columns.Tables, own: str,

@@ -40,8 +40,7 @@ class _Place:
     # 'address/len', and what these are of.
     networks: tuple[str, ...] = ()
     of: str = ''
-    # Why it gets no address beside one that it has, or ''.
-    refused: str = ''
+    refused: str = ''  # why it gets no address beside one that it has, or ''
     # Where the address decides on the port, the ports.
     gateways: tuple[routers.Gateway, ...] = ()
 

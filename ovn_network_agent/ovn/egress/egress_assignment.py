@@ -17,15 +17,12 @@ class Spot:
     """A place that needs an address of one family."""
 
     key: str
-    # What it can have.
-    valid: frozenset[str]
+    valid: frozenset[str]  # what it can have
     # What it has, normally one; and what its routers have at any place.
     present: frozenset[str] = frozenset()
     former: frozenset[str] = frozenset()
-    # The number of addresses that other objects have there.
-    load: int = 0
-    # Whether it may get an address that it does not have.
-    accepts: bool = True
+    load: int = 0  # the number of addresses that other objects have there
+    accepts: bool = True  # whether it may get an address that it does not have
 
 
 def assign(spots: Collection[Spot],

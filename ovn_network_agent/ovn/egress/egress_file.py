@@ -26,8 +26,7 @@ _KEY = 'egress_ips'
 # A part of names of address sets, in which a dash cannot be.
 _NAME = re.compile('[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?')
 _MODES = {mode.value: mode for mode in model.EgressMode}
-# What prefixes of tenants are unique in.
-_SCOPES = ('router', 'network')
+_SCOPES = ('router', 'network')  # what prefixes of tenants are unique in
 
 _Objection = entries.Objection
 
@@ -102,12 +101,10 @@ class Select:
 class Entry:
     """An object of the file, a row of :data:`TABLE`."""
 
-    # The name, which is the key of the row, too.
-    uuid: str
+    uuid: str  # the name, which is the key of the row, too
     addresses: tuple[str, ...]
     mode: model.EgressMode = model.EgressMode.ROUTER
-    # None if only rows of OVN name its machines.
-    select: Select | None = None
+    select: Select | None = None  # None if only rows of OVN name its machines
     gateways: tuple[str, ...] = ()
     destinations: tuple[ip_text.Network, ...] = ()
 

@@ -11,16 +11,14 @@ from ovn_network_agent.ovn.chassis import groups
 from ovn_network_agent.ovsdb import columns
 
 TABLE = ('file', 'egress_unreachable')
-# Failures in a row that do not count, after an answer.
-_FORGIVEN = 1
+_FORGIVEN = 1  # failures in a row that do not count, after an answer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unreachable:
     """A chassis whose agent does not answer, a row of :data:`TABLE`."""
 
-    # The key of the row: the name of the chassis.
-    uuid: str
+    uuid: str  # the key of the row: the name of the chassis
     why: str
 
 

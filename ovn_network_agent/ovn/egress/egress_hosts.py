@@ -29,8 +29,7 @@ class Uplink:
 
     name: str
     mac: str
-    # 'address/length', sorted.
-    networks: tuple[str, ...]
+    networks: tuple[str, ...]  # 'address/length', sorted
     segments: tuple[tuple[str, int], ...]
 
 

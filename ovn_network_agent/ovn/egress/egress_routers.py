@@ -32,8 +32,7 @@ class Gateway:
     """A port of a router to a provider network."""
 
     name: str
-    # 'address/len'.
-    networks: tuple[str, ...]
+    networks: tuple[str, ...]  # 'address/len'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,8 +43,7 @@ class Router:
     called: str
     # Names of internal ports, and their networks.
     inner: tuple[tuple[str, tuple[ip_text.Network, ...]], ...] = ()
-    # Sorted by name.
-    gateways: tuple[Gateway, ...] = ()
+    gateways: tuple[Gateway, ...] = ()  # sorted by name
     # (port or '', next hop) of default routes, sorted.
     defaults: tuple[tuple[str, str], ...] = ()
     # What it reaches without a default route, sorted.

@@ -24,8 +24,7 @@ GROUP = ('nb', 'Port_Group')
 DHCP = ('nb', 'DHCP_Options')
 #: The tables whose rows may name an object.
 NAMING = (routers.ROUTER, SWITCH, GROUP)
-# Types of ports that machines have.
-_TYPES = ('', 'virtual', 'external')
+_TYPES = ('', 'virtual', 'external')  # types of ports that machines have
 _ROUTER_PORT = 'router-port'
 _PORT_NAME = 'neutron:port_name'
 _SUBNETS = 'neutron:subnet_ids'

@@ -18,8 +18,7 @@ from ovn_network_agent.ovn.peering import peerings
 from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovsdb import columns
 
-# Neutron replaces external_ids at each update of a router.
-_COLUMN = 'options'
+_COLUMN = 'options'  # Neutron replaces external_ids at each update of a router
 
 
 class _Trial(source.Source):

@@ -25,8 +25,7 @@ TABLE = ('file', 'network_peer')
 OPTION = '[network_peer] peers_file'
 _KEY = 'network_peers'
 
-# A mapping of the file.
-_Written = dict[str, Any]
+_Written = dict[str, Any]  # a mapping of the file
 
 _NAME = {'type': 'string', 'description': 'a name for the peering'}
 _ROUTER = {'type': 'string', 'minLength': 1,
@@ -68,10 +67,8 @@ SCHEMA = {
 class End:
     """One end of a peering in the file, a row of :data:`TABLE`."""
 
-    # The key of the row.
-    uuid: str
-    # Any name of the router, see peer_routers.resolve().
-    router: str
+    uuid: str  # the key of the row
+    router: str  # any name of the router, see peer_routers.resolve()
     name: str
     intent: peer_intents.Intent
 

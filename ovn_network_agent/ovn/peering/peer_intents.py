@@ -30,12 +30,10 @@ Filter = tuple[ip_text.Network, ...] | None
 class Intent:
     """What one router says of one peering."""
 
-    # UUID, name of the row, or name in Neutron.
-    target: str
+    target: str  # UUID, name of the row, or name in Neutron
     exports: Filter = None
     imports: Filter = None
-    # Why the intent does not count, in one line, or ''.
-    problem: str = ''
+    problem: str = ''  # why the intent does not count, in one line, or ''
 
 
 #: Of Logical_Router; of a key that is in both, the last one counts.

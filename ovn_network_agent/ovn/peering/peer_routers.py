@@ -34,8 +34,7 @@ class Router:
     """A router without its intents."""
 
     called: str = ''
-    # Of its first internal port.
-    mac: str = ''
+    mac: str = ''  # of its first internal port
     # By family, 4 first, the lowest internal address.
     addresses: tuple[tuple[int, str], ...] = ()
     # Networks of internal ports, and extra routes behind them, sorted.
@@ -44,8 +43,7 @@ class Router:
     # table or match: nothing of a peer may be there.
     others: tuple[ip_text.Network, ...] = ()
     uplinks: tuple[str, ...] = ()
-    # Why it cannot have peers, or ''.
-    objection: str = ''
+    objection: str = ''  # why it cannot have peers, or ''
 
 
 def resolve(find: source.Find, text: str) -> frozenset[str]:

@@ -35,22 +35,18 @@ class Peer:
 
     pair: str
     router: str
-    # Of the peering at this router.
-    name: str
+    name: str  # of the peering at this router
     # What this router takes from the other one, by families of both.
     takes: tuple[ip_text.Network, ...]
-    # (family, address) of the other one.
-    nexthops: tuple[tuple[int, str], ...]
+    nexthops: tuple[tuple[int, str], ...]  # (family, address) of the other one
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Conflict:
     """Why a router cannot take what a peer gives."""
 
-    # Of this router.
-    own: frozenset[str]
-    # Of the other one.
-    others: frozenset[str]
+    own: frozenset[str]  # of this router
+    others: frozenset[str]  # of the other one
     # Names of other peerings of this router that give the same.
     peers: frozenset[str] = frozenset()
 

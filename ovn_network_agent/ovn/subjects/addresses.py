@@ -75,8 +75,7 @@ class Facts:
 
     # Of machines on this chassis.
     residents: frozenset[model.Nat] = frozenset()
-    # See model.Router.
-    tenants: frozenset[ipaddress.IPv4Network] = frozenset()
+    tenants: frozenset[ipaddress.IPv4Network] = frozenset()  # see model.Router
     distributed: bool = False
     problems: tuple[str, ...] = ()
 
@@ -212,8 +211,7 @@ class OfRouter:
         self._values: dict[Uuid, model.Nat] = {}
         # By address the rows; most addresses have one.
         self._by_address: dict[str, tuple[Uuid, ...]] = {}
-        # What few rows have.
-        self._residents: dict[Uuid, model.Nat] = {}
+        self._residents: dict[Uuid, model.Nat] = {}  # what few rows have
         self._tenants: dict[Uuid, ipaddress.IPv4Network] = {}
         self._problems: dict[Uuid, tuple[str, ...]] = {}
         self._distributed = 0

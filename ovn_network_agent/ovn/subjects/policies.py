@@ -33,10 +33,8 @@ class Policy:
     # From keys of the agent, and from OVN's own options.
     own: tuple[selection.Word, ...] = ()
     native: tuple[selection.Word, ...] = ()
-    # The words that cannot be read.
-    problems: tuple[str, ...] = ()
-    # At most one of each row.
-    tags: tuple[selection.Tag, ...] = ()
+    problems: tuple[str, ...] = ()  # the words that cannot be read
+    tags: tuple[selection.Tag, ...] = ()  # at most one of each row
 
     def __add__(self, other: 'Policy') -> 'Policy':
         return Policy(self.own + other.own, self.native + other.native,

@@ -43,10 +43,8 @@ class Network:
     # Of the router; None behind an extra route.
     port: Uuid | None
     datapath: Uuid
-    # The name that a person knows.
-    called: str
-    # None for that of the gateway port, 0 for none.
-    tag: int | None = None
+    called: str  # the name that a person knows
+    tag: int | None = None  # None for that of the gateway port, 0 for none
     withheld: str = ''
     # The network of a virtual IP that is announced without its network, ''.
     within: str = ''

@@ -29,8 +29,7 @@ class Network:
     uuid: str = ''
     called: str = ''
     statement: policies.Policy = policies.NONE
-    # Empty while the network is unknown.
-    names: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()  # empty while the network is unknown
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,18 +40,15 @@ class Judgement:
     # Words of the row of the router, and all its names.
     router: tuple[selection.Word, ...]
     names: frozenset[str]
-    # By gateway port.
-    networks: tuple[tuple[str, Network], ...]
+    networks: tuple[tuple[str, Network], ...]  # by gateway port
     # What the rows of load balancers and ports say, by address.
     own: tuple[tuple[str, policies.Policy], ...]
     # What OVN advertises, None for a router that OVN does not route.
     by_ovn: advertised.Advertised | None = None
     # By gateway port; only ports with a tag.
     tags: tuple[tuple[str, int], ...] = ()
-    # Whether the router is left to OVN.
-    routed_by_ovn: bool = False
-    # Words of rows that cannot be read.
-    problems: tuple[str, ...] = ()
+    routed_by_ovn: bool = False  # whether the router is left to OVN
+    problems: tuple[str, ...] = ()  # words of rows that cannot be read
     # Whether no row and no option here is about any address.
     silent: bool = False
 

@@ -15,8 +15,7 @@ from ovn_network_agent.ovsdb import columns
 
 WHY = (model.SHUTDOWN, model.MAINTENANCE, model.UNFIT)
 _PRIORITY = re.compile('[0-9]{1,5}')
-# As the schema has it.
-_HIGHEST = 32767
+_HIGHEST = 32767  # as the schema has it
 
 
 def read(row: columns.Row) -> tuple[str, int]:

@@ -32,12 +32,9 @@ class Values:
     """What one row has in the columns that count."""
 
     table: str
-    # UUID of the router, as text.
-    router: str
-    # In the order of Layout.columns.
-    atoms: tuple[Atoms, ...]
-    # Whether it has the mark; all that are wanted do.
-    marked: bool = True
+    router: str  # UUID of the router, as text
+    atoms: tuple[Atoms, ...]  # in the order of Layout.columns
+    marked: bool = True  # whether it has the mark; all that are wanted do
 
     @property
     def key(self) -> tuple[str, str, Atoms]:
@@ -49,8 +46,7 @@ class Values:
 class Layout:
     """The rows of one kind of composites."""
 
-    # As in 'the rows of a peering'.
-    called: str
+    called: str  # as in 'the rows of a peering'
     # By table, the columns that count; the first says which row to change.
     columns: Mapping[str, tuple[str, ...]]
     # The columns of a router that refer to its rows.
@@ -95,8 +91,7 @@ class Found:
     layout: Layout
     table: str
     row: Row
-    # None for rows that no router refers to.
-    router: Row | None = None
+    router: Row | None = None  # None for rows that no router refers to
 
     @property
     def values(self) -> Values:

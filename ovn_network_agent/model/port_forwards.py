@@ -83,8 +83,7 @@ class Vip:
     rules: tuple[Rule, ...] = ()  # in the order of the file, not empty
     # Whether another source than the agent gives it; not if managed.
     present: bool = False
-    # The router or port on this node with the address, such as 'router web',
-    # or ''.
+    # The router or port here with the address ('router web'), or ''.
     taken: str = ''
 
     @property
@@ -108,8 +107,7 @@ class Forwards:
     # Whether this node forwards for a router's gateway, handovers included;
     # None before OVN's answer.
     gateway: bool | None = None
-    # The devices of this node that share a link with a destination of IPv4,
-    # sorted; see :mod:`forward.neighbours`.
+    # Sharing a link with an IPv4 destination; :mod:`forward.neighbours`.
     links: tuple[str, ...] = ()
 
 

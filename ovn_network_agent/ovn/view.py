@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The view: from the three databases and the kernel to one Snapshot.
-
-A source of state without news is not asked.
-"""
+"""From databases and kernel to one Snapshot; asks no source without news."""
 
 from collections.abc import Callable
 from collections.abc import Collection

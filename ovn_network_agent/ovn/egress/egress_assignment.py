@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Which place gets which egress address.  Pure.
-
-All agents compute the same from the same rows, so only one has to write.
-"""
+"""Which place gets which egress address, the same for all agents.  Pure."""
 
 from collections.abc import Collection
 from collections.abc import Iterable

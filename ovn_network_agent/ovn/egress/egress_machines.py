@@ -115,10 +115,7 @@ def chassis_of(find: source.Find, name: str, router: str) -> str:
 
 def there(find: source.Find, name: str,
           router: str) -> tuple[tuple[str, str, str], ...]:
-    """(port or '', chassis or '', address) of an object's rows of a router.
-
-    They are sorted.
-    """
+    """Sorted (port or '', chassis or '', address) of an object's rows."""
     return tuple(sorted({(port, chassis, address) for
                          port, chassis, address, _machine
                          in _rows_of(find, name, router)}))

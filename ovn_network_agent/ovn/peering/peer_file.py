@@ -124,10 +124,7 @@ def _written(entry: Mapping[str, Any]) -> Iterator[_Written]:
 def _objections(path: file_problems.Path, entry: Mapping[str, Any],
                 ends: Sequence[_Written],
                 lines: Mapping[str, int]) -> Iterator[entries.Objection]:
-    """What is wrong in an entry of the right shape.
-
-    :param lines: of the entries with known ends, by their keys
-    """
+    """What is wrong in an entry; lines are those of known ends, by key."""
     if ends[0]['router'] == ends[1]['router']:
         yield ((*path, 'routers'), file_problems.NOTHING,
                'names one router twice; name the other one')

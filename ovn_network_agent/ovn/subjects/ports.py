@@ -239,8 +239,7 @@ class Ports:
         return found
 
     def _of(self, row: columns.Row) -> provider_networks.Network | None:
-        """The provider network of a port, None if the port has no other one.
-        """
+        """The provider network of a port, None without any."""
         (datapath,) = columns.referenced(row, 'datapath') or (None,)
         return datapath and self._rows.ask(self._places.network, datapath)
 

@@ -90,8 +90,7 @@ class Segments:
 
     def claimant(self, lrps: Collection[str], address: str,
                  own: Uuid) -> Uuid | None:
-        """Another router with the address in a NAT row, on the same networks.
-        """
+        """Another router on these networks with a NAT row of the address."""
         places = {self._rows.ask(self.datapath, lrp) for lrp in lrps} - {None}
         by_nat = self._rows.find('nb', _ROUTER, 'nat')
         return next((

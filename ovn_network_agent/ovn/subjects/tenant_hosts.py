@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Single addresses of machines in networks of tenants, and which may be
-announced.  Pure.
+"""Machines' single addresses in tenants' networks, announced or not.  Pure.
 
-Whoever knows other single addresses in such a network makes prefixes of them
-with :func:`prefixes`, too.
+Others that know such addresses use :func:`prefixes`, too.
 """
 
 from collections.abc import Iterable

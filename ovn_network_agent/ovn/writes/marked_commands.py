@@ -51,8 +51,7 @@ class _MarkedCommand(commands.ResourceCommand[_Resource], Generic[_Resource]):
         held = [column for (table, column), to in self.LAYOUT.refers.items()
                 if table == each.table and to in self.LAYOUT.named and
                 getattr(each.row, column, [])]
-        # The server counts references before it collects rows of a router, so
-        # such a row would hold the one that it refers to.
+        # The server counts references before it collects the router's rows.
         for column in held:
             setattr(each.row, column, [])
         if not held:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""What answers for an address of a router: four sources, one subject.  Pure.
-"""
+"""What answers for an address of a router, from four sources.  Pure."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence

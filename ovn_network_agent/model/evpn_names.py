@@ -143,8 +143,7 @@ def router_mac(chassis: str) -> str:
 
 
 def anchors(local: str) -> tuple[str, ...]:
-    """A node's own prefixes in each VNI, by its tunnels' IPv4 address or ''.
-    """
+    """A node's own prefixes in each VNI, by its tunnels' IPv4 address."""
     if not local:
         return ()
     number = int(ip_text.address(local))

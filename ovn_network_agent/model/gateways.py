@@ -36,8 +36,7 @@ class GatewayState(enum.Enum):
 
 
 class Tenure(enum.Enum):
-    """How this chassis has the ports: the memory behind :class:`GatewayState`.
-    """
+    """How this chassis has the ports, the memory of :class:`GatewayState`."""
 
     NEW = 'new'
     ELSEWHERE = 'elsewhere'
@@ -52,10 +51,10 @@ class Tenure(enum.Enum):
 class Fact(enum.Enum):
     """A fact about a gateway group that is not in its rows.
 
-    UNFIT: this chassis could not announce.  ABANDONED: it is about to stop
-    announcing even without a successor.  ZERO_SINCE_START: its priority was 0
-    at the start and still is.  FIXED: NB is away, so the order stays.  LATE:
-    some chassis may not follow soon, see
+    UNFIT: this chassis could not announce; without it, could or nobody knows.
+    ABANDONED: it will stop announcing even without a successor.
+    ZERO_SINCE_START: its priority was 0 at the start and still is.  FIXED: NB
+    is away, so the order stays.  LATE: some chassis may not follow soon, see
     :func:`ovn.chassis.reconnection.late_for`.
     """
 
@@ -133,8 +132,7 @@ class GroupPort:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GatewayGroup:
-    """The candidates for a port (Gateway_Chassis) or ports (HA_Chassis_Group).
-    """
+    """The candidates for ports: Gateway_Chassis (one) or HA_Chassis_Group."""
 
     table: str  # 'Gateway_Chassis' or 'HA_Chassis_Group'
     key: str = ''  # UUID of the Logical_Router_Port or of the group

@@ -8,8 +8,7 @@ import enum
 
 
 class PeerState(enum.Enum):
-    """What has become of a router's intent, by OVN's rows; nobody stores it.
-    """
+    """What has become of an intent; follows from rows, never stored."""
 
     # The other router may not exist, be misspelt or not have agreed.
     PENDING = 'pending'

@@ -93,8 +93,7 @@ class Vip:
 
     @property
     def dead(self) -> bool:
-        """Whether the VIP has to be withdrawn: no rule has a live destination.
-        """
+        """Whether to withdraw the VIP: no rule has a live destination."""
         return not any(each.alive and each.weight
                        for rule in self.rules for each in rule.destinations)
 

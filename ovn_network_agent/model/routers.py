@@ -89,8 +89,7 @@ class GatewayPort:
 
     @property
     def served(self) -> bool:
-        """Whether this chassis forwards for the port: active or in handover.
-        """
+        """Whether this chassis forwards for it: active here or in handover."""
         return self.local or self.handover is not Handover.NONE
 
 
@@ -114,8 +113,7 @@ class NbDefaultRoute:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Router:
-    """A logical router with a gateway port or a managed route of this chassis.
-    """
+    """A logical router with a gateway port, or a managed route, from here."""
 
     uuid: str  # UUID of the Logical_Router row
     name: str  # name of the row; Neutron writes neutron-<Neutron's UUID>

@@ -89,10 +89,7 @@ class Selection:
     def tag(self, router: Iterable[Tag], network: Iterable[Tag],
             router_names: frozenset[str],
             network_names: frozenset[str]) -> Tag:
-        """The tag of the routes of a router in a provider network.
-
-        The nearest wins, as in :meth:`objection`: the row of the router, the
-        row of the network, the options.
+        """A router's tag in a provider network: router, network, options.
 
         :param router_names: all names of the router; likewise network_names
         """

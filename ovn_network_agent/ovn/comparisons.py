@@ -124,8 +124,7 @@ def of_chassis(sb: Tables, chassis: str, machines: bool
 
 def of_routers(nb: Tables, routers: Iterable[str],
                others: Iterable[Place]) -> Iterator[Comparison]:
-    """The rows of routers, their ports, NAT rows, load balancers and others.
-    """
+    """The rows of routers, ports, NAT, load balancers, and others."""
     wanted: dict[str, set[Uuid]] = {}
     for table, each in itertools.chain(others, *(
             _of_router(nb, uuid.UUID(router)) for router in routers)):

@@ -167,7 +167,7 @@ class MassWithdrawal:
 
     def ask(self, chassis: str, subjects: frozenset[str],
             machines: bool) -> None:
-        """Ask both servers, unless a question is open; nobody while away.
+        """Ask both servers, if both are connected and no question is open.
 
         :param subjects: addresses with their length
         :param machines: whether SB has the ports of machines here

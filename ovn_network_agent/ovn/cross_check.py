@@ -46,8 +46,7 @@ class CrossCheck:
 
     @property
     def emptied(self) -> bool:
-        """Whether NB has no router and, with machines announced, no network.
-        """
+        """Whether NB has no router, and no network if machines count."""
         return not (len(self._index('nb', 'Logical_Router', 'port')) or
                     self._machines and
                     len(self._index('nb', 'Logical_Switch', 'uuid')))

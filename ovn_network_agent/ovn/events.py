@@ -48,8 +48,7 @@ class WakeEvent(ovsdb_event.RowEvent):
         return (self.__class__, self._owner, self._watch)
 
     def matches(self, event: str, row: Row, old: Row | None = None) -> bool:
-        """The library's method without a text, most of the first load's cost.
-        """
+        """The library's, without a text that costs most of the first load."""
         return (event in self.events and columns.table(row) == self.table and
                 bool(self.base_match(event, row, old)) and
                 self.match_fn(event, row, old))
@@ -216,8 +215,7 @@ def _all_routes(conf: Any) -> bool:
 
 
 def bound_to(chassis: columns.Uuid) -> list[list[Any]]:
-    """Clauses for :meth:`ovsdb.connection.Database.also`: ports of a chassis.
-    """
+    """Clauses of a chassis' ports for :meth:`connection.Database.also`."""
     own = ['uuid', str(chassis)]
     return [['chassis', '==', own], ['additional_chassis', 'includes', own],
             ['requested_chassis', '==', own]]

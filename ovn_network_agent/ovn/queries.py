@@ -258,8 +258,7 @@ class Queries:
             self._readers[look] = more if len(more) <= _FEW else set(more)
 
     def _differs(self, call: _Call, known: _Result) -> bool:
-        """Whether something differs; an earlier call may decide on later ones.
-        """
+        """Whether a read differs, in order: earlier calls decide on later."""
         if call in self._stale:
             return True
         if call in self._doubtful:

@@ -60,8 +60,7 @@ def answers_itself(row: Row) -> bool:
 
 
 def machine_chassis(row: Row) -> Iterator[str]:
-    """Names of the chassis of a port, then of the target of a live migration.
-    """
+    """Names of a port's chassis, then of the target of a live migration."""
     if not answers_itself(row):
         return
     yield from filter(None, (chassis_name(row),))
@@ -125,8 +124,7 @@ def machine(row: Row, pairs: bool
 
 
 def subnets(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The subnets that Neutron writes into a port's row, once, and problems.
-    """
+    """The subnets in the row of a Neutron port, each once, and problems."""
     texts = (columns.entry(row, 'external_ids', 'neutron:cidrs') or '').split()
     valid, problems = _networks(
         f'port {columns.atom(row, "logical_port")}', texts)
@@ -170,8 +168,7 @@ def members(row: Row, referred: Referred = columns.rows
 
 
 def default_route(row: Row) -> model.NbDefaultRoute | None:
-    """A default route (main table, by destination), or another of the agents.
-    """
+    """A default route (main table, dst-ip), or another of the agents."""
     # Rows inserted in the same transaction have values only as attributes;
     # each use of an attribute converts the column again.
     marks, prefix = row.external_ids, row.ip_prefix
@@ -264,8 +261,7 @@ def balanced(row: Row) -> tuple[
 
 def merged(found: Iterable[model.BalancedAddress]
            ) -> tuple[model.BalancedAddress, ...]:
-    """Each address once, sorted; one may have load balancers of TCP and UDP.
-    """
+    """Each address once, sorted; TCP and UDP may have a balancer each."""
     by_address: dict[str, list[model.BalancedAddress]] = {}
     for each in found:
         by_address.setdefault(each.address, []).append(each)
@@ -283,8 +279,7 @@ def vip_keys(row: Row) -> set[str]:
 
 
 def vip_address(key: str) -> str:
-    """The address in a key of vips, perhaps with a port ([IPv6]:PORT), or ''.
-    """
+    """The address in a key of vips, without port and brackets, or ''."""
     host, bracket, _port = key.removeprefix('[').partition(']')
     if not bracket:
         host = key if key.count(':') > 1 else key.partition(':')[0]

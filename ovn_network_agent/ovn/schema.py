@@ -42,8 +42,7 @@ _OPTIONAL_COLUMNS = {
 
 def objection(database: str, required: Mapping[str, set[str]],
               tables: Mapping[str, Any]) -> str:
-    """Why a database cannot be used, or ''; columns by table, schema in JSON.
-    """
+    """Why a database with this schema, in JSON, cannot be used, or ''."""
     missing: set[str] = set()
     for watch in events.VIEW:
         if watch.database != database or watch.table not in required or (

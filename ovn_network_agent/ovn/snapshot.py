@@ -246,8 +246,7 @@ class Builder:
     # -- keeping up -------------------------------------------------------
 
     def _renamed(self, sb: columns.Tables, dirty: queries.Dirty) -> bool:
-        """Whether a chassis has another name, which rows of ports do not show.
-        """
+        """Whether a chassis has another name; rows of ports do not say it."""
         names = self._rows.index('sb', 'Chassis', 'name')
         return any(
             not {columns.atom(sb['Chassis'][uuid], 'name')}.issuperset(
@@ -267,7 +266,7 @@ class Builder:
 
     def _node(self, sb: columns.Tables, wiring: wirings.Wiring,
               phase: model.Phase, former: str) -> model.Node:
-        """This node; the host name stays when ovn-controller deletes its row.
+        """This node; ovn-controller may delete its row, the host name stays.
         """
         if self._identified != (wiring, former):
             self.own = own_chassis.find(self.index, wiring, former)

@@ -82,8 +82,7 @@ class Sources:
 
     def update(self, databases: queries.Databases, dirty: queries.Dirty,
                whole: bool) -> dict[type, Subjects]:
-        """The present subjects by kind; the same mapping if none has changed.
-        """
+        """The subjects by kind; the same mapping if none has changed."""
         now = {place: each.rows for place, each in self._tables.items()}
         dirty = {**dirty, **{
             place: _changed(self._beside[place], rows)

@@ -74,8 +74,7 @@ def read(nb: columns.Tables, sb: columns.Tables) -> Directory:
 
 
 def hostnames(sb: columns.Tables) -> dict[str, str]:
-    """The printable host names of chassis; a shared one has the chassis' name.
-    """
+    """Printable host names of chassis, with its name if several share one."""
     owners = [ownership.Owner(control_characters.line(row.hostname), row.name)
               for row in sb['Chassis'].values()]
     common = collections.Counter(owner.hostname for owner in owners)

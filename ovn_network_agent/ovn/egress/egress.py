@@ -113,8 +113,7 @@ def _name(row: Row) -> list[str]:
 
 
 class EgressIps(source.Source):
-    """Makes what has become of each object, also of one that only rows have.
-    """
+    """Makes what has become of each object, also if only rows have it."""
 
     KIND = model.EgressIp
     INDEXES = {

@@ -65,8 +65,7 @@ def _pairs(row: Row) -> list[str]:
 
 
 class Peerings(source.Source):
-    """Makes a peering of each intent: '<UUID>/<name>', or a row of the file.
-    """
+    """Makes a peering of each intent, '<UUID>/<name>' or a row of the file."""
 
     KIND = model.Peering
     INDEXES = {

@@ -262,8 +262,7 @@ class OfRouter:
 
     def update(self, router: model.Router, frame: routers.Frame,
                sent: Iterable[tuple[str, frozenset[str]]]) -> None:
-        """Bring the addresses up to date; the router has states of handovers.
-        """
+        """Bring the addresses up to date; the router has handover states."""
         outdated, self._outdated = self._outdated, set()
         former, self._sent = self._sent, dict(sent)
         for lrp in former.keys() | self._sent.keys():

@@ -38,8 +38,7 @@ def without(found: queries.Queries, balancer: Row) -> frozenset[str]:
 
 
 def _backends(text: str) -> Iterator[tuple[str, int]]:
-    """Address and port of each backend ('10.0.0.5:80,[fd00::5]:80'), as OVN.
-    """
+    """Address and port of each, as in '10.0.0.5:80,[fd00::5]:80'."""
     for backend in text.split(','):
         host, _colon, port = backend.rpartition(':')
         try:

@@ -46,12 +46,10 @@ NONE = Policy()
 
 
 def read(kind: str, row: Row) -> tuple[Policy, ...]:
-    """The policy of a row, at most one.
+    """The policy of a row, at most one; ``kind`` is for messages.
 
     An unreadable value of the agent's key counts as true; of OVN's own option
     only "false" turns off, as in OVN.
-
-    :param kind: what the row is, for messages
     """
     announce = _agent_value(kind, row, ownership.EXT_ID_ANNOUNCE)
     option = columns.entry(row, 'options', _ADVERTISE)

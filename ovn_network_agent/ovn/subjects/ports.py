@@ -79,8 +79,7 @@ class Ports:
                 if self._between else None)
 
     def update(self, changed: Iterable[Uuid], now: float = 0.0) -> None:
-        """Look at the rows of Port_Binding that may differ; monotonic seconds.
-        """
+        """Look at rows of Port_Binding that may differ; monotonic seconds."""
         chassis = self._inputs.wiring.chassis
         on = self._rows.index('sb', _BINDING, 'machine on')
         outdated = {*changed, *(

@@ -35,8 +35,7 @@ class VniNetworks:
     def update(self, of_machines: _Networks,
                routers: tuple[model.Router, ...],
                groups: tuple[model.GatewayGroup, ...]) -> None:
-        """Look at the routers that are here or may come: devices come first.
-        """
+        """Look at routers here or to come: the devices come first."""
         if self._of[0] is not routers or self._of[1] is not groups:
             self._of = routers, groups
             ports = {port.lrp for router in routers

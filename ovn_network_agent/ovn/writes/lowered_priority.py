@@ -32,8 +32,7 @@ def read(row: columns.Row) -> tuple[str, int]:
 
 def marked(external_ids: Mapping[str, str], why: str,
            earlier: int) -> dict[str, str]:
-    """A candidate's external_ids, others' keys kept; ``why`` of :data:`WHY`.
-    """
+    """A candidate's external_ids, others' keys kept; see :data:`WHY`."""
     rest = {key: value for key, value in external_ids.items()
             if key not in (ownership.EXT_ID_DRAINED,
                            ownership.EXT_ID_EARLIER)}

@@ -28,8 +28,7 @@ class OwnRows:
         self._made_from: model.Snapshot | None = None
 
     def route(self, row: Row, old: Row) -> bool:
-        """Whether a route was or is of this chassis, of a dead one or nobody.
-        """
+        """Whether a route was or is ours, of a dead chassis or nobody."""
         if ownership.peer_of(row.external_ids):
             return False
         last = self._last()

@@ -215,7 +215,10 @@ def _all_routes(conf: Any) -> bool:
 
 
 def bound_to(chassis: columns.Uuid) -> list[list[Any]]:
-    """Clauses of a chassis' ports for :meth:`connection.Database.also`."""
+    """The clauses for all ports that a chassis has, or is about to get.
+
+    :returns: see :meth:`ovsdb.connection.Database.also`
+    """
     own = ['uuid', str(chassis)]
     return [['chassis', '==', own], ['additional_chassis', 'includes', own],
             ['requested_chassis', '==', own]]

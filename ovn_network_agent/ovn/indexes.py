@@ -323,7 +323,8 @@ def machine_of(row: Row) -> str:
 def keeps_address(row: Row) -> bool:
     """Whether a NAT row lets machines out with their own addresses.
 
-    So do those of egress addresses of mode "host", also without marks.
+    So do those of egress addresses of mode "host", also without marks.  A
+    floating IP lets packets in, so it is none.
     """
     return bool(columns.atom(row, 'type') == 'snat' and columns.atom(
         row, 'external_ip') == columns.atom(row, 'logical_ip'))

@@ -96,6 +96,8 @@ def machine(row: Row, pairs: bool
             ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The addresses of a machine's port, each with its MAC, and problems.
 
+    The column "mac" has texts of a MAC and addresses, or "unknown".
+
     :param pairs: whether the single addresses in port_security, Neutron's
         "allowed address pairs", count, too
     """
@@ -135,7 +137,8 @@ def subnets(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def networks(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The valid networks of a router port, and the problems of the others.
 
-    Prefix length 0 would match all traffic of this node.
+    Not :func:`networks.unusable`: length 0 would match all traffic of this
+    node.
     """
     return _networks(f'Logical_Router_Port {columns.atom(row, "name")}',
                      sorted(columns.atoms(row, 'networks')))

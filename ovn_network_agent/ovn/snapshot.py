@@ -266,8 +266,7 @@ class Builder:
 
     def _node(self, sb: columns.Tables, wiring: wirings.Wiring,
               phase: model.Phase, former: str) -> model.Node:
-        """This node; ovn-controller may delete its row, the host name stays.
-        """
+        """This node; its row may be gone, its host name stays the same."""
         if self._identified != (wiring, former):
             self.own = own_chassis.find(self.index, wiring, former)
             self._identified = wiring, former

@@ -155,7 +155,7 @@ def translated(find: source.Find, router: str, address: str,
                egress: tuple[str, ...]) -> str:
     """Which other row of a router translates a machine, or ''.
 
-    One to its object's egress address or itself may have lost the agent's
+    Not one to its object's egress address or itself: it may have lost its
     mark.
     """
     for row in find(*NAT, 'translated', address):
@@ -196,7 +196,7 @@ def _provider_networks(find: source.Find) -> frozenset[ip_text.Network]:
 def holder(find: source.Find, address: str, router: str) -> str:
     """Who else has an address, as the end of a sentence, or ''.
 
-    A row of one machine of the same router may have lost the agent's mark.
+    Not a row of one machine of the same router: it may have lost its mark.
     """
     for port in find(*PORT, 'address', address):
         return f'it is the address of port {columns.atom(port, "name")}'

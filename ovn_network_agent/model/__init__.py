@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The frozen view that drivers see: one Node and its Routers.
+"""The frozen view that drivers see: one Node and its Routers; no I/O.
 
-Plain values without I/O.  Values can be compared, so the agent recognises an
-unchanged router, which then costs nothing in a pass.
-
-Drivers, also those of other projects, take all names from this package.
+Values compare, so an unchanged router costs nothing in a pass.  Drivers, also
+of other projects, take all names from here.
 """
 
 from ovn_network_agent.model.egress import EgressHost as EgressHost

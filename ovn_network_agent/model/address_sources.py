@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""What answers for an address of a router.  Pure.
-
-NAT rows, the addresses of ports, what OVN lists in nat_addresses, and virtual
-IPs of load balancers are four sources of one kind of subject.
-"""
+"""What answers for an address of a router, from four sources.  Pure."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -22,11 +18,9 @@ _OF_TYPE = {'dnat_and_snat': 'fip', 'snat': 'snat', 'dnat': 'dnat'}
 class Sources:
     """The sources of one address of a router."""
 
-    # Sorted.
-    nats: Sequence[model.Nat] = ()
+    nats: Sequence[model.Nat] = ()  # sorted
     balanced: model.BalancedAddress | None = None
-    # The ports whose nat_addresses have the address.
-    sent: Sequence[str] = ()
+    sent: Sequence[str] = ()  # the ports whose nat_addresses have the address
 
 
 class _Claim(typing.NamedTuple):
@@ -56,9 +50,7 @@ def subjects(router: model.Router, address: str, found: Sources,
              ) -> Iterator[model.ServedAddress]:
     """The answers for an address: one, unless sources disagree.
 
-    Nothing is withheld.
-
-    :param ports: those that have the address, see :func:`own`
+    Nothing is withheld; ``ports`` have the address, see :func:`own`.
     """
     by_answer: dict[tuple[str, str], list[_Claim]] = {}
     for claim in _claims(router, address, found, ports):
@@ -110,10 +102,7 @@ def _of_nat(router: model.Router, nat: model.Nat) -> Iterator[_Claim]:
 
 def _of_balancer(router: model.Router,
                  balanced: model.BalancedAddress) -> Iterator[_Claim]:
-    """The port that answers for a virtual IP.
-
-    It may be an address of a tenant.  For IPv6, OVN has no flow for that one.
-    """
+    """The port that answers for a virtual IP; none for a tenant's of IPv6."""
     port = networks.owner(balanced.address, router.ports)
     if port.served and (networks.family(balanced.address) == 4 or
                         networks.inside(balanced.address, networks.of_version(

@@ -10,10 +10,8 @@ import enum
 class EgressMode(enum.Enum):
     """Where the source of a packet is translated to the egress address."""
 
-    # By the router, at its only gateway port.
-    ROUTER = 'router'
-    # By the router, at several gateway ports at once.
-    ECMP = 'ecmp'
+    ROUTER = 'router'  # by the router, at its only gateway port
+    ECMP = 'ecmp'  # by the router, at several gateway ports at once
     # By the kernel of the gateway, on another interface of the node.
     HOST = 'host'
 
@@ -22,8 +20,7 @@ class EgressMode(enum.Enum):
 class EgressMachine:
     """One address of a port that a selection has."""
 
-    # Name of the Logical_Switch_Port.
-    port: str
+    port: str  # name of the Logical_Switch_Port
     address: str
     # UUID of the Logical_Router row, '' without a router to the outside.
     router: str
@@ -33,26 +30,19 @@ class EgressMachine:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EgressPlace:
-    """A place that needs an egress address of one family.
-
-    A place is a router, one of its gateway ports, or the node that has its
-    gateway, by the mode.
-    """
+    """A router, gateway port or node, by the mode, that needs an address."""
 
     # UUID of the Logical_Router row, and its names.
     router: str
     called: str
-    # Name of the gateway port, '' where rows need not say it, and its chassis
-    # if the mode is HOST.
+    # '' where rows need not say it; chassis if the mode is HOST.
     port: str
     chassis: str
-    # 4 or 6.
-    family: int
+    family: int  # 4 or 6
     # '' without one, and the reason.
     address: str
     why: str = ''
-    # Of packets by the port, if the mode is ECMP.
-    nexthop: str = ''
+    nexthop: str = ''  # of packets by the port, if the mode is ECMP
     # Prefixes that the router does not reach by gateway ports, likewise.
     inside: tuple[str, ...] = ()
 
@@ -64,13 +54,11 @@ class EgressIp:
     name: str
     mode: EgressMode
     addresses: tuple[str, ...]
-    # Sorted.
-    places: tuple[EgressPlace, ...] = ()
+    places: tuple[EgressPlace, ...] = ()  # sorted
     machines: tuple[EgressMachine, ...] = ()
     # Prefixes outside for which they count, all without one.
     destinations: tuple[str, ...] = ()
-    # Why nothing at all is written, or ''; parts of the selection that name
-    # nothing.
+    # Why nothing at all is written, or ''; selections that name nothing.
     why: str = ''
     problems: tuple[str, ...] = ()
 
@@ -79,26 +67,23 @@ class EgressIp:
 class EgressHost:
     """A machine that a node translates, by a row of NB.
 
-    Every node that has the provider network gets it: each may get the gateway
-    of the router, and with it packets of the machine.
+    On every node with the provider network: each may get the gateway.
     """
 
     # Name of the object, and the egress address.
     name: str
     address: str
-    # The node, by the name of its chassis.
-    chassis: str
+    chassis: str  # the node, by the name of its chassis
     machine: str
     # UUID of the Logical_Router row, and its name for people.
     router: str
     called: str
-    # The gateway port: its name and MAC, and its address in this family, the
-    # way back; '' without one.
+    # Name, MAC and address of the gateway port, the way back; or ''.
     port: str = ''
     mac: str = ''
     via: str = ''
     # (physical network, VLAN or 0) of its provider network, sorted.
     segments: tuple[tuple[str, int], ...] = ()
-    # The object that translates a machine of another router with the same
-    # address on the same node, and comes first; or ''.
+    # The object of another router's machine with this address on this node
+    # that comes first, or ''.
     taken_by: str = ''

@@ -10,12 +10,9 @@ import dataclasses
 class Vni:
     """A VNI, with what BGP needs to know of it."""
 
-    # One of evpn_names.VNIS; 0 with a problem.
-    number: int
-    # Route distinguisher and targets, as FRR writes them: '65011:1001'; empty
-    # for those that follow from the node or the AS.
+    number: int  # one of evpn_names.VNIS; 0 with a problem
+    # As FRR writes them ('65011:1001'); empty: by the node or the AS.
     rd: str = ''
     imports: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
-    # Why the network is left out, or ''.
-    problem: str = ''
+    problem: str = ''  # why the network is left out, or ''

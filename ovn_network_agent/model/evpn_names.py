@@ -3,8 +3,8 @@
 
 """The names and numbers of a VNI's objects.  Pure.
 
-They follow from the VNI and the network alone, so they are the same after a
-restart.  The names of VRF, bridge and VXLAN device are those of ovn-bgp-agent.
+From VNI and network alone, so the same after a restart; those of VRF, bridge
+and VXLAN device are ovn-bgp-agent's.
 """
 
 import re
@@ -12,16 +12,12 @@ import zlib
 
 from ovn_network_agent.common import ip_text
 
-# A VNI has 24 bits (RFC 7348, 5); 0 is none.
-VNIS = range(1, 1 << 24)
-# Bytes of the headers around a packet in a VXLAN tunnel over IPv4: Ethernet
-# 14, VXLAN 8, UDP 8, IPv4 20.
-OVERHEAD = 50
+VNIS = range(1, 1 << 24)  # a VNI has 24 bits (RFC 7348, 5); 0 is none
+OVERHEAD = 50  # bytes: Ethernet 14, VXLAN 8, UDP 8, IPv4 20
 _DIGITS = 9
 _VRF = 'vrf-'
 _SUBJECT = 'VNI '
-# Characters of a network's UUID in the names of a veth pair: IFNAMSIZ allows
-# 15.
+# Of a network's UUID in the names of a veth pair: IFNAMSIZ allows 15.
 _PART = 11
 _VRF_END = re.compile(r'vrf[0-9a-f]{8}-[0-9a-f]{2}')
 _NUMBER = re.compile(r'0|[1-9][0-9]{0,9}', re.ASCII)
@@ -44,8 +40,7 @@ def vni(text: str) -> int:
 def is_target(text: str) -> bool:
     """Whether a text is a route target or distinguisher, as FRR shows it.
 
-    Both forms of RFC 4364, 4.2, count: AS:NUMBER and ADDRESS:NUMBER.  One
-    with further zeros would never be found again in FRR.
+    AS:NUMBER or ADDRESS:NUMBER (RFC 4364, 4.2); FRR drops further zeros.
     """
     administrator, _colon, number = text.partition(':')
     if '.' in administrator:
@@ -82,10 +77,7 @@ def vxlan(vni: int) -> str:
 
 
 def vrf_end(network: str) -> str:
-    """Name of the veth end in the VRF.
-
-    :param network: UUID of the logical switch
-    """
+    """Name of the VRF's veth end, by the UUID of the logical switch."""
     return f'vrf{network[:_PART]}'
 
 
@@ -128,18 +120,12 @@ def vni_of_device(name: str) -> int:
 
 
 def is_device(name: str) -> bool:
-    """Whether a device has the name of one of a VNI.
-
-    The veth ends on bridges are not among them.
-    """
+    """Whether a device has the name of one of a VNI; not the bridges' ends."""
     return is_vrf_end(name) or vni_of_device(name) > 0
 
 
 def anycast_mac(vni: int, tag: int) -> str:
-    """MAC of the VRF's end, the same on all nodes, as ovn-bgp-agent has it.
-
-    :param tag: VLAN of the segment, 0 for a flat one
-    """
+    """MAC of the VRF's end on all nodes, as ovn-bgp-agent; 0 for flat."""
     return _mac(_ANYCAST_MAC | vni << 16 | tag)
 
 
@@ -151,17 +137,13 @@ def own_mac(chassis: str) -> str:
 def router_mac(chassis: str) -> str:
     """MAC of the bridges of a node, one for all VNIs.
 
-    With several, FRR confuses them where routes are leaked between VNIs (FRR
-    issue 18190).
+    FRR confuses several where routes are leaked (FRR issue 18190).
     """
     return _mac(_ROUTER_MAC | zlib.crc32(chassis.encode()))
 
 
 def anchors(local: str) -> tuple[str, ...]:
-    """The prefixes of a node's own that it announces in each VNI.
-
-    :param local: IPv4 address of its tunnels, '' for none
-    """
+    """A node's own prefixes in each VNI, by its tunnels' IPv4 address."""
     if not local:
         return ()
     number = int(ip_text.address(local))
@@ -170,10 +152,7 @@ def anchors(local: str) -> tuple[str, ...]:
 
 
 def subject(vni: int, prefix: str) -> str:
-    """What a resource of one address is about.
-
-    :param vni: 0 for the underlay
-    """
+    """What a resource of one address is about; VNI 0 for the underlay."""
     return f'{_SUBJECT}{vni:d} {prefix}' if vni else prefix
 
 

@@ -15,8 +15,7 @@ from ovn_network_agent.model.node import Segment
 class GatewayState(enum.Enum):
     """The role of this chassis in a gateway group; drivers go by this alone.
 
-    :mod:`gateways.transitions` has the meaning of each state, the conditions
-    that lead to the state, and what the drivers then want.
+    :mod:`gateways.transitions` has the meaning and what leads to each.
     """
 
     UNDECIDED = 'undecided'
@@ -37,11 +36,7 @@ class GatewayState(enum.Enum):
 
 
 class Tenure(enum.Enum):
-    """The way in which this chassis has the ports of a gateway group.
-
-    The tenure is the memory behind :class:`GatewayState`, also while this
-    chassis leaves the group; see :mod:`gateways.transitions`.
-    """
+    """How this chassis has the ports, the memory of :class:`GatewayState`."""
 
     NEW = 'new'
     ELSEWHERE = 'elsewhere'
@@ -56,13 +51,11 @@ class Tenure(enum.Enum):
 class Fact(enum.Enum):
     """A fact about a gateway group that is not in its rows.
 
-    UNFIT: this chassis could not announce the ports; without this fact, this
-    chassis could announce the ports, or nobody knows.  ABANDONED: this chassis
-    is about to stop announcing the ports, even if no other chassis can take
-    over.  ZERO_SINCE_START: this chassis was drained: its priority was 0 when
-    the agent started, and still is.  FIXED: OVN NB is away, so this chassis
-    cannot change the order.  LATE: some chassis may not follow a new order
-    soon, see :func:`ovn.chassis.reconnection.late_for`.
+    UNFIT: this chassis could not announce; without it, could or nobody knows.
+    ABANDONED: it will stop announcing even without a successor.
+    ZERO_SINCE_START: its priority was 0 at the start and still is.  FIXED: NB
+    is away, so the order stays.  LATE: some chassis may not follow soon, see
+    :func:`ovn.chassis.reconnection.late_for`.
     """
 
     UNFIT = 'unfit'
@@ -72,12 +65,9 @@ class Fact(enum.Enum):
     LATE = 'late'
 
 
-# The name of a chassisredirect port is this prefix and the name of its router
-# port (ovn-northd).
-REDIRECT = 'cr-'
+REDIRECT = 'cr-'  # prefix of chassisredirect ports (ovn-northd)
 
-# In Candidate.drained: the reasons why an agent has lowered a priority.
-SHUTDOWN = 'shutdown'
+SHUTDOWN = 'shutdown'  # in Candidate.drained
 MAINTENANCE = 'maintenance'
 UNFIT = 'unfit'
 
@@ -87,29 +77,21 @@ class Candidate:
     """One chassis of a gateway group."""
 
     chassis: str
-    # 0..32767; of the living candidates, the one with the highest priority is
-    # active.
-    priority: int
-    # Whether SB has this chassis; False for a removed chassis.
-    known: bool = True
-    # IP address of its tunnels (SB Encap), '' when unknown.
-    address: str = ''
+    priority: int  # 0..32767, the highest of the living is active
+    known: bool = True  # false for a removed chassis
+    address: str = ''  # IP address of its tunnels (SB Encap), '' when unknown
     # Type of the tunnels of ``address``, 'geneve' or 'vxlan', '' when unknown.
     encap: str = ''
-    # The reason why an agent has lowered the priority to 0: 'shutdown',
-    # 'maintenance' or 'unfit' (the chassis could not announce), '' without
-    # such an agent.
+    # Why an agent has lowered the priority to 0, '' without such an agent;
+    # 'unfit': could not announce.
     drained: str = ''
-    # The priority before that.
-    earlier: int = 0
-    # Whether the chassis does not answer in OVN's tunnel, as far as a drain
-    # has looked; see ovn.tunnels.
+    earlier: int = 0  # the priority before that
+    # In OVN's tunnel, as far as a drain has looked; see ovn.tunnels.
     silent: bool = False
-    # Whether the chassis has been silent for long enough.
-    dead: bool = False
+    dead: bool = False  # silent for long enough
     further: tuple[str, ...] = ()
-    # The priority in OVN SB, by which the chassis go; ovn-northd copies the
-    # priority from OVN NB.  None when unknown.
+    # The priority in SB, by which the chassis go, copied by ovn-northd; None
+    # when unknown.
     applied: int | None = None
 
     @property
@@ -119,10 +101,7 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, str]:
-        """The order of OVN: of equal priorities, the last name wins.
-
-        Decision record 0009.
-        """
+        """OVN's order: of equal priorities, the last name wins (ADR 0009)."""
         return self.priority, self.chassis
 
     @property
@@ -135,45 +114,31 @@ class Candidate:
 class GroupPort:
     """A gateway port that a group decides about."""
 
-    # Name of its chassisredirect port.
-    redirect: str
-    # Name of the chassis of that port, '' when unbound.
-    chassis: str
-    # Name of the Logical_Router_Port.
-    lrp: str = ''
+    redirect: str  # name of its chassisredirect port
+    chassis: str  # name of the chassis of that port, '' when unbound
+    lrp: str = ''  # name of the Logical_Router_Port
     # 'address/len', as in the row, valid ones only.
     networks: tuple[str, ...] = ()
-    # None when it cannot be resolved.
-    segment: Segment | None = None
+    segment: Segment | None = None  # None when it cannot be resolved
     # IPv4 networks of tenants that the router translates (SNAT), sorted.
     tenants: tuple[str, ...] = ()
-    # See model.Router.
-    routed_by_ovn: bool = False
+    routed_by_ovn: bool = False  # see model.Router
     # Networks of tenants that are announced without NAT, sorted.
     routed: tuple[str, ...] = ()
     # Further ones with virtual IPs that are announced one by one, sorted.
     balanced: tuple[str, ...] = ()
-    # As GatewayPort has it.
-    vni: Vni | None = None
+    vni: Vni | None = None  # as GatewayPort has it
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GatewayGroup:
-    """The candidates for gateway ports, from either of two tables of OVN.
+    """The candidates for ports: Gateway_Chassis (one) or HA_Chassis_Group."""
 
-    Rows of Gateway_Chassis belong to one port.  Several ports may share an
-    HA_Chassis_Group.
-    """
-
-    # 'Gateway_Chassis' or 'HA_Chassis_Group'.
-    table: str
-    # UUID of the Logical_Router_Port or of the group.
-    key: str = ''
+    table: str  # 'Gateway_Chassis' or 'HA_Chassis_Group'
+    key: str = ''  # UUID of the Logical_Router_Port or of the group
     name: str = ''
-    # Sorted by chassis name.
-    candidates: tuple[Candidate, ...] = ()
-    # Sorted by name.
-    ports: tuple[GroupPort, ...] = ()
+    candidates: tuple[Candidate, ...] = ()  # sorted by chassis name
+    ports: tuple[GroupPort, ...] = ()  # sorted by name
     # UUIDs of the routers of these ports, sorted.
     routers: tuple[str, ...] = ()
     facts: frozenset[Fact] = frozenset()
@@ -182,10 +147,7 @@ class GatewayGroup:
 
     @property
     def held(self) -> bool:
-        """Whether this chassis will leave, but the order stays for now.
-
-        This follows from the state.
-        """
+        """Whether this chassis will leave, but the order stays for now."""
         return self.state in (GatewayState.HELD, GatewayState.OVERLAPPING)
 
     @property
@@ -220,11 +182,9 @@ class GatewayGroup:
         return Fact.ABANDONED in self.facts
 
     def bridges(self, served: Sequence[str]) -> tuple[str, ...]:
-        """The provider bridges that need the relays of the group.
+        """The served bridges that the ports are on, else the default bridge.
 
-        :param served: the bridges that the agent serves, the default first
-        :returns: the served bridges that the ports are on; the default bridge
-            as long as there is none
+        :param served: the default first
         """
         used = {port.segment.bridge for port in self.ports if port.segment}
         return tuple(b for b in served if b in used) or tuple(served[:1])
@@ -235,40 +195,30 @@ class GatewayGroup:
                     None)
 
     def peers(self, chassis: str) -> tuple[Candidate, ...]:
-        """The other candidates that SB has.
-
-        A removed chassis takes nothing over.
-        """
+        """The other candidates that SB has."""
         return tuple(c for c in self.candidates
                      if c.chassis != chassis and c.known)
 
     def takers(self, chassis: str) -> tuple[Candidate, ...]:
-        """The candidates to take over from that chassis.
-
-        Drained candidates are none, because OVN compares the names if all
-        priorities are 0.
-        """
+        """The candidates to take over; OVN would go by drained ones' names."""
         return tuple(c for c in self.peers(chassis)
                      if c.priority > 0 and not c.silent)
 
     def hopes(self, chassis: str) -> tuple[Candidate, ...]:
         """The candidates that may yet take over.
 
-        Such a candidate does not answer right now.  Or its agent has lowered
-        the priority and will raise it without being asked, when the agent has
-        started or BGP works again.  No agent knows the reason of a priority 0
-        that has no mark, or the mark of an operator.
+        They do not answer right now, or their agents will raise the priority
+        unasked; of a 0 without a mark or with an operator's, nobody knows.
         """
         return tuple(c for c in self.peers(chassis) if not c.dead and (
             c.silent if c.priority else c.drained in (UNFIT, SHUTDOWN)))
 
     def near(self, count: int) -> frozenset[str]:
-        """The names of the candidates that the ports may go to next.
+        """The candidates that the ports may go to next, as all agents see it.
 
-        These are the owners, and the first candidates in the order.  A drained
-        candidate has the place that it had before, so that a drain changes
-        nothing here.  Two of them at least have a priority, so that the owner
-        has a taker.  All agents find the same names.
+        The owners and the first of the order, the drained by their earlier
+        place, so that a drain changes nothing.  Two have a priority, for a
+        taker.
 
         :param count: number of the first candidates, 2 or more
         """
@@ -287,9 +237,6 @@ class GatewayGroup:
             c.chassis in owners for c in self.takers(chassis))
 
     def heirs(self, chassis: str) -> tuple[Candidate, ...]:
-        """The candidates that are to get the ports of that chassis.
-
-        Those of :meth:`takers` and :meth:`hopes`, dead or alive.
-        """
+        """Those of :meth:`takers` and :meth:`hopes`, dead or alive."""
         return tuple(c for c in self.peers(chassis)
                      if c.priority or c.drained in (UNFIT, SHUTDOWN))

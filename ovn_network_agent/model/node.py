@@ -20,8 +20,7 @@ class Phase(enum.Enum):
     STOPPED = 'stopped'
 
 
-# In Node.drains: all routers.
-ALL = 'all'
+ALL = 'all'  # in Node.drains: all routers
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,26 +28,17 @@ class Device:
     """A kernel network device."""
 
     name: str
-    # MAC address, lower case with colons, '' without one.
-    mac: str
+    mac: str  # MAC address, lower case with colons, '' without one
     up: bool
-    # Routing table of a VRF, else 0.
-    vrf_table: int = 0
-    # Whether this VRF has a default route of IPv4; None for another device,
-    # and when nobody knows.
+    vrf_table: int = 0  # routing table of a VRF, else 0
+    # Whether this VRF has a default route of IPv4; None when unknown.
     default_route: bool | None = None
-    # Tag of a VLAN device (IEEE 802.1Q), else 0.
-    vlan: int = 0
-    # The device below a VLAN device, else ''.
-    lower: str = ''
-    # Likewise ``default_route``, of IPv6.
-    default_route6: bool | None = None
+    vlan: int = 0  # tag of a VLAN device (IEEE 802.1Q), else 0
+    lower: str = ''  # the device below a VLAN device, else ''
+    default_route6: bool | None = None  # likewise ``default_route``, of IPv6
 
     def has_default(self, version: int) -> bool | None:
-        """Whether this VRF has a default route, None when nobody knows.
-
-        :param version: 4 or 6
-        """
+        """Whether this VRF has a default route (4 or 6), None when unknown."""
         return {4: self.default_route, 6: self.default_route6}[version]
 
 
@@ -56,25 +46,19 @@ class Device:
 class Segment:
     """A provider segment: where a logical switch meets this node's network."""
 
-    # UUID of the SB Datapath_Binding (the logical switch).
-    datapath: str
+    datapath: str  # UUID of the SB Datapath_Binding (the logical switch)
     localnet_port: str
-    # Key of ovn-bridge-mappings.
-    physical_network: str
-    # 0 for a flat segment.
-    vlan: int = 0
+    physical_network: str  # key of ovn-bridge-mappings
+    vlan: int = 0  # 0 for a flat segment
     # Provider bridge of that network, '' without one on this node.
     bridge: str = ''
-    # Kernel device of the segment, ``bridge`` or bridge.vlan.
-    device: str = ''
-    # MAC of the device.  A VLAN device gets the MAC of its bridge, so this is
-    # the MAC of a missing one, too; '' without the bridge.
+    device: str = ''  # kernel device of the segment, ``bridge`` or bridge.vlan
+    # MAC of the device, also of a missing one, because a VLAN device gets its
+    # bridge's; '' without the bridge.
     mac: str = ''
-    # OpenFlow port of the patch port towards br-int, 0 when ovn-controller has
-    # not created it (yet).
+    # OpenFlow port towards br-int, 0 when not created (yet).
     patch_port: int = 0
-    # Whether a device with this name is another one.
-    occupied: bool = False
+    occupied: bool = False  # whether a device with this name is another one
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,14 +66,10 @@ class Relay:
     """A tunnel port of the agent between the bridges of two gateways."""
 
     bridge: str
-    # IP address of the tunnels of the other chassis.
-    address: str
-    # OpenFlow port number.
-    port: int
-    # Whether the other end answers (BFD, RFC 5880), so that packets arrive
-    # there.  Not part of the value: else the death of a chassis would cost a
-    # computation of all routers, at the moment when some of them are to be
-    # taken over.
+    address: str  # IP address of the tunnels of the other chassis
+    port: int  # OpenFlow port number
+    # The other end answers (BFD, RFC 5880).  Not part of the value: else a
+    # chassis' death would cost a computation of all routers during a takeover.
     alive: bool = dataclasses.field(default=False, compare=False)
     name: str = ''
 
@@ -99,16 +79,13 @@ class Link:
     """A device of this node that may have egress addresses."""
 
     name: str
-    # ifindex.
-    index: int
+    index: int  # ifindex
     # Routing table of its routes: the main table, or that of its VRF.
     table: int
-    # Name of the VRF, '' in the default VRF.
-    vrf: str = ''
+    vrf: str = ''  # name of the VRF, '' in the default VRF
     # 'address/length' of other programs, sorted.
     addresses: tuple[str, ...] = ()
-    # (destination, gateway or ''), sorted; only while the link has egress
-    # addresses.
+    # (destination, gateway or ''), sorted; only with egress addresses.
     routes: tuple[tuple[str, str], ...] = ()
     # Whether the link has more routes than the agent copies.
     crowded: bool = False
@@ -125,23 +102,17 @@ class Link:
 class Node:
     """This chassis: what depends on the node alone."""
 
-    # external_ids:system-id.
-    chassis: str
-    # Host name as in the SB Chassis row.
-    hostname: str
+    chassis: str  # external_ids:system-id
+    hostname: str  # host name as in the SB Chassis row
     phase: Phase
-    # Sorted by name.
-    devices: tuple[Device, ...] = ()
+    devices: tuple[Device, ...] = ()  # sorted by name
     # (physical network, bridge), sorted.
     bridge_mappings: tuple[tuple[str, str], ...] = ()
-    # Those that are present, sorted.
-    relays: tuple[Relay, ...] = ()
+    relays: tuple[Relay, ...] = ()  # those that are present, sorted
     # The routers that an operator wants to be drained: UUIDs, or ALL.
     drains: frozenset[str] = frozenset()
-    # None without port forwards.
-    extent: port_forwards.Extent | None = None
-    # Addresses of the tunnels of the gateways that are to take over while this
-    # chassis still serves; see gateways.overlap.
+    extent: port_forwards.Extent | None = None  # None without port forwards
+    # Of the gateways to take over while this one serves; gateways.overlap.
     overlap: tuple[str, ...] = ()
     # Whether an overlap is under way, or being undone.
     overlapping: bool = False
@@ -161,9 +132,9 @@ class Node:
 
     @property
     def marks(self) -> frozenset[ownership.Owner]:
-        """The marks that are of this chassis, none without a host name.
+        """The marks of this chassis, none without a host name.
 
-        A mark with the host name alone says nothing where others have it, too.
+        A host name alone says nothing where others have it, too.
         """
         if not self.hostname:
             return frozenset()

@@ -8,13 +8,9 @@ import enum
 
 
 class PeerState(enum.Enum):
-    """What has become of the intent of one router.
+    """What has become of an intent; follows from rows, never stored."""
 
-    It follows from the rows of OVN in each pass, and nobody stores it.
-    """
-
-    # Nothing says whether the other router exists, is misspelt or has not
-    # agreed.
+    # The other router may not exist, be misspelt or not have agreed.
     PENDING = 'pending'
     CREATED = 'created'
     CONFLICT = 'conflict'
@@ -25,16 +21,13 @@ class PeerState(enum.Enum):
 class Side:
     """One of both routers, and what it takes from the other one."""
 
-    # UUID of the Logical_Router row.
-    router: str
+    router: str  # UUID of the Logical_Router row
     # Of the port that leads to the other router; 'address/len' of one host.
     port: str
     mac: str
     addresses: tuple[str, ...]
-    # Names of the ports to provider networks.
-    uplinks: tuple[str, ...]
-    # (prefix, next hop), sorted.
-    routes: tuple[tuple[str, str], ...]
+    uplinks: tuple[str, ...]  # names of the ports to provider networks
+    routes: tuple[tuple[str, str], ...]  # (prefix, next hop), sorted
     # By family the name of the Address_Set row with the prefixes.
     address_sets: tuple[tuple[int, str], ...]
 
@@ -54,15 +47,12 @@ class Peering:
     # Printable, and valid unless the state is ERROR.
     name: str
     state: PeerState
-    # Why it is not created, in one line, or ''.
-    why: str = ''
+    why: str = ''  # why it is not created, in one line, or ''
     # See resources.Peering; '' unless created, and likewise the sides.
     pair: str = ''
     sides: tuple[Side, ...] = ()
-    # The other router, only as the intent names it.
-    target: str = ''
-    # What the other router takes if the state is CREATED, else what this one
-    # would give.
+    target: str = ''  # the other router, only as the intent names it
+    # What the other router takes if CREATED, else what this would give.
     gives: tuple[str, ...] = ()
 
     @property

@@ -3,10 +3,8 @@
 
 """Port forwarding as frozen values: VIPs, their rules and destinations.
 
-Plain values without I/O, like :mod:`ovn_network_agent.model`.  They come from
-the rules file (:mod:`ovn_network_agent.forward.rules`).  Before drivers see
-the values, the agent adds its own findings: the health of destinations, the
-present addresses and the local gateways.
+From :mod:`ovn_network_agent.forward.rules`; the agent adds the health of
+destinations, present addresses and local gateways.
 """
 
 from collections.abc import Iterable
@@ -24,8 +22,7 @@ if typing.TYPE_CHECKING:
 class HealthCheck:
     """How to check a destination."""
 
-    # 'tcp' for a check that makes a connection; 'http' for one that also wants
-    # one of ``statuses`` as the answer.
+    # 'tcp' connects; 'http' also wants one of ``statuses``.
     kind: str
     interval: float = 2.0  # seconds from one check to the next
     timeout: float = 1.0  # most seconds for one check
@@ -44,12 +41,10 @@ class Destination:
     """One destination of a rule."""
 
     address: str  # canonical text
-    # Share of the clients, relative to the other destinations of the rule;
-    # with 0 it gets no new clients and keeps its clients.
+    # Share of the clients; 0: no new ones, and the old ones stay.
     weight: int = 1
     alive: bool = True  # whether its health check has not failed
-    # The result for which it is dead, or ''; for people, so it does not count
-    # in comparisons.
+    # For people, so it does not count in comparisons.
     why: str = dataclasses.field(default='', compare=False)
 
 
@@ -61,17 +56,15 @@ class Rule:
     port: int  # destination port of the client's packets
     dest_port: int  # of the destinations, never 0
     destinations: tuple[Destination, ...]  # in the order of the file
-    # Whether destinations see an address of this node instead of the client's,
-    # by the rule or else by its VIP.
+    # Whether destinations see an address of this node as the client's.
     masquerade: bool = False
     check: HealthCheck | None = None
 
     @property
     def usable(self) -> tuple[Destination, ...]:
-        """The destinations that get clients.
+        """The living, else all with a weight.
 
-        If no destination is alive, these are all destinations with a weight: a
-        refusal tells a client more than silence.
+        A refusal tells a client more than silence.
         """
         weighted = tuple(b for b in self.destinations if b.weight)
         return tuple(b for b in weighted if b.alive) or weighted
@@ -88,11 +81,9 @@ class Vip:
     # Packets from the SNAT addresses of the active routers of this node.
     router_masquerade: bool = False
     rules: tuple[Rule, ...] = ()  # in the order of the file, not empty
-    # Whether the node has the address from another source than the agent;
-    # False for a managed VIP.
+    # Whether another source than the agent gives it; not if managed.
     present: bool = False
-    # The router or port on this node with the address, such as 'router web',
-    # or ''.
+    # The router or port here with the address ('router web'), or ''.
     taken: str = ''
 
     @property
@@ -102,10 +93,7 @@ class Vip:
 
     @property
     def dead(self) -> bool:
-        """Whether no destination is left, so that the VIP has to be withdrawn.
-
-        One live destination of one rule keeps the VIP.
-        """
+        """Whether to withdraw the VIP: no rule has a live destination."""
         return not any(each.alive and each.weight
                        for rule in self.rules for each in rule.destinations)
 
@@ -115,11 +103,10 @@ class Forwards:
     """All port forwards of the node."""
 
     vips: tuple[Vip, ...] = ()  # in the order of the file
-    # Whether this node forwards for the gateway of a router, also during its
-    # handover; None before the answer of OVN.
+    # Whether this node forwards for a router's gateway, handovers included;
+    # None before OVN's answer.
     gateway: bool | None = None
-    # The devices of this node that share a link with a destination of IPv4,
-    # sorted; see :mod:`forward.neighbours`.
+    # Sharing a link with an IPv4 destination; :mod:`forward.neighbours`.
     links: tuple[str, ...] = ()
 
 
@@ -142,12 +129,9 @@ def extent(forwards: Forwards) -> Extent:
 
 def taken(vips: Iterable[Vip],
           view: 'model.Snapshot') -> frozenset[tuple[str, str]]:
-    """The VIPs that are addresses of routers or machines on this node.
+    """The VIPs that routers or machines on this node have, and who.
 
-    These keep such an address, because the operator must not use the address
-    of a tenant.  An address that is withheld from a machine is free.
-
-    :returns: (address, who has it)
+    An operator must not use a tenant's address; a withheld one is free.
     """
     addresses = {vip.address for vip in vips}
     if not addresses:

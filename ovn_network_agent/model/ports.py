@@ -19,23 +19,19 @@ class ProviderNetwork:
     called: str
     # 'address/len', valid ones only: the subnets, as far as OVN has them.
     networks: tuple[str, ...]
-    # None while it is unknown.
-    segment: Segment | None
+    segment: Segment | None  # None while it is unknown
     # Addresses of router ports on the network, sorted.
     routers: tuple[str, ...] = ()
-    # IPv6 addresses of routers whose gateway is on another chassis, sorted:
-    # nobody in OVN here answers machines that ask for them.
+    # IPv6 addresses of routers whose gateway is elsewhere, sorted: OVN here
+    # answers no machine for them.
     elsewhere: tuple[str, ...] = ()
     # Whether a router of OVN sends router advertisements there.
     advertised: bool = False
-    # Whether DHCPv6 has addresses for the machines of a subnet, and whether it
-    # has other settings alone.
+    # Whether DHCPv6 has addresses, and whether only other settings.
     managed: bool = False
     other: bool = False
-    # Whether an option names the network.
-    named: bool = False
-    # None for a network of the underlay.
-    vni: Vni | None = None
+    named: bool = False  # whether an option names the network
+    vni: Vni | None = None  # None for a network of the underlay
     # IPv4 addresses that the node has as gateway of a VNI's network, sorted.
     gateways: tuple[str, ...] = ()
 
@@ -50,23 +46,15 @@ class PortAddress:
     """One address of a machine on a provider network, announced from here."""
 
     network: ProviderNetwork
-    # Name of the Logical_Switch_Port.
-    port: str
-    # IP address, canonical text.
-    address: str
-    # In lower case.
-    mac: str
+    port: str  # name of the Logical_Switch_Port
+    address: str  # IP address, canonical text
+    mac: str  # in lower case
     # Tag of the announced route in FRR, see ownership.TAGS; None for no tag.
     tag: int | None = None
-    # Why the address is not announced on purpose, or ''.
-    withheld: str = ''
-    # Who else has the address in OVN and comes first, or ''.
-    claimed: str = ''
-    # Whether this chassis has the port; otherwise it is the target of a live
-    # migration.
-    bound: bool = True
-    # Whether the address is to be announced from here: the flows of the port
-    # are there, or the machine runs at the target already.  Otherwise, an
+    withheld: str = ''  # why the address is not announced on purpose, or ''
+    claimed: str = ''  # who else has the address in OVN and comes first, or ''
+    bound: bool = True  # else it is the target of a live migration
+    # Whether flows are there or the machine runs at the target; else only an
     # announcement that is there stays.
     announced: bool = True
 

@@ -15,10 +15,8 @@ from ovn_network_agent.model.node import Segment
 class Handover(enum.Enum):
     """The progress of the handover of a gateway port that has left.
 
-    NONE: no handover is under way.  ANNOUNCE: this chassis goes on announcing
-    and forwarding, until the new owner has the proof of its announcements.
-    FORWARD: the addresses are withdrawn, and this chassis forwards the last
-    packets of the fabric.
+    ANNOUNCE: until the new owner has the proof of its announcements.  FORWARD:
+    withdrawn; the fabric's last packets are forwarded.
     """
 
     NONE = 'none'
@@ -30,19 +28,14 @@ class Handover(enum.Enum):
 class Nat:
     """A NAT row of a router."""
 
-    # 'snat', 'dnat' or 'dnat_and_snat'.
-    type: str
-    # IP address, validated, canonical text.
-    external_ip: str
-    # IP address or prefix.
-    logical_ip: str
+    type: str  # 'snat', 'dnat' or 'dnat_and_snat'
+    external_ip: str  # IP address, validated, canonical text
+    logical_ip: str  # IP address or prefix
     # The external_mac of a distributed floating IP, '' for a centralised one.
     distributed_mac: str = ''
-    # Whether the machine of a distributed floating IP is on this chassis,
-    # which then answers for the address.
+    # On this chassis, which then answers for the address.
     resident: bool = False
-    # Name of the Logical_Router_Port that the row names, '' for the port whose
-    # network has the address.
+    # Logical_Router_Port that the row names, '' for that of the network.
     gateway_port: str = ''
 
 
@@ -50,13 +43,10 @@ class Nat:
 class BalancedAddress:
     """A virtual IP of a load balancer of a router."""
 
-    # IP address, canonical text.
-    address: str
-    # Whether the address is a floating IP with port forwarding of Neutron;
-    # another address may be one of a tenant.
+    address: str  # IP address, canonical text
+    # Of Neutron's port forwarding; else perhaps of a tenant.
     floating: bool = False
-    # The reason why the gateway of the router does not answer for the address,
-    # '' when the gateway answers.
+    # Why the router's gateway does not answer, '' when it does.
     unanswered: str = ''
     # Whether health checks say that no backend is online.
     without_backends: bool = False
@@ -67,33 +57,23 @@ class GatewayPort:
     """A router port with a gateway group."""
 
     lrp: str
-    # In lower case.
-    mac: str
-    # 'address/len', as in the row, valid ones only.
-    networks: tuple[str, ...]
-    # Name of the chassis its chassisredirect port is bound to, '' when
-    # unbound.
-    chassis: str
-    # Whether the port is on this chassis.
-    local: bool
-    # None when it cannot be resolved.
-    segment: Segment | None
-    # Whether a NAT row, load balancer or router port has the address that
-    # would be the virtual gateway of this port.
+    mac: str  # in lower case
+    networks: tuple[str, ...]  # 'address/len', as in the row, valid ones only
+    chassis: str  # name of the chassisredirect port's chassis, '' when unbound
+    local: bool  # whether the port is on this chassis
+    segment: Segment | None  # None when it cannot be resolved
+    # Whether something has the address of this port's virtual gateway.
     nexthop_used: bool = False
-    # Never with ``local``.
-    handover: Handover = Handover.NONE
-    # OpenFlow port of the relay to the present or next owner, which gets the
-    # packets of this port, too; 0 without a relay.
+    handover: Handover = Handover.NONE  # never with ``local``
+    # OpenFlow port of the relay to the present or next owner, which gets these
+    # packets, too; 0 without.
     relay: int = 0
-    # Whether this chassis has the machine of a distributed floating IP of this
-    # port; the port itself may be anywhere.
+    # Whether a distributed floating IP's machine is here; the port itself may
+    # be anywhere.
     hosting: bool = False
-    # Tag of the announced routes of this port in FRR, see ownership.TAGS; None
-    # for no tag.
+    # Tag of routes in FRR, see ownership.TAGS; None for no tag.
     tag: int | None = None
-    # The VNI of its provider network, None for a network of the underlay; and
-    # the UUID of the row of that network.
+    # None for the underlay; UUID of the network's row.
     vni: Vni | None = None
     network: str = ''
 
@@ -109,30 +89,23 @@ class GatewayPort:
 
     @property
     def served(self) -> bool:
-        """Whether this chassis forwards what the port itself answers for.
-
-        The port is active here, or its handover is under way.
-        """
+        """Whether this chassis forwards for it: active here or in handover."""
         return self.local or self.handover is not Handover.NONE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NbDefaultRoute:
-    """A route found on a router in NB (main table, dst-ip).
+    """A default route in NB, or an agent's for a part of an IPv6 network.
 
-    A default route, or another route of an agent, for a part of a provider
-    network of IPv6.
+    From the main table, dst-ip.
     """
 
     nexthop: str
-    # Name of the router port, or ''.
-    output_port: str
-    # Whether the route has the agent's mark.
-    managed: bool
+    output_port: str  # name of the router port, or ''
+    managed: bool  # whether the route has the agent's mark
     # The chassis in the agent's mark, empty when not managed.
     owner: ownership.Owner = ownership.Owner()
-    # Host name of the chassis that has the proof of announcing the router's
-    # addresses, '' without one.
+    # Host name of the chassis with the proof of announcing, or ''.
     advertised: str = ''
     # '0.0.0.0/0', '::/0', or the prefix of another route.
     prefix: str = '0.0.0.0/0'
@@ -140,30 +113,19 @@ class NbDefaultRoute:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Router:
-    """A logical router that concerns this chassis.
+    """A logical router with a gateway port, or a managed route, from here."""
 
-    A gateway port of the router is bound here, or its managed default route
-    still has the tag of this chassis.
-    """
-
-    # UUID of the Logical_Router row.
-    uuid: str
-    # Name of the row; Neutron writes neutron-<Neutron's UUID>.
-    name: str
-    # Sorted by name.
-    ports: tuple[GatewayPort, ...] = ()
+    uuid: str  # UUID of the Logical_Router row
+    name: str  # name of the row; Neutron writes neutron-<Neutron's UUID>
+    ports: tuple[GatewayPort, ...] = ()  # sorted by name
     default_routes: tuple[NbDefaultRoute, ...] = ()
-    # Rows left out because they are malformed.
-    problems: tuple[str, ...] = ()
-    # Name of the router in Neutron, '' without one.
-    label: str = ''
-    # Whether OVN routes the router itself, so that the agent leaves the router
-    # alone; it has no local port then.
+    problems: tuple[str, ...] = ()  # rows left out because they are malformed
+    label: str = ''  # name of the router in Neutron, '' without one
+    # OVN routes it, so the agent does not; without a local port then.
     routed_by_ovn: bool = False
     # Networks that rows of SNAT translate.
     tenants: frozenset[ipaddress.IPv4Network] = frozenset()
-    # Whether it has distributed floating IPs.
-    distributed: bool = False
+    distributed: bool = False  # whether it has distributed floating IPs
 
     @property
     def called(self) -> str:
@@ -184,18 +146,13 @@ class Router:
 
     @property
     def served_ports(self) -> tuple[GatewayPort, ...]:
-        """The gateway ports that this chassis forwards for.
-
-        These are the ports that are active here, and the ports that have left
-        and whose handover is under way.
-        """
+        """The gateway ports that are active here, or in handover from here."""
         return () if self.routed_by_ovn else tuple(
             p for p in self.ports if p.served)
 
     @property
     def hosting_ports(self) -> tuple[GatewayPort, ...]:
-        """The gateway ports with distributed floating IPs on this chassis.
-        """
+        """The gateway ports with distributed floating IPs on this chassis."""
         return () if self.routed_by_ovn else tuple(
             p for p in self.ports if p.hosting)
 

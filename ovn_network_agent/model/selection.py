@@ -3,9 +3,8 @@
 
 """The selection: which addresses are announced.  Pure.
 
-The rows of OVN come before the options, and the row of the address comes
-before the rows of its router and of its network.  So a row can make an
-exception of any rule.
+Rows come before options, and the row of the address before those of router and
+network, so a row can make an exception of any rule.
 """
 
 from collections.abc import Callable
@@ -44,14 +43,10 @@ class Tag:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subject:
-    """One address, and all that decides about its announcement.
-
-    Rows without a statement are in none of the tuples.
-    """
+    """One address, and all that decides; silent rows are in no tuple."""
 
     address: str  # IP address, or a prefix, which a network has as a whole
-    # From the external_ids of rows: of the address (NAT rows, load balancers,
-    # the router port), of the router, of the provider network.
+    # External_ids of the address (NAT, load balancer, port), router, network.
     own: tuple[Word, ...] = ()
     router: tuple[Word, ...] = ()
     network: tuple[Word, ...] = ()
@@ -60,8 +55,7 @@ class Subject:
     router_names: frozenset[str] = frozenset()  # all names of the router
     # All names of the provider network, empty while the network is unknown.
     network_names: frozenset[str] = frozenset()
-    # The reason why OVN does not advertise the address of a router that OVN
-    # routes, or ''.
+    # Why OVN does not advertise it for a router that OVN routes, or ''.
     left_out: str = ''
 
 
@@ -69,8 +63,7 @@ class Subject:
 class Selection:
     """The options of section [announce].
 
-    An empty inclusion includes everything, and an exclusion wins over an
-    inclusion.
+    An empty inclusion includes everything; an exclusion wins.
     """
 
     # Of IPv4, as exclude_cidrs.
@@ -84,8 +77,7 @@ class Selection:
     # (name, tag), sorted; network_tags of provider networks, too.
     router_tags: tuple[tuple[str, int], ...] = ()
     network_tags: tuple[tuple[str, int], ...] = ()
-    # Whether the agent announces the routers that OVN routes, as far as OVN
-    # advertises them.
+    # Whether to announce what OVN advertises of routers that OVN routes.
     advertised_routes: bool = False
 
     @property
@@ -97,10 +89,7 @@ class Selection:
     def tag(self, router: Iterable[Tag], network: Iterable[Tag],
             router_names: frozenset[str],
             network_names: frozenset[str]) -> Tag:
-        """The tag of the routes of a router in a provider network.
-
-        The nearest wins, as in :meth:`objection`: the row of the router, the
-        row of the network, the options.
+        """A router's tag in a provider network: router, network, options.
 
         :param router_names: all names of the router; likewise network_names
         """
@@ -115,20 +104,17 @@ class Selection:
         return Tag(0, '')
 
     def objection(self, subject: Subject) -> str:
-        """The reason why an address is not announced.
+        """The reason why an address is not announced, or ''.
 
-        Of contradictory rows with the same rank, the row wins that wants the
-        announcement: nothing is withdrawn in doubt.
-
-        :returns: '' when the address is announced
+        Of contradictory rows of a rank, the one for the announcement wins:
+        nothing is withdrawn in doubt.
         """
         for statements in (subject.own, subject.router, subject.network):
             if any(word.announce for word in statements):
                 return ''
             if statements:
                 return statements[0].where
-        # Announcement is the default of OVN, so such a word is no exception
-        # of the options.
+        # OVN announces by default, so such a word is no exception.
         if subject.native and not any(w.announce for w in subject.native):
             return subject.native[0].where
         if subject.left_out:
@@ -161,11 +147,7 @@ def _having(text: str) -> Callable[[ip_text.Network], bool]:
 
 
 def read(options: typing.Any) -> Selection:
-    """The selection of the options.
-
-    :param options: the options of section [announce], by attributes, which
-        oslo.config makes at run time
-    """
+    """The selection of the options of section [announce]."""
     return Selection(
         include_cidrs=tuple(map(ip_text.network, options.include_cidrs)),
         exclude_cidrs=tuple(map(ip_text.network, options.exclude_cidrs)),
@@ -179,11 +161,7 @@ def read(options: typing.Any) -> Selection:
 
 
 def tags(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """The tags of an option.
-
-    :param texts: texts like 'name:4400001'
-    :returns: (name, tag), sorted
-    """
+    """The sorted (name, tag) of an option's texts like 'name:4400001'."""
     parts = (text.rpartition(':') for text in texts)
     return tuple(sorted((name, int(number)) for name, _colon, number in parts))
 
@@ -191,8 +169,7 @@ def tags(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
 def names(prefix: str, uuid: str, row: str, label: str) -> frozenset[str]:
     """All names by which an operator may know a router or network.
 
-    :param prefix: the text that Neutron puts before the UUID in the name of
-        a row
+    :param prefix: Neutron's, before the UUID in the name of a row
     :param label: name in Neutron, perhaps ''; see :func:`is_free`
     """
     return frozenset({
@@ -203,21 +180,15 @@ def names(prefix: str, uuid: str, row: str, label: str) -> frozenset[str]:
 def is_free(prefix: str, label: str) -> bool:
     """Whether a name in Neutron cannot be taken for the UUID of another row.
 
-    A tenant chooses this name.  A router with the UUID of another router as
-    its name would otherwise be included, excluded or drained in its place.
-
-    :param prefix: as for :func:`names`
-    :param label: name in Neutron
+    Tenants choose it: a router named with another's UUID would be included,
+    excluded or drained in its place.
     """
     return not _UUID.fullmatch(label.removeprefix(prefix))
 
 
 def _by_name(kind: str, known: frozenset[str], include: frozenset[str],
              exclude: frozenset[str]) -> str:
-    """The reason from the options about routers or networks, '' for none.
-
-    :param known: names; nothing is decided about an unknown one
-    """
+    """Why options exclude a router or network, '' if not, or if unknown."""
     if not known:
         return ''
     excluded = sorted(known & exclude)

@@ -8,8 +8,7 @@ import dataclasses
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.model.routers import GatewayPort
 
-# Where an address comes from: NAT rows of the types dnat_and_snat, snat and
-# dnat, the port itself, or a virtual IP of a load balancer.
+# NAT rows (dnat_and_snat, snat, dnat), the port, or a virtual IP.
 KINDS = ('fip', 'snat', 'dnat', 'router', 'vip')
 
 
@@ -17,24 +16,18 @@ KINDS = ('fip', 'snat', 'dnat', 'router', 'vip')
 class ServedAddress:
     """One address of a router, and the port that answers for it here."""
 
-    # UUID of the Logical_Router row.
-    router: str
-    # The name of the router that a person knows.
-    called: str
+    router: str  # UUID of the Logical_Router row
+    called: str  # the name of the router that a person knows
     address: str
     # Of the router port, or external_mac of a distributed floating IP.
     mac: str
-    # With its segment and tag.
-    port: GatewayPort
-    # Some of KINDS, in this order.
-    kinds: tuple[str, ...]
-    # Whether this chassis answers for the address.  The router may be left to
-    # OVN, the chassis of a machine may answer, or nobody.
+    port: GatewayPort  # with its segment and tag
+    kinds: tuple[str, ...]  # some of KINDS, in this order
+    # By this chassis; else by OVN's router, a machine's chassis or nobody.
     answered: bool = True
     # Whether this is a distributed floating IP of a machine on this chassis.
     resident: bool = False
-    # Why the address is not announced on purpose, or ''.
-    withheld: str = ''
+    withheld: str = ''  # why the address is not announced on purpose, or ''
     # Why the gateway does not answer for the address of a load balancer.
     unanswered: str = ''
 

@@ -29,24 +29,19 @@ class Snapshot:
     groups: tuple[GatewayGroup, ...] = ()
     # The malformed parts of the local database that are left out.
     problems: tuple[str, ...] = ()
-    # None without a rules file.
-    forwards: port_forwards.Forwards | None = None
-    # By UUID of the router, and by address; the same mapping while the
-    # addresses of a router are the same.
+    forwards: port_forwards.Forwards | None = None  # None without a rules file
+    # By UUID of the router, and address; unchanged ones stay the same.
     addresses: Mapping[str, Mapping[str, ServedAddress]] = dataclasses.field(
         default_factory=dict)
-    # By UUID of the switch: provider networks with machines here, and their
-    # addresses; the same mappings while nothing of a network changes.
+    # By UUID of the switch; unchanged ones stay the same.
     networks: Mapping[str, ProviderNetwork] = dataclasses.field(
         default_factory=dict)
     machines: Mapping[str, Mapping[str, PortAddress]] = dataclasses.field(
         default_factory=dict)
-    # By UUID of the router, and by prefix: networks of tenants; the same
-    # mapping while nothing of a router's changes.
+    # By UUID of the router, and prefix; unchanged ones stay the same.
     tenants: Mapping[str, Mapping[str, TenantPrefix]] = dataclasses.field(
         default_factory=dict)
-    # By kind and name the subjects that sources of drivers have made, each
-    # alone in a dict.
+    # By kind and name, each alone in a dict.
     subjects: Mapping[type, Mapping[str, Mapping[str, object]]] = (
         dataclasses.field(default_factory=dict))
     # Whether a source has not made a subject since the start of the agent.

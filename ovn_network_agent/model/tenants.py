@@ -13,9 +13,8 @@ from ovn_network_agent.model.routers import GatewayPort
 class Claim(enum.Enum):
     """How a router stands with a prefix that another router may have, too.
 
-    SOLE: no other router has it.  FIRST: this one was alone with it when the
-    other one came.  UNKNOWN: nobody knows who was first, because the agent has
-    started since.  REFUSED: another one was first, or both came at once.
+    SOLE: no other has it.  FIRST: alone when the other came.  UNKNOWN: the
+    agent has started since.  REFUSED: another was first, or both came at once.
     """
 
     SOLE = 'sole'
@@ -26,35 +25,29 @@ class Claim(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TenantPrefix:
-    """A prefix of tenants that is announced with its own addresses.
+    """A tenants' prefix that is announced with its own addresses.
 
-    The whole subnet, one address of it (of a machine, or a virtual IP), or the
-    prefix of an extra route.
+    A subnet, a machine's or virtual IP's address, or an extra route's prefix.
     """
 
     # UUID of the Logical_Router row, and the name that a person knows.
     router: str
     called: str
-    # '10.0.0.0/24', or '10.0.0.5/32' for one address.
-    prefix: str
+    prefix: str  # '10.0.0.0/24', or '10.0.0.5/32' for one address
     # The prefix that it is a part of, itself if it is not one address.
     subnet: str
-    # The name of the network that a person knows.
-    network: str
+    network: str  # the name of the network that a person knows
     # The gateway port that packets go to, and its address in this family.
     port: GatewayPort
     via: str
     # Tag of the announced route in FRR, see ownership.TAGS; None for no tag.
     tag: int | None = None
-    # Why the prefix is not announced on purpose, or ''.
-    withheld: str = ''
-    # The provider network that it overlaps with, or ''.
-    claimed: str = ''
+    withheld: str = ''  # why the prefix is not announced on purpose, or ''
+    claimed: str = ''  # the provider network that it overlaps with, or ''
     # The other routers with overlapping prefixes, for messages.
     rivals: tuple[str, ...] = ()
     claim: Claim = Claim.SOLE
-    # Whether it is the address of a virtual IP, and whether one that is
-    # announced though its network is not.
+    # A virtual IP; and one announced though its network is not.
     vip: bool = False
     alone: bool = False
 

@@ -3,8 +3,7 @@
 
 """The wiring of this node: bridge mappings, patch ports and devices.
 
-The view is built from it.  Drivers get its parts as :class:`node.Node` and
-:class:`node.Segment`.
+Drivers get its parts as :class:`node.Node` and :class:`node.Segment`.
 """
 
 import dataclasses
@@ -18,23 +17,18 @@ class Wiring:
     """The wiring of this node, and the wishes in the local database."""
 
     chassis: str = ''
-    # external_ids:hostname, or the name of the host.
-    hostname: str = ''
-    # (physical network, bridge).
-    mappings: tuple[tuple[str, str], ...] = ()
+    hostname: str = ''  # external_ids:hostname, or the name of the host
+    mappings: tuple[tuple[str, str], ...] = ()  # (physical network, bridge)
     # (bridge, localnet port, OpenFlow port).
     patch_ports: tuple[tuple[str, str, int], ...] = ()
     devices: tuple[node.Device, ...] = ()
     drains: frozenset[str] = frozenset()
-    # The malformed parts that are left out.
-    problems: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()  # the malformed parts that are left out
     relays: tuple[node.Relay, ...] = ()
     overlapping: bool = False
-    # The tunnel addresses (ovn-encap-ip).
-    addresses: tuple[str, ...] = ()
-    # The router ports and machines' ports that this chassis had when SB lost
-    # the row of this chassis; while no chassis has such a port, this chassis
-    # has it.
+    addresses: tuple[str, ...] = ()  # the tunnel addresses (ovn-encap-ip)
+    # Ports that were here when SB lost this chassis' row, and are while no
+    # chassis has them.
     held: frozenset[str] = frozenset()
     # See node.Node; likewise the others.
     tunnel: str = ''

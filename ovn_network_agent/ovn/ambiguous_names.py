@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Names that should name one chassis or router and name several, in the log.
-"""
+"""Names that should name one chassis or router and name several."""
 
 from oslo_log import log as logging
 
@@ -12,12 +11,10 @@ LOG = logging.getLogger(__name__)
 
 
 class AmbiguousNames:
-    """Logs when names become ambiguous, and when a host name is its own again.
-    """
+    """Logs when names become ambiguous, and unique again."""
 
     def __init__(self) -> None:
-        #: the other chassis with the host name of this one, and the names in
-        #: the options that several routers have
+        #: other chassis with this host name, doubled names in options
         self.known: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 
     def log(self, node: model.Node, namesakes: tuple[str, ...],

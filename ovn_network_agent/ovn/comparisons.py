@@ -3,9 +3,8 @@
 
 """What a replica and its server have to agree on.  Pure.
 
-A question uses the connection that feeds the replica, and a server sends all
-updates before the answer.  So at the moment of the answer, the answer and the
-replica have to agree exactly.
+A server sends all updates before an answer on the same connection, so the
+answer and the replica have to agree exactly at that moment.
 """
 
 from collections.abc import Callable
@@ -54,16 +53,11 @@ class Comparison:
     table: str
     # The clauses of each select; a row counts if one select finds it.
     selects: Sequence[Sequence[Sequence[Any]]]
-    # The rows of the replica.
-    expected: Callable[[Tables], Rows]
-    # Those to compare.
-    columns: tuple[str, ...] = ()
+    expected: Callable[[Tables], Rows]  # the rows of the replica
+    columns: tuple[str, ...] = ()  # those to compare
 
     def difference(self, found: Rows, tables: Tables) -> str:
-        """The first difference, or ''.
-
-        :param found: the rows of the server, in JSON
-        """
+        """The first difference from the server's rows, in JSON, or ''."""
         there = self.expected(tables)
         for key in found.keys() ^ there.keys():
             return (f'{self.table} {key} is '
@@ -100,9 +94,9 @@ def difference(compared: Iterable[Comparison], answers: replica_query.Answers,
 
 def of_chassis(sb: Tables, chassis: str, machines: bool
                ) -> Iterator[Comparison]:
-    """The row of a chassis, and the ports of gateways that are bound to it.
+    """The row of a chassis, and the gateways' ports bound to it.
 
-    :param machines: whether its other ports, those of machines, count, too
+    :param machines: whether those of machines count, too
     """
     def named(tables: Tables) -> Rows:
         return {key: row for key, row in tables['Chassis'].items()
@@ -130,10 +124,7 @@ def of_chassis(sb: Tables, chassis: str, machines: bool
 
 def of_routers(nb: Tables, routers: Iterable[str],
                others: Iterable[Place]) -> Iterator[Comparison]:
-    """The rows of routers, their ports, NAT rows and load balancers.
-
-    :param others: further rows
-    """
+    """The rows of routers, ports, NAT, load balancers, and others."""
     wanted: dict[str, set[Uuid]] = {}
     for table, each in itertools.chain(others, *(
             _of_router(nb, uuid.UUID(router)) for router in routers)):
@@ -161,9 +152,8 @@ def of_table(replica: Tables, table: str,
              wanted: Iterable[str] | None = None) -> Comparison:
     """All rows of a table.
 
-    :param clauses: by which the replica was chosen: a row is of the replica
-        if one of them is true
-    :param wanted: the columns to compare, None for all in the replica
+    :param clauses: by which the replica was chosen: one of them is true
+    :param wanted: None for all columns in the replica
     """
     return Comparison(table, [[each] for each in clauses] or [[]],
                       operator.itemgetter(table),
@@ -171,10 +161,9 @@ def of_table(replica: Tables, table: str,
 
 
 def torn(nb: Tables, router: str) -> bool:
-    """Whether a router refers to rows that the replica does not have.
+    """Whether a router refers to missing rows, a fault of the replica.
 
-    A server has each row that another row refers to, and these tables are
-    replicated as a whole.  So a missing row is a fault of the replica.
+    A server has each row that another refers to.
     """
     return any(each not in nb[table]
                for table, each in _of_router(nb, uuid.UUID(router)))
@@ -183,8 +172,7 @@ def torn(nb: Tables, router: str) -> bool:
 def torn_groups(nb: Tables) -> list[Place]:
     """Rows that gateway groups refer to and that the replica lacks.
 
-    The agent would outrank a candidate whose row is missing, or never drain
-    the candidate.
+    The agent would outrank such a candidate, or never drain it.
     """
     return [(table, each)
             for owner, column, table in (
@@ -218,10 +206,7 @@ def _of_router(nb: Tables, router: Uuid) -> Iterator[Place]:
 
 def _columns(replica: Tables, table: str,
              wanted: Iterable[str] | None) -> tuple[str, ...]:
-    """The wanted columns that the schema has; None for all in the replica.
-
-    A row shows the columns.  A table without rows needs no comparison.
-    """
+    """The wanted columns that a row shows; None for all in the replica."""
     row = next(iter(replica[table].values()), None)
     if row is None:
         return ()

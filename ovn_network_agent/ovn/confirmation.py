@@ -3,17 +3,10 @@
 
 """The servers confirm a loss before the agent withdraws anything.
 
-A change that a server has reported needs no confirmation.  But a view that
-was built from whole tables lacks each row that its replica lacks, for
-whatever reason.  When such a view is the first or has lost something, the
-agent removes nothing until the servers have confirmed the loss.  The question
-names only the few rows that decide (ADR 0005).
-
-A mass withdrawal may come from a view that names no router any more, or from
-the first view of an agent.  So that question is about everything that decides
-which addresses this chassis announces (ADR 0021).
-
-No thread waits for an answer.
+A view from whole tables lacks each row that its replica lacks, for whatever
+reason.  If it is the first or has lost something, the servers have to confirm
+the few rows that decide (ADR 0005), and before a mass withdrawal everything
+that decides what this chassis announces (ADR 0021).  No thread waits.
 """
 
 from collections.abc import Callable
@@ -33,16 +26,14 @@ from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.ovsdb.replica_query import Answers
 
 _Addresses = Mapping[str, model.ServedAddress]
-# By database.
-_Compared = Mapping[str, Collection[comparisons.Comparison]]
+_Compared = Mapping[str, Collection[comparisons.Comparison]]  # by database
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loss:
     """What a view lacks and the former view had."""
 
-    # Whether a gateway port or a machine of this chassis is gone.
-    local: bool = False
+    local: bool = False  # a gateway port or a machine of this chassis
     # UUIDs of routers that lost a port, network or address according to NB.
     routers: frozenset[str] = frozenset()
     # See :meth:`sources.Sources.lost`.
@@ -57,7 +48,6 @@ class _Servers:
 
     def __init__(self, databases: Mapping[str, connection.Database]) -> None:
         self._databases = databases
-        # Those that have yet to answer the last question.
         self._pending: set[str] = set()
 
     @property
@@ -69,8 +59,8 @@ class _Servers:
             confirmed: Callable[[str], object]) -> None:
         """Ask again; earlier answers do not count any more.
 
-        :param confirmed: called with the name of each database whose replica
-            is right, on the connection's thread, which holds the lock
+        :param confirmed: called with each database whose replica is right, on
+            the connection's thread, which holds the lock
         """
         self._pending = this = set(compared)
         for name, each in compared.items():
@@ -82,12 +72,9 @@ class _Servers:
                   compared: Collection[comparisons.Comparison],
                   confirmed: Callable[[str], object],
                   answers: Answers | None, tables: Tables) -> None:
-        """Judge an answer; a wrong replica is distrusted.
+        """Judge an answer, None after a loss; distrust a wrong replica.
 
-        An answer that confirms nothing ends the round, and the next pass asks
-        again.
-
-        :param answers: None when the connection was lost
+        One that confirms nothing ends the round; the next pass asks again.
         """
         if this is not self._pending:
             return
@@ -103,32 +90,27 @@ class _Servers:
 
 
 class Confirmation:
-    """Whether something may be removed because the view lacks it.
-
-    :param wake: called with the reason once the loss is confirmed
-    """
+    """Whether something may be removed because the view lacks it."""
 
     def __init__(self, databases: Mapping[str, connection.Database],
                  wake: Callable[[str], object]) -> None:
         self._databases = databases
         self._servers = _Servers(databases)
         self._wake = wake
-        # What was lost since the last confirmation.
         self._routers: set[str] = set()
         self._members: Collection[comparisons.Place] = ()
         self._tables: set[queries.Place] = set()
-        #: the databases that have yet to confirm; the first view needs SB
+        #: the first view needs SB
         self.missing = {'sb'}
 
     def consider(self, nb: Tables, sb: Tables, now: model.Snapshot,
                  loss: Loss | None, machines: bool) -> None:
         """Ask about a new view, unless the question is open.
 
-        SB is asked in any case, because its replica may lack rows.  This runs
-        on the loop thread, with the locks of both replicas held.
+        On the loop thread, with both replicas locked.  SB is asked anyway.
 
-        :param loss: of a view that was built from whole tables, None for
-            another view, which can have lost only what a server has reported
+        :param loss: of a view from whole tables, else None: the servers
+            reported it
         :param machines: whether SB has the ports of machines here
         """
         if loss is not None:
@@ -173,25 +155,19 @@ class Confirmation:
 
 
 class MassWithdrawal:
-    """Has the servers confirm the loss of many addresses.
-
-    :param wake: called with the reason when the loss is confirmed
-    """
+    """Has the servers confirm the loss of many addresses."""
 
     def __init__(self, databases: Mapping[str, connection.Database],
                  wake: Callable[[str], object]) -> None:
         self._databases = databases
         self._servers = _Servers(databases)
         self._wake = wake
-        # The subjects of the last question, set when both servers have
-        # confirmed the replicas; replaced as a whole.
+        # Once both servers have confirmed; replaced as a whole.
         self.confirmed: frozenset[str] = frozenset()
 
     def ask(self, chassis: str, subjects: frozenset[str],
             machines: bool) -> None:
-        """Ask both servers, unless a question is open; without a wait.
-
-        Without a connection, nobody is asked.
+        """Ask both servers, if both are connected and no question is open.
 
         :param subjects: addresses with their length
         :param machines: whether SB has the ports of machines here

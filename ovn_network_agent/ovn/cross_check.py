@@ -3,9 +3,8 @@
 
 """Whether both databases say the same about addresses that the view lacks.
 
-The withdrawal guard (:mod:`engine.guard`) asks this module.  An address may be
-gone by a wish of somebody, or because a database was emptied, restored or is
-being filled again.  Pure.
+For the withdrawal guard (:mod:`engine.guard`): an address may be gone by a
+wish, or because a database was emptied, restored or is being filled.  Pure.
 """
 
 from collections.abc import Callable
@@ -23,10 +22,8 @@ class CrossCheck:
     """Questions about addresses to the indexes of one view.
 
     :param confirmed: the subjects whose loss both servers have confirmed
-    :param machines: whether machines on provider networks are announced, which
-        need no router
-    :param domain: the VNI that the network of a gateway port has, by the name
-        of the port; 0 for the underlay
+    :param machines: are those on provider networks announced, without routers
+    :param domain: VNI of a gateway port's network, 0 for the underlay
     """
 
     def __init__(self, index: indexes.Find, chassis: str,
@@ -41,31 +38,21 @@ class CrossCheck:
     def elsewhere(self, subject: str) -> bool:
         """Whether a gateway port on another chassis has an address.
 
-        Where the machine of a distributed floating IP is, only its chassis
-        knows.
+        Only its chassis knows where a distributed floating IP's machine is.
 
-        :param subject: address with its length, such as '198.51.100.10/32',
-            of a VNI, see :func:`evpn_names.subject`
+        :param subject: such as '198.51.100.10/32', :func:`evpn_names.subject`
         """
         return bool(self._owners(subject) - {'', self._chassis})
 
     @property
     def emptied(self) -> bool:
-        """Whether the Northbound database has no router at all.
-
-        With machines on provider networks, it has no network either.
-        """
+        """Whether NB has no router, and no network if machines count."""
         return not (len(self._index('nb', 'Logical_Router', 'port')) or
                     self._machines and
                     len(self._index('nb', 'Logical_Switch', 'uuid')))
 
     def doubts(self, subjects: Iterable[str]) -> Iterator[str]:
-        """The reasons to believe that the addresses are not gone for good.
-
-        Each is the middle of a sentence.
-
-        :param subjects: addresses that are not elsewhere
-        """
+        """Why addresses not elsewhere may come back, each mid-sentence."""
         if self.emptied:
             yield 'the Northbound database has no router at all'
         without = self._without_router()
@@ -90,10 +77,7 @@ class CrossCheck:
                 if not any(map(by_port.find, by_name.find(lrp)))}
 
     def _owners(self, subject: str) -> set[str]:
-        """The chassis that an address is on; empty if OVN does not have it.
-
-        The name '' stands for a gateway port that is on no chassis.
-        """
+        """The chassis of an address, '' for an unbound gateway; else empty."""
         domain, prefix = (evpn_names.vni_of_subject(subject),
                           evpn_names.prefix_of(subject))
         address = prefix.partition('/')[0]
@@ -122,10 +106,7 @@ class CrossCheck:
                                        'group').find(group)
 
     def _routers_before(self, prefix: str) -> Iterator[Uuid]:
-        """The routers of tenants' networks that a prefix overlaps with.
-
-        Without announced networks of tenants there is no such index.
-        """
+        """The routers of tenants' networks that a prefix overlaps with."""
         try:
             index = self._index('nb', 'Logical_Router_Port', 'network')
         except KeyError:
@@ -138,9 +119,7 @@ class CrossCheck:
                                        'port').find(port)
 
     def _chassis_of(self, port: Uuid, domain: int) -> Iterator[str]:
-        """Names of the chassis of a router port; none if it is no gateway, or
-        in another domain.
-        """
+        """Names of a gateway port's chassis; none in another domain."""
         (lrp,) = self._index('nb', 'Logical_Router_Port',
                              'name').keys_of(port) or ('',)
         if self._domain(lrp) != domain:

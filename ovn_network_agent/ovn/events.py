@@ -24,15 +24,11 @@ from ovn_network_agent.ovsdb.columns import Row
 
 
 class WakeEvent(ovsdb_event.RowEvent):
-    """A :class:`drivers.base.Watch` as an ovsdbapp RowEvent.
+    """A :class:`drivers.base.Watch` as a RowEvent, on the IDL thread.
 
-    Both run on the IDL thread: ``match_fn`` only looks at columns, and ``run``
-    fires the trigger and carries nothing.
-
-    :param owner: name of the driver; without this part of the key, equal
-        events of two drivers would be one event
-    :param is_own: a method of :class:`ovn.writes.own_rows.OwnRows`, if only
-        rows of this chassis count
+    :param owner: driver; equal events of two would otherwise be one
+    :param is_own: of :class:`ovn.writes.own_rows.OwnRows`, if only rows of
+        this chassis count
     """
 
     def __init__(self, owner: str, watch: base.Watch,
@@ -52,10 +48,7 @@ class WakeEvent(ovsdb_event.RowEvent):
         return (self.__class__, self._owner, self._watch)
 
     def matches(self, event: str, row: Row, old: Row | None = None) -> bool:
-        """The library's method, without a debug text for each row.
-
-        This text would be most of the cost of the first load.
-        """
+        """The library's, without a text that costs most of the first load."""
         return (event in self.events and columns.table(row) == self.table and
                 bool(self.base_match(event, row, old)) and
                 self.match_fn(event, row, old))
@@ -63,8 +56,7 @@ class WakeEvent(ovsdb_event.RowEvent):
     def match_fn(self, event: str, row: Row, old: Row | None) -> bool:
         """Whether a watched column has changed, in a row that counts.
 
-        A row that is new or gone has no former values.  As attributes they
-        would be converted, a set of references in the time of its size.
+        A row new or gone has no former values; attributes would convert sets.
         """
         if old is not None and columns.names(old).isdisjoint(
                 self._watch.columns):
@@ -110,19 +102,18 @@ VIEW = (
     base.Watch('sb', 'Port_Binding',
                ('logical_port', 'type', 'options', 'nat_addresses',
                 'external_ids', 'datapath', 'tag', 'ha_chassis_group')),
-    # Ports of machines, which are here only with distributed floating IPs.
+    # Here only with distributed floating IPs.
     *(base.Watch('sb', 'Port_Binding', ('chassis', 'up'),
                  conditions=(('type', '=', kind),), urgent=True)
       for kind in ('', 'virtual', 'external')),
-    # The order that the chassis follow.  ovn-northd makes such a group for
-    # rows of Gateway_Chassis, too, and new members for each new order.
+    # ovn-northd makes such a group for Gateway_Chassis, too, and new members
+    # for each new order.
     base.Watch('sb', 'HA_Chassis_Group', ('ha_chassis',), events=('update',)),
     base.Watch('sb', 'HA_Chassis', ('chassis', 'priority'),
                events=('update',)),
     base.Watch('sb', 'Chassis', ('name', 'hostname')),
     base.Watch('sb', 'Encap', ('chassis_name', 'type', 'ip')),
-    # This table is replicated only for Port_Binding.datapath, and for the
-    # UUID of the logical switch.
+    # For Port_Binding.datapath, and the UUID of the logical switch.
     base.Watch('sb', 'Datapath_Binding', ('tunnel_key', 'external_ids'),
                events=()),
     base.Watch('nb', 'NAT', ('type', 'external_ip', 'logical_ip',
@@ -170,18 +161,16 @@ VIEW = (
                events=('update',), stale=(notices.SWITCH_PORTS,)),
 )
 
-# Each ovn-controller writes here whenever NB's nb_cfg is raised.  A large
-# cloud has many such writes, so only an agent with silent_chassis_limit
-# replicates these tables, and a write wakes no loop.
+# Each ovn-controller writes here when NB's nb_cfg is raised: only for
+# silent_chassis_limit, without waking the loop.
 SILENCE = (
     base.Watch('sb', 'Chassis_Private',
                ('name', 'nb_cfg', 'nb_cfg_timestamp'), events=()),
     base.Watch('sb', 'SB_Global', ('nb_cfg',), events=()),
 )
 
-# What ovn-northd wants to be announced for routers with dynamic-routing, in
-# OVN since 25.03.  A large cloud has many rows, so only an agent with the
-# option replicates the table.
+# For routers with dynamic-routing, in OVN since 25.03; many rows, so only with
+# the option.
 ADVERTISED = 'Advertised_Route'
 _ADVERTISED = (base.Watch('sb', ADVERTISED, ('datapath', 'ip_prefix')),)
 

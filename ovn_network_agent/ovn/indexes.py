@@ -32,8 +32,7 @@ class Index:
 
     def __init__(self, keys: Callable[[Any], Iterable[Hashable]]) -> None:
         self._keys = keys
-        # By key the UUIDs: a tuple of one, or a set.  Most keys have one row,
-        # and a set takes four times the memory.
+        # A tuple of one, or a set, which takes four times the memory.
         self._uuids: dict[Hashable, tuple[Any, ...] | set[Any]] = {}
         self._keys_of: dict[Any, tuple[Any, ...]] = {}
 
@@ -41,9 +40,8 @@ class Index:
         return len(self._keys_of)
 
     def update(self, uuid: Any, row: Any) -> set[Any]:
-        """Update the index for a new, changed or deleted row.
+        """Update the index for a row; None when it is gone.
 
-        :param row: None when it is gone
         :returns: the keys that the row has got or lost
         """
         before = self._keys_of.pop(uuid, ())
@@ -51,7 +49,6 @@ class Index:
         if row is not None:
             self._keys_of[uuid] = now = tuple(self._keys(row))
         if not before and not now:
-            # Most rows have no key in most indexes.
             return set()
         gone, come = self._difference(before, now)
         for key in gone:
@@ -86,7 +83,6 @@ class Index:
         self._uuids.clear()
         self._keys_of.clear()
         for uuid, row in rows.items():
-            # As by update(), for a row that the index does not have.
             self._keys_of[uuid] = now = tuple(self._keys(row))
             for key in set(now) if len(now) > 1 else now:
                 self._add(key, uuid)
@@ -120,8 +116,8 @@ class Index:
 class References(Index):
     """Finds the rows that refer to a row.
 
-    A column may have thousands of references, each once, and an event changes
-    one of them.  So no reference is hashed before or behind all changes.
+    A column may have thousands of references, of which an event changes one:
+    none is hashed before or behind the changes.
     """
 
     def __init__(self, column: str) -> None:
@@ -247,7 +243,6 @@ def _of_type(kind: str, keys: Callable[[Row], Iterable[Hashable]]) -> Index:
 
 
 def _policy(kind: str) -> Index:
-    # Most rows say nothing, and an event changes one of thousands.
     return Index(lambda r: policies.read(kind, r)
                  if columns.has_entry(r, policies.KEYS) else ())
 
@@ -318,8 +313,7 @@ def _tag_keys(row: Row) -> Iterator[ownership.Owner]:
 
 
 def machine_of(row: Row) -> str:
-    """The logical port of a distributed floating IP, '' for another NAT row.
-    """
+    """The logical port of a distributed floating IP, '' for another row."""
     if (columns.atom(row, 'type') != 'dnat_and_snat' or
             not columns.atom(row, 'external_mac')):
         return ''
@@ -329,8 +323,8 @@ def machine_of(row: Row) -> str:
 def keeps_address(row: Row) -> bool:
     """Whether a NAT row lets machines out with their own addresses.
 
-    So do the rows of egress addresses of the mode "host", also one that has
-    lost its marks.  A floating IP lets packets in, so it is none.
+    So do those of egress addresses of mode "host", also without marks.  A
+    floating IP lets packets in, so it is none.
     """
     return bool(columns.atom(row, 'type') == 'snat' and columns.atom(
         row, 'external_ip') == columns.atom(row, 'logical_ip'))
@@ -347,7 +341,7 @@ def _external_keys(row: Row) -> list[str]:
 
 
 def _tenant_keys(row: Row) -> Iterator[str]:
-    # The machines of egress addresses are in networks that other rows tell.
+    # Other rows tell the networks of machines of egress addresses.
     if keeps_address(row) or columns.entry(row, 'external_ids',
                                            ownership.EXT_ID_EGRESS):
         return

@@ -17,10 +17,8 @@ class Machines:
 
     # Names of networks and physical networks, empty for all.
     networks: frozenset[str] = frozenset()
-    # Whether "allowed address pairs" count.
-    pairs: bool = False
-    # Whether networks without a VNI are announced.
-    without_vni: bool = True
+    pairs: bool = False  # whether "allowed address pairs" count
+    without_vni: bool = True  # whether networks without a VNI are announced
     # The VNIs of options by name of the network, None if VNIs do not count.
     vnis: frozenset[tuple[str, int]] | None = None
 
@@ -46,10 +44,8 @@ class Choice:
     """What the options choose."""
 
     selected: selection.Selection = selection.Selection()
-    # None if no driver asks for machines.
-    machines: Machines | None = None
-    # Likewise for networks of tenants.
-    tenants: Tenants | None = None
+    machines: Machines | None = None  # None if no driver asks for machines
+    tenants: Tenants | None = None  # likewise for networks of tenants
     # Whether virtual IPs without backends are withheld.
     checks_backends: bool = False
     # Hosts of the servers of OVN, addresses or names.
@@ -89,10 +85,7 @@ def _vnis(conf: Any) -> frozenset[tuple[str, int]] | None:
 
 @dataclasses.dataclass(slots=True)
 class Inputs:
-    """The same object for all parts of a builder.
-
-    A change counts when all results are forgotten (:mod:`ovn.queries`).
-    """
+    """Shared by a builder's parts; changes count once all is forgotten."""
 
     # Name of the only chassisredirect port to follow, '' for all.
     gateway_port: str = ''

@@ -44,10 +44,8 @@ class LocalState:
         self.kernel = devices.Devices()
         self._links = (watching.EgressLinks(wake)
                        if plugins.requested(conf, plugins.LINKS) else None)
-        # Whether this node may be cut off from all others.
-        self._alone = False
-        # Address that [evpn] local_device has or last had.
-        self._tunnel = ''
+        self._alone = False  # whether this node may be cut off from all others
+        self._tunnel = ''  # address that [evpn] local_device has or last had
         # Empty until the local database was read.
         self.wiring = wirings.Wiring()
         # Whether the wiring has what the last reading found.
@@ -77,8 +75,7 @@ class LocalState:
                    force: bool) -> None:
         """Read the links for egress addresses, if a driver asks for them.
 
-        :param hosts: those that this node translates
-        :param force: whether to read them without any news, too
+        :param force: without any news, too
         """
         if self._links is None:
             return
@@ -100,8 +97,7 @@ class LocalState:
     def _read_tunnel(self) -> str:
         """The address of the device of tunnels.
 
-        A device that is configured again has none for a moment.  So an address
-        counts until there is another one.
+        It counts until there is another: a reconfiguration shows none.
         """
         found = tunnel(self._conf)
         if found not in (self._tunnel, ''):
@@ -119,11 +115,9 @@ class LocalState:
     def _hurry(self) -> None:
         """Ask the servers of OVN more often while this node may be cut off.
 
-        BFD says within seconds that no other gateway node can be reached.
-        Then OVN may have moved the gateway ports of this node.  A connection
-        that has lasted through the silence goes on only after the pause of
-        TCP, which doubles up to minutes (RFC 6298, section 5.5), and this
-        node would announce for so long what another one has.
+        BFD says so in seconds, and OVN may move its gateway ports.  After the
+        silence TCP pauses up to minutes (RFC 6298, 5.5), and this node would
+        announce for so long what another one has.
         """
         relays = self.wiring.relays
         alone = bool(relays) and not any(relay.alive for relay in relays)
@@ -149,10 +143,7 @@ def relevant_devices(
         ) -> tuple[model.Device, ...]:
     """The devices that drivers may ask for.
 
-    A node with virtual machines has hundreds of other devices, and each
-    change of the node makes the drivers compute every router again.
-
-    :param mappings: (physical network, bridge)
+    A change of any of the hundreds of others would cost all routers.
     """
     names = {conf.frr.vrf_name, *ownership.VETH_ENDS}
     known = {*bridges.served(conf), *(bridge for _net, bridge in mappings)}

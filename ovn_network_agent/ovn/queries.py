@@ -3,10 +3,9 @@
 
 """Functions of rows, whose results are kept until something read changes.
 
-A function asks for rows, for keys of indexes, and for the results of other
-functions.  Each of these reads is noted, so a changed row leads to the results
-that depend on it.  A result that is equal to the former one is the same object
-as before, and what depends on it alone is not computed again.  Pure.
+Each read of rows, keys of indexes and results is noted.  A result equal to the
+former one stays the same object, and what depends on it alone is not computed
+again.  Pure.
 """
 
 from collections.abc import Callable
@@ -32,21 +31,14 @@ Databases = Mapping[str, columns.Tables]
 Dirty = Mapping[Place, Collection[Uuid]]
 
 _T = TypeVar('_T')
-# A function with its arguments.
 _Call = tuple[Callable[..., Any], tuple[Hashable, ...]]
-# The most readers in a tuple.
-_FEW = 3
-# Who asks from outside of all functions.
-_NOBODY: _Call = (lambda: None, ())
+_FEW = 3  # the most readers in a tuple
+_NOBODY: _Call = (lambda: None, ())  # from outside of all functions
 
 
 @dataclasses.dataclass(slots=True)
 class _Result:
-    """The last result of a call.
-
-    ``read`` has the rows and keys that the function read, ``calls`` the calls
-    that the function made, with their results.
-    """
+    """The last result: ``read`` has rows and keys, ``calls`` with results."""
 
     value: Any
     read: tuple[Hashable, ...]
@@ -59,10 +51,7 @@ class _Result:
 
 
 class Queries:
-    """The rows of tables, their indexes, and results that depend on them.
-
-    :param made: empty indexes: by place, then by name
-    """
+    """Tables, their indexes, and results that depend on them."""
 
     def __init__(self, made: dict[Place, dict[str, indexes.Index]]) -> None:
         self._indexes = made
@@ -72,27 +61,24 @@ class Queries:
                          for place, named in made.items()
                          for name, index in named.items()}
         self._results: dict[_Call, _Result] = {}
-        # By what is read, and by call, the calls that depend on it: a tuple of
-        # few, or a set.  Most have one, and a set takes four times the memory.
+        # A tuple of few, or a set, which takes four times the memory.
         self._readers: dict[Hashable, tuple[_Call, ...] | set[_Call]] = {}
-        # Calls that read something that has changed, and calls that depend on
-        # such calls.
+        # Calls that read something changed, and calls that depend on those.
         self._stale: set[_Call] = set()
         self._doubtful: set[_Call] = set()
-        # Functions with many readers, and their calls that are stale or
-        # doubtful, with the results that the readers know.
+        # Functions with many readers; their stale or doubtful calls, with the
+        # results that the readers know.
         self._common: set[Callable[..., Any]] = set()
         self._unsettled: dict[_Call, Any] = {}
-        # What the calls under way have read and called, the innermost last.
+        # Read and called by the calls under way, the innermost last.
         self._running: list[tuple[set[Hashable], dict[_Call, Any]]] = []
 
     # -- for functions ----------------------------------------------------
 
     def ask(self, function: Callable[..., _T], *arguments: Hashable) -> _T:
-        """The result of a function, which is noted if another one asks.
+        """The result of a function, noted if another one asks.
 
-        The function must be the same object, or the same method of the same
-        object, each time.  An exception leaves nothing behind.
+        The function must be the same object, or method of it, each time.
         """
         call = function, arguments
         if self._running:
@@ -133,10 +119,7 @@ class Queries:
     # -- for changes ------------------------------------------------------
 
     def read_by_many(self, function: Callable[..., Any]) -> None:
-        """Look at results of a function before thousands that depend on one.
-
-        Only another result puts these in doubt.
-        """
+        """Let only another result of a function doubt its thousand readers."""
         self._common.add(function)
 
     def present(self, database: str, table: str, uuid: Uuid) -> Row | None:
@@ -155,8 +138,7 @@ class Queries:
     def consistent(self, databases: Databases, dirty: Dirty) -> bool:
         """Whether the indexes have as many rows as the replicas.
 
-        A reconnection may replace a replica without an event for the rows
-        that are gone; then the counts differ.
+        A reconnection may replace a replica without events for rows gone.
         """
         for (database, table), index in self.places():
             rows = databases[database].get(table, {})
@@ -188,8 +170,7 @@ class Queries:
                      recompute: bool = False) -> dict[str, set[Any]]:
         """Update the indexes for a new, changed or deleted row.
 
-        :param recompute: have everything computed again that has to do with
-            the row, although it may be the same
+        :param recompute: have all that depends on the row computed again
         :returns: by name of an index the keys that the row has got or lost
         """
         row = self.present(*place, uuid)
@@ -277,11 +258,7 @@ class Queries:
             self._readers[look] = more if len(more) <= _FEW else set(more)
 
     def _differs(self, call: _Call, known: _Result) -> bool:
-        """Whether something differs that a known result depends on.
-
-        The calls are compared in their order, because an earlier one may have
-        said which others there are.
-        """
+        """Whether a read differs, in order: earlier calls decide on later."""
         if call in self._stale:
             return True
         if call in self._doubtful:

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""From OVSDB rows to the values of :mod:`ovn_network_agent.model`.
+"""From OVSDB rows to the values of :mod:`ovn_network_agent.model`.  Pure.
 
-The functions are pure.  They leave out and name a malformed value, so that
-the values beside it stay usable.  A column that the schema lacks reads as
-empty.
+A malformed value is left out and named, so the others stay usable; a column
+that the schema lacks reads as empty.
 
-Port forwarding of Neutron is a load balancer in OVN, and its floating IP has
-no NAT row.  Nor does ovn-northd list the address in nat_addresses, because
-Neutron sets exclude-lb-vips-from-garp.
+Neutron's port forwarding is a load balancer without a NAT row, and not in
+nat_addresses: Neutron sets exclude-lb-vips-from-garp.
 """
 
 from collections.abc import Callable
@@ -28,8 +26,7 @@ from ovn_network_agent.ovsdb.columns import Row
 #: Gives the rows that a column of a row refers to.
 Referred = Callable[[Row, str], list[Row]]
 
-# The neutron:device_owner that Neutron's OVN driver writes for port
-# forwarding.  A load balancer of Octavia has another device_owner, or none.
+# The neutron:device_owner of port forwarding; Octavia has another or none.
 _PORT_FORWARDING = 'port_forwarding_plugin'
 _EVERYTHING = ('0.0.0.0/0', '::/0')
 # More virtual IPs of one row are named: a change of it costs 0.1 ms for each.
@@ -43,9 +40,7 @@ OF_NETWORKS = ('chassisredirect', 'patch', 'l3gateway', 'localnet')
 def hosts(row: Row) -> bool:
     """Whether a chassis has the port of a machine, and passes its packets.
 
-    ovn-controller sets "up" when the flows of the port are installed
-    (ovn-sb(5), table Port_Binding).  OVN before 21.03 does not have that
-    column.
+    "up": its flows are installed (ovn-sb(5), Port_Binding); since OVN 21.03.
     """
     return (columns.atom(row, 'type') not in OF_NETWORKS and
             bool(columns.rows(row, 'chassis')) and
@@ -55,10 +50,9 @@ def hosts(row: Row) -> bool:
 def answers_itself(row: Row) -> bool:
     """Whether a port of a machine answers for its addresses where it is.
 
-    Not so the types 'external' (another chassis passes the packets),
-    'localport' (each chassis has it), and gateways to other networks
-    (ovn-sb(5), table Port_Binding).  A subport of a trunk has the type ''.  A
-    port of type 'virtual' may keep a chassis for a moment after its machine.
+    Not so 'external', 'localport' and gateways (ovn-sb(5), Port_Binding).  A
+    subport of a trunk has the type ''; a 'virtual' port may keep a chassis for
+    a moment after its machine.
     """
     kind = columns.atom(row, 'type')
     return kind == '' or kind == 'virtual' and bool(
@@ -66,10 +60,7 @@ def answers_itself(row: Row) -> bool:
 
 
 def machine_chassis(row: Row) -> Iterator[str]:
-    """Names of the chassis that packets of a machine's port may leave from.
-
-    The chassis of the port comes first, then the target of a live migration.
-    """
+    """Names of a port's chassis, then of the target of a live migration."""
     if not answers_itself(row):
         return
     yield from filter(None, (chassis_name(row),))
@@ -80,8 +71,7 @@ def machine_chassis(row: Row) -> Iterator[str]:
 def is_between(row: Row, chassis: str) -> bool:
     """Whether no chassis has a port that is requested on one.
 
-    So at the end of a live migration, until the target has the port; and
-    while a machine that belongs there is off.
+    So at the end of a live migration, and while that machine is off.
     """
     return not columns.rows(row, 'chassis') and any(
         columns.atom(each, 'name') == chassis
@@ -91,10 +81,9 @@ def is_between(row: Row, chassis: str) -> bool:
 def runs_on(row: Row, chassis: str) -> bool:
     """Whether the machine of a port runs on a chassis that has the port.
 
-    At the target of a live migration it runs from its RARP on, which makes
-    ovn-controller list the target (ovn-nb(5), activation-strategy), or when
-    no other chassis has the port any more.  OVN says for a moment then that
-    the port is not up, although its flows are there.
+    The target of a live migration is listed from its RARP on (ovn-nb(5),
+    activation-strategy), or is the only chassis; OVN may say for a moment then
+    that the port is not up.
     """
     activated = columns.entry(row, 'options',
                               'additional-chassis-activated') or ''
@@ -107,10 +96,10 @@ def machine(row: Row, pairs: bool
             ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The addresses of a machine's port, each with its MAC, and problems.
 
-    Each text of the column "mac" is a MAC and addresses, or "unknown".
+    The column "mac" has texts of a MAC and addresses, or "unknown".
 
-    :param pairs: whether the single addresses in port_security count, too,
-        which has the "allowed address pairs" of Neutron
+    :param pairs: whether the single addresses in port_security, Neutron's
+        "allowed address pairs", count, too
     """
     found: dict[str, str] = {}
     problems = []
@@ -137,10 +126,7 @@ def machine(row: Row, pairs: bool
 
 
 def subnets(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The subnets that Neutron writes into the row of a port, and problems.
-
-    :returns: likewise :func:`networks`; each subnet once, without the address
-    """
+    """The subnets in the row of a Neutron port, each once, and problems."""
     texts = (columns.entry(row, 'external_ids', 'neutron:cidrs') or '').split()
     valid, problems = _networks(
         f'port {columns.atom(row, "logical_port")}', texts)
@@ -151,8 +137,8 @@ def subnets(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def networks(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The valid networks of a router port, and the problems of the others.
 
-    Those of :func:`networks.unusable` are not valid.  The rules and routes of
-    prefix length 0 would match all traffic of this node.
+    Not :func:`networks.unusable`: length 0 would match all traffic of this
+    node.
     """
     return _networks(f'Logical_Router_Port {columns.atom(row, "name")}',
                      sorted(columns.atoms(row, 'networks')))
@@ -177,8 +163,7 @@ def members(row: Row, referred: Referred = columns.rows
             ) -> tuple[str, Row, list[Row]]:
     """The candidates of a gateway port: table, row that has them, their rows.
 
-    An HA_Chassis_Group wins over Gateway_Chassis rows, as it does in
-    ovn-northd.
+    An HA_Chassis_Group wins over Gateway_Chassis, as in ovn-northd.
     """
     for ha_group in referred(row, 'ha_chassis_group'):
         return ('HA_Chassis_Group', ha_group, referred(ha_group, 'ha_chassis'))
@@ -186,14 +171,9 @@ def members(row: Row, referred: Referred = columns.rows
 
 
 def default_route(row: Row) -> model.NbDefaultRoute | None:
-    """A default route, or None for a route of another kind.
-
-    A default route has the prefix 0.0.0.0/0 or ::/0, matches by destination,
-    and is in the main route table.  The agents' other routes count, too.
-    """
-    # A command of a transaction may ask about a row that an earlier command
-    # has inserted, and only attributes have the values of such a row.  Each
-    # use of an attribute converts the column again.
+    """A default route (main table, dst-ip), or another of the agents."""
+    # Rows inserted in the same transaction have values only as attributes;
+    # each use of an attribute converts the column again.
     marks, prefix = row.external_ids, row.ip_prefix
     managed = ownership.is_managed(marks)
     if prefix not in _EVERYTHING and not managed or (
@@ -208,11 +188,7 @@ def default_route(row: Row) -> model.NbDefaultRoute | None:
 
 
 def extra_route(row: Row) -> tuple[ip_text.Network, str] | None:
-    """The prefix and next hop of a route of Neutron, None for another one.
-
-    Such a route is in the main table, matches by destination, and is neither
-    a default route nor one of an agent.
-    """
+    """Neutron's route as prefix and next hop: main table, by destination."""
     if (columns.entry(row, 'external_ids', ownership.EXT_ID_MANAGED) or
             columns.atom(row, 'route_table') or
             columns.atom(row, 'policy', 'dst-ip') != 'dst-ip'):
@@ -226,12 +202,11 @@ def extra_route(row: Row) -> tuple[ip_text.Network, str] | None:
 
 
 def nat_addresses(row: Row) -> tuple[str, ...]:
-    """Sorted IPv4 addresses in nat_addresses of a router's gateway patch port.
+    """Sorted IPv4 nat_addresses of a patch port that Neutron made.
 
-    The text is "MAC IP... [is_chassis_resident("PORT")]".  Only ports that
-    Neutron made for a router gateway count.  An entry whose PORT is not a
-    chassisredirect port is of a distributed floating IP, for which the
-    chassis of the virtual machine answers (northd, get_nat_addresses).
+    The text is "MAC IP... [is_chassis_resident("PORT")]".  If PORT is no
+    chassisredirect port, a distributed floating IP's machine's chassis answers
+    (northd, get_nat_addresses).
     """
     owner = columns.entry(row, 'external_ids', 'neutron:device_owner')
     if owner != 'network:router_gateway':
@@ -289,10 +264,7 @@ def balanced(row: Row) -> tuple[
 
 def merged(found: Iterable[model.BalancedAddress]
            ) -> tuple[model.BalancedAddress, ...]:
-    """Each address once, sorted.
-
-    An address may have load balancers of TCP and UDP.
-    """
+    """Each address once, sorted; TCP and UDP may have a balancer each."""
     by_address: dict[str, list[model.BalancedAddress]] = {}
     for each in found:
         by_address.setdefault(each.address, []).append(each)
@@ -310,11 +282,7 @@ def vip_keys(row: Row) -> set[str]:
 
 
 def vip_address(key: str) -> str:
-    """The address in a key of the column vips, '' when there is none.
-
-    A key is an address, or an address and a port.  With a port, an IPv6
-    address is in brackets.
-    """
+    """The address in a key of vips, without port and brackets, or ''."""
     host, bracket, _port = key.removeprefix('[').partition(']')
     if not bracket:
         host = key if key.count(':') > 1 else key.partition(':')[0]

@@ -3,10 +3,8 @@
 
 """The tables and columns that the agent cannot do without.  Pure.
 
-Except for the table Static_MAC_Binding, OVN 22.03 (NB schema 6.1.0, SB
-20.21.0) has everything that the view reads; so has OVN 26.03 (NB 7.18.0).  A
-database that lacks a needed column is much older, or is not of OVN.  The agent
-then concludes nothing from this database.
+OVN 22.03 (NB schema 6.1.0, SB 20.21.0) to 26.03 (NB 7.18.0) have all but
+Static_MAC_Binding.  Nothing is concluded from a database that lacks one.
 """
 
 from collections.abc import Mapping
@@ -16,8 +14,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovsdb import connection
 
 OLDEST = '22.03'
-# Without such a table the view reads none of its rows.  The command that
-# would write to Static_MAC_Binding reports its absence.
+# The view reads no rows of a missing one; a command reports it.
 _OPTIONAL_TABLES = {'Gateway_Chassis', 'HA_Chassis', 'HA_Chassis_Group',
                     'Load_Balancer', 'Load_Balancer_Group', 'Logical_Switch',
                     'Static_MAC_Binding'}
@@ -45,11 +42,7 @@ _OPTIONAL_COLUMNS = {
 
 def objection(database: str, required: Mapping[str, set[str]],
               tables: Mapping[str, Any]) -> str:
-    """Why a database with this schema cannot be used, or ''.
-
-    :param required: by table the columns that are to be replicated
-    :param tables: the tables of the schema, in JSON
-    """
+    """Why a database with this schema, in JSON, cannot be used, or ''."""
     missing: set[str] = set()
     for watch in events.VIEW:
         if watch.database != database or watch.table not in required or (

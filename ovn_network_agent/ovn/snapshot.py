@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The typed view of this chassis, computed only where rows changed.
-
-The builder is pure: it works on rows that the caller passes in.
-"""
+"""The typed view of this chassis, computed only where rows changed.  Pure."""
 
 from collections.abc import Iterator
 import dataclasses
@@ -74,26 +71,21 @@ class Builder:
                                   places)
         self._vni_networks = vni_networks.VniNetworks(
             self._rows, self._inputs, located, places)
-        # The routers of the last view, those that the addresses were made of,
-        # and by UUID their addresses.
+        # Of the last view; by UUID the addresses.
         self._seen: tuple[_Seen, ...] = ()
         self._routers: tuple[model.Router, ...] = ()
         self._completed: tuple[object, object] = (), ()
         self._by_router: dict[str, addresses.OfRouter] = {}
-        # The groups of the last view, and from what they were made.
         self._candidates: tuple[model.GatewayGroup, ...] = ()
         self._every: tuple[model.GatewayGroup, ...] | None = None
         self._also: frozenset[str] = frozenset()
         self._marks: frozenset[ownership.Owner] = frozenset()
         self._hostname = ''
         self.own = own_chassis.OwnChassis('')
-        # What that follows from beside the rows of chassis, None since these
-        # have changed.
+        # None since the rows of chassis have changed.
         self._identified: tuple[wirings.Wiring, str] | None = None
-        # Whether the last build came to its end.
         self._filled = False
-        #: whether the last view was built from whole tables, and not only
-        #: from the changes that the servers reported
+        #: whether the last view was not only built from reported changes
         self.whole = False
 
     @property
@@ -127,17 +119,13 @@ class Builder:
               former: str = '', now: float = 0.0) -> model.Snapshot:
         """Bring the view up to date, but for the addresses of routers.
 
-        :param full: compute everything again
-        :param also: UUIDs of routers to include even when they do not
-            concern this chassis
-        :param piece: rows of ``dirty`` that may be the same; what comes of
-            them is computed again nevertheless
+        An unchanged router stays the same object; see :meth:`complete`.
+
+        :param also: UUIDs of routers that need not concern this chassis
+        :param piece: rows of ``dirty`` to compute again even if the same
         :param former: name of this chassis until now, '' if nobody knows
         :param now: monotonic seconds
-        :returns: a view in which an unchanged router is the same object as
-            last time; see :meth:`complete`
-        :raises own_chassis.Unknown: when SB does not say which chassis this
-            node is
+        :raises own_chassis.Unknown: SB does not say which chassis this is
         """
         databases = {'nb': nb, 'sb': sb}
         self._inputs.has_advertised = 'Advertised_Route' in sb
@@ -181,10 +169,7 @@ class Builder:
                               machines=self._ports.machines)
 
     def complete(self, view: model.Snapshot) -> model.Snapshot:
-        """The last view, in which ports may have states, with the addresses.
-
-        The addresses of an unchanged router are the same mapping as before.
-        """
+        """The last view with addresses; unchanged ones stay the same."""
         read = self._addresses.take_read()
         basis = self._seen, view.routers
         if basis != self._completed:
@@ -261,10 +246,7 @@ class Builder:
     # -- keeping up -------------------------------------------------------
 
     def _renamed(self, sb: columns.Tables, dirty: queries.Dirty) -> bool:
-        """Whether a chassis has another name.
-
-        The indexes of ports have names, and the rows of ports stay the same.
-        """
+        """Whether a chassis has another name; rows of ports do not say it."""
         names = self._rows.index('sb', 'Chassis', 'name')
         return any(
             not {columns.atom(sb['Chassis'][uuid], 'name')}.issuperset(
@@ -284,11 +266,7 @@ class Builder:
 
     def _node(self, sb: columns.Tables, wiring: wirings.Wiring,
               phase: model.Phase, former: str) -> model.Node:
-        """This node, with its name in SB and its host name.
-
-        ovn-controller deletes its row at an orderly end; the host name of the
-        node is still the same.
-        """
+        """This node; its row may be gone, its host name stays the same."""
         if self._identified != (wiring, former):
             self.own = own_chassis.find(self.index, wiring, former)
             self._identified = wiring, former

@@ -27,20 +27,18 @@ from ovn_network_agent.ovsdb import columns
 
 LOG = logging.getLogger(__name__)
 
-#: By kind and name, as in 'Service dns'; each subject is alone in a dict, as
-#: :mod:`engine.contributions` compares them.
+#: By kind and name ('Service dns'), alone in a dict for
+#: :mod:`engine.contributions`.
 Subjects = Mapping[str, Mapping[str, object]]
 
 _Result = TypeVar('_Result')
 
-#: The sources of kinds of the model, which the core makes only if a driver
-#: asks about these.
+#: Made only if a driver asks about these kinds of the model.
 OF_MODEL: Mapping[type, type[drivers.Source]] = {
     model.EgressHost: egress_hosts.EgressHosts,
     model.EgressIp: egress.EgressIps,
     model.Peering: peerings.Peerings}
-# The database of the tables that are not in OVN.
-FILE = 'file'
+FILE = 'file'  # the database of the tables that are not in OVN
 
 
 class Table(Protocol):
@@ -84,10 +82,7 @@ class Sources:
 
     def update(self, databases: queries.Databases, dirty: queries.Dirty,
                whole: bool) -> dict[type, Subjects]:
-        """The present subjects by kind; the same mapping if none has changed.
-
-        :param whole: whether other rows may have changed, too
-        """
+        """The subjects by kind; the same mapping if none has changed."""
         now = {place: each.rows for place, each in self._tables.items()}
         dirty = {**dirty, **{
             place: _changed(self._beside[place], rows)
@@ -114,10 +109,7 @@ class Sources:
 
     def lost(self, before: Mapping[type, Subjects],
              now: Mapping[type, Subjects]) -> set[queries.Place]:
-        """The tables of sources with a subject that is gone, or has changed.
-
-        What a subject has lost, its source alone can tell.
-        """
+        """The tables of sources with a subject that is gone or has changed."""
         return {place for each in self._sources
                 for place in each.source.INDEXES
                 if place[0] != FILE and _less(
@@ -161,7 +153,6 @@ class _Subjects:
     def __init__(self, source: drivers.Source) -> None:
         self.source = source
         self.failed: dict[str, str] = {}
-        # Whether the last update read all rows.
         self.whole = False
         self._rows = queries.Queries({
             place: {name: indexes.Index(self._safely(keys))

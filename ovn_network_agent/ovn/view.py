@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The view: from the three databases and the kernel to one Snapshot.
-
-A source of state without news is not asked.
-"""
+"""From databases and kernel to one Snapshot; asks no source without news."""
 
 from collections.abc import Callable
 from collections.abc import Collection
@@ -51,16 +48,12 @@ class Incomplete(NotReady, normal_wait.NotYet):
 
 
 class View:
-    """Reads the databases' replicas and the kernel's devices.
+    """Reads the replicas and the kernel's devices, on the loop thread.
 
-    The view is built on the loop thread, which holds a database's lock only
-    while it copies the changes.
+    A database's lock is held only while its changes are copied.
 
-    :param wake: function(reason, stale=notices), called when the servers have
-        confirmed a loss, and when a chassis is gone for good
-    :param observers: say whether this node could not announce a gateway
-    :param look_at_ports: function(provider bridge, names of all its ports),
-        called when the local switch has changed
+    :param wake: called for a confirmed loss, and a chassis gone for good
+    :param look_at_ports: function(provider bridge, names of all its ports)
     :param made_of_rows: the sources of drivers; they also read ``tables``
     """
 
@@ -93,23 +86,20 @@ class View:
                                                     jitter)
         self._tunnels = tunnels.Tunnels(databases['ovs'],
                                         dead_after=dead_after)
-        # Whether a view since the last complete one was built from whole
-        # tables; whether SB has sent the ports of machines here, and whether
-        # it ever has.
+        # Was a view since the last complete one built from whole tables?  Has
+        # SB sent the ports of machines here: now, ever?
         self._whole = self._has_machines = self._had_machines = False
-        # The input beside the rows: of the last view from whole tables, None
-        # since rows have changed or nobody knows; of the first piece of the
-        # present comparison, likewise; of the last search for absent chassis.
+        # The input beside the rows: of the last view from whole tables, of the
+        # comparison's first piece (None: rows may have changed), and of the
+        # last search.
         self._looked: object = None
         self._compared: object = None
         self._searched: object = None
-        # The input of the states of the gateways, and the groups with these.
         self._known: object = None
         self._groups: tuple[model.GatewayGroup, ...] = ()
         self._observers = observers
         self._abandoned = False
-        # Whether SB has had the row of this chassis since the start.
-        self._registered = False
+        self._registered = False  # since the start
         self._held = held_ports.HeldPorts()
         self._ambiguous = ambiguous_names.AmbiguousNames()
         self.last: model.Snapshot | None = None
@@ -177,12 +167,10 @@ class View:
                  piece: comparing.Piece | None = None) -> model.Snapshot:
         """The present view.
 
-        :param full: compute everything again, if anything has changed since
-            that was done; have SB confirm the ports of this chassis anyway
-        :param piece: rows that count as changed; after the last piece, the
-            view is as if it had been full
-        :raises NotReady: when a database has not been loaded or is busy;
-            nothing may be withdrawn then
+        :param full: compute everything again, if anything has changed since;
+            have SB confirm the ports of this chassis anyway
+        :param piece: rows that count as changed; the last ends a full view
+        :raises NotReady: a database is not loaded or is busy: withdraw nothing
         """
         ends = piece is not None and piece.last
         try:
@@ -195,13 +183,13 @@ class View:
             with (self._databases['nb'].rows() as nb,
                   self._databases['sb'].rows() as sb):
                 viewed = time.monotonic()
-                # Only now, with both replicas held still: a change that is
-                # marked but not visible would be lost otherwise.
+                # With both replicas held: a change marked but not yet visible
+                # would be lost.
                 unknown = self._note_changes('nb') | self._note_changes('sb')
                 before = self.last
                 if piece is not None and self._dirty and not unknown:
-                    # What a server has reported needs no confirmation, and
-                    # must not wait for one because of the piece.
+                    # What a server has reported needs no confirmation for the
+                    # piece.
                     before = self._complete(
                         self._build(nb, sb, phase, unknown, False, None))
                 now = self._build(nb, sb, phase, unknown, full, piece)
@@ -213,7 +201,7 @@ class View:
                 self._have_machines()
                 now = self._complete(now)
                 if piece is not None:
-                    # The rows need not have changed by a report of a server.
+                    # Without a report of a server, it has to be confirmed.
                     self._whole = self._whole or bool(
                         confirmation.loss(before, now, nb, self._sources))
                 if (self._whole or full or ends or
@@ -239,10 +227,7 @@ class View:
     def _build(self, nb: Tables, sb: Tables, phase: model.Phase,
                unknown: bool, full: bool,
                piece: comparing.Piece | None) -> model.Snapshot:
-        """Bring the view up to date; the same input is not computed twice.
-
-        :param unknown: whether any row may have changed
-        """
+        """Bring the view up to date; the same input is not computed twice."""
         own = self._builder.own_chassis() if self.last else None
         if own is not None and (
                 self._held.names or own not in sb['Chassis']):
@@ -262,8 +247,7 @@ class View:
         for place, uuids in piece.rows.items() if piece else ():
             self._dirty.setdefault(place, set()).update(uuids)
         if full or unknown:
-            # A reload asks for a full view.
-            chosen = inputs.choice(self._conf)
+            chosen = inputs.choice(self._conf)  # a reload asks for a full view
             full = unknown or not settled or chosen != self._builder.chosen
             self._builder.choose(chosen)
         now = self._builder.build(
@@ -295,11 +279,7 @@ class View:
             dataclasses.replace(now, groups=self._groups))
 
     def _have_machines(self) -> None:
-        """Have the server send the ports of machines that matter here.
-
-        A cloud has thousands of such ports.  Distributed floating IPs and
-        machines on provider networks need those of this node, and networks of
-        tenants whose machines are announced need those of the networks.
+        """Have the server send those of a cloud's machines that matter here.
 
         :raises Incomplete: until the replica has them; while SB is away, the
             first distributed floating IP must not stop this node
@@ -325,8 +305,8 @@ class View:
         """The facts about all groups.
 
         A standby has to be fit for some time, so that its priority does not
-        go up and down.  A node that stops changes each priority once, and the
-        present alone decides whether it waits for a successor.
+        flap.  A node that stops changes each priority once, by the present
+        alone.
         """
         stops = node.phase is model.Phase.DRAINING
         known = {model.Fact.UNFIT: any(o.unfit and not (stops and o.recovers)
@@ -349,10 +329,7 @@ class View:
         self._abandoned = True
 
     def restate(self, phase: model.Phase) -> model.Snapshot:
-        """The last view in another phase (at the end of the agent).
-
-        :raises NotReady: when there never was a view
-        """
+        """The last view in another phase; NotReady without any."""
         if self.last is None:
             raise NotReady('OVN was never seen')
         self.last = dataclasses.replace(

@@ -3,13 +3,9 @@
 
 """Which chassis are gone for good, by the marks that they left behind.
 
-A managed default route carries the name and the host name of its chassis.
-When SB has had no such chassis for long enough, no agent is left to remove
-the route, and the other agents remove it.  Time counts only while SB is
-connected, in sync, and has this chassis: after each loss the count begins
-again.
-
-No I/O; the only memory is since when each chassis has been missing.
+A route of a chassis that SB has lacked for long has no agent left to remove
+it, so the others do.  Time counts only while SB is connected, in sync and has
+this chassis, and anew after a loss.  No I/O.
 """
 
 from collections.abc import Callable
@@ -24,8 +20,8 @@ from ovn_network_agent import ownership
 
 LOG = logging.getLogger(__name__)
 
-# The most seconds that are added to the grace.  Each process draws its own
-# number, so that not all agents remove the same route at the same time.
+# Most seconds on top of the grace, drawn by each process, so that not all
+# agents remove the same route at once.
 JITTER = 30.0
 
 
@@ -51,9 +47,7 @@ class Absence:
              grace: float) -> bool:
         """Compare the tags on managed routes with the chassis in SB.
 
-        :param tags: an empty one names no chassis
-        :param session: a value that differs after each loss of SB, None
-            while SB is not to be trusted
+        :param session: differs after each loss of SB, None: not to be trusted
         :param grace: seconds that a host may be missing, 0: for ever
         :returns: whether :attr:`dead` has changed
         """
@@ -96,10 +90,8 @@ def known(tag: ownership.Owner,
           present: Collection[ownership.Owner]) -> bool:
     """Whether a mark is that of a chassis.
 
-    Without the name of a chassis, the host name decides.  The Go program cuts
-    its host name at the first dot.  So a short one matches each chassis whose
-    host name begins with it, and a long one matches a chassis with the short
-    host name.
+    Without its name the host name decides.  The Go program cuts it at the
+    first dot, so a short name matches each longer one, both ways.
     """
     if tag.chassis:
         return tag in present or any(

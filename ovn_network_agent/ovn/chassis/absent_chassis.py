@@ -14,8 +14,7 @@ from ovn_network_agent.ovn.chassis import absence_marks
 from ovn_network_agent.ovn.chassis import unresponsive_chassis
 from ovn_network_agent.ovsdb.columns import Tables
 
-# Tables that this search alone reads.  Their rows change whenever Neutron or
-# an operator counts up nb_cfg.
+# For this search alone; they change whenever nb_cfg is counted up.
 REPORTS = frozenset({('sb', 'Chassis_Private'), ('sb', 'SB_Global')})
 # Tables whose rows say which chassis are there, and what they have left.
 TABLES = REPORTS | {
@@ -38,9 +37,7 @@ class AbsentChassis:
         self.counts = False
 
     def look(self, sb: Tables, session: object) -> None:
-        """Find the absent chassis.
-
-        On a change, the backend of stale routes reads its routes again.
+        """Find the absent chassis; a change has stale routes read again.
 
         :param session: see :attr:`connection.Database.session`
         """
@@ -66,11 +63,9 @@ class AbsentChassis:
 
 def hosts(builder: snapshot.Builder
           ) -> tuple[set[ownership.Owner], set[ownership.Owner]]:
-    """The owners of managed rows, and all chassis.
+    """Owners of managed routes and NB_Global entries, and all chassis.
 
-    :returns: those in the marks of managed routes and with entries of their
-        own in NB_Global; those of all chassis, empty while SB does not have
-        this chassis
+    The latter are empty while SB does not have this chassis.
     """
     names = builder.index('sb', 'Chassis', 'name')
     by_host = builder.index('sb', 'Chassis', 'hostname')

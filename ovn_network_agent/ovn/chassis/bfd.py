@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The timers of BFD in OVN's tunnels, which are one set for the whole fleet.
+"""The timers of BFD in OVN's tunnels, one set for the whole fleet.  Pure.
 
-ovn-controller takes the timers from SB_Global, and ovn-northd copies them
-there from NB_Global (ovn-nb(5), options bfd-min-rx, bfd-min-tx and bfd-mult).
-Each agent that wants timers has a request in external_ids of NB_Global.  The
-options follow from all requests: the slowest value of each option.  So all
-agents derive the same options from the same row, in any order of events.
-
-The mark in external_ids has the values that an agent has written.  An option
-with another value is somebody else's, and stays.
-
-The functions are pure.
+ovn-northd copies them from NB_Global to SB_Global (ovn-nb(5), options
+bfd-min-rx, bfd-min-tx and bfd-mult).  The options are the slowest values of
+all agents' requests in external_ids of NB_Global, so all derive the same in
+any order of events.  Values other than the mark's are somebody else's, and
+stay.
 """
 
 from collections.abc import Collection
@@ -25,8 +20,7 @@ from ovn_network_agent.ovsdb.columns import Row
 
 # Milliseconds, milliseconds, packets.
 OPTIONS = ('bfd-min-rx', 'bfd-min-tx', 'bfd-mult')
-# The values of Open vSwitch without an option (ovs-vswitchd.conf.db(5), table
-# Interface, column bfd).
+# Of Open vSwitch (ovs-vswitchd.conf.db(5), Interface, bfd).
 DEFAULTS = {'bfd-min-rx': 1000, 'bfd-min-tx': 100, 'bfd-mult': 3}
 _NUMBER = re.compile('[0-9]{1,9}')
 
@@ -35,10 +29,8 @@ _NUMBER = re.compile('[0-9]{1,9}')
 class Fleet:
     """The part of NB_Global that is about BFD."""
 
-    # Those of OPTIONS that are set.
-    options: dict[str, str]
-    # The values of the mark, by option.
-    written: dict[str, str]
+    options: dict[str, str]  # those of OPTIONS that are set
+    written: dict[str, str]  # the values of the mark, by option
     # By chassis the numbers of OPTIONS, None for a malformed request.
     requests: dict[str, tuple[int, ...] | None]
 
@@ -79,9 +71,8 @@ class Fleet:
     def decided(self) -> 'Fleet':
         """The fleet with the options and the mark that follow.
 
-        Without a request the agents' values go.  With a foreign value none
-        is written: the three make one detection time, and half of them would
-        make a time that nobody has chosen.
+        Without a request the agents' values go.  With a foreign value none is
+        written: half of the three would make a time that nobody chose.
         """
         if not self.requests:
             return dataclasses.replace(self, written={}, options={
@@ -115,10 +106,10 @@ def requesters(row: Row) -> list[str]:
 def detection(values: Mapping[str, str | int]) -> int:
     """Milliseconds until a silent peer with the same timers counts as dead.
 
-    The peer sends once in the larger of its own min_tx and our min_rx
-    (RFC 5880, section 6.8.4).  OVS gives both ends the same multiplier.
+    It sends once in the larger of its min_tx and our min_rx (RFC 5880, 6.8.4);
+    OVS gives both ends one multiplier.
 
-    :param values: by option; a missing one has the default of Open vSwitch
+    :param values: a missing option has the default of Open vSwitch
     :raises ValueError: when a value is no number
     """
     rx, tx, mult = (int(values.get(option) or DEFAULTS[option])
@@ -146,10 +137,7 @@ def _text(values: Mapping[str, str | int]) -> str:
 
 
 def external_ids(present: Mapping[str, str], fleet: Fleet) -> dict[str, str]:
-    """The external_ids for a fleet; keys of other programs are kept.
-
-    A malformed request stays as it is: its agent may be a newer one.
-    """
+    """The external_ids for a fleet; others' keys and newer requests stay."""
     prefix = ownership.EXT_ID_BFD_REQUEST
     found = {key: value for key, value in present.items()
              if key != ownership.EXT_ID_BFD and (

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Routers and chassis by the names that operators use.
-
-The functions are pure: they work on rows that the caller passes in.
-"""
+"""Routers and chassis by the names that operators use.  Pure."""
 
 import collections
 import dataclasses
@@ -27,10 +24,8 @@ class Router:
     """A router and the names that an operator may use for the router."""
 
     uuid: str
-    # Of the row; Neutron writes neutron-<Neutron's UUID>.
-    name: str
-    # See neutron_name.
-    label: str = ''
+    name: str  # of the row; Neutron writes neutron-<Neutron's UUID>
+    label: str = ''  # see neutron_name
     default_routes: tuple[model.NbDefaultRoute, ...] = ()
 
     def is_called(self, text: str) -> bool:
@@ -79,10 +74,7 @@ def read(nb: columns.Tables, sb: columns.Tables) -> Directory:
 
 
 def hostnames(sb: columns.Tables) -> dict[str, str]:
-    """The host names of all chassis by name, printable, for messages.
-
-    A host name that several chassis have comes with the name of the chassis.
-    """
+    """Printable host names of chassis, with its name if several share one."""
     owners = [ownership.Owner(control_characters.line(row.hostname), row.name)
               for row in sb['Chassis'].values()]
     common = collections.Counter(owner.hostname for owner in owners)

@@ -28,8 +28,7 @@ _ENCAPS = ('geneve', 'vxlan')
 _DRAINED = frozenset({model.Fact.ZERO_SINCE_START})
 _ROUTER = 'Logical_Router'
 _PORT = 'Logical_Router_Port'
-# Address and type.
-_Tunnel = tuple[str, str]
+_Tunnel = tuple[str, str]  # address and type
 
 
 class Groups:
@@ -107,10 +106,9 @@ class Groups:
                           for router in by_port.find(port.uuid)})))
 
     def _applied(self, redirects: Iterable[Row]) -> dict[str, int]:
-        """The order in SB: priority by name of the chassis.
+        """The order in SB: priority by name of the chassis, the highest.
 
-        Until ovn-northd has copied the order of all ports, the ports may have
-        different ones; the highest priority of a chassis counts.
+        Ports may differ until ovn-northd has copied the order of all.
         """
         applied: dict[str, int] = {}
         for redirect in redirects:

@@ -8,16 +8,14 @@ from collections.abc import Container
 import time
 from typing import Any
 
-# Seconds after the return of the row within which ovn-controller binds the
-# ports again.
+# Seconds for ovn-controller to bind the ports after the row's return.
 REGISTERING = 10.0
 
 
 class HeldPorts:
-    """Remembers the ports that were here when SB lost the row of this chassis.
+    """Remembers the ports that were here when SB lost this chassis' row.
 
-    No chassis has these ports then, so nothing says that another one has taken
-    them over.
+    No chassis has them then, so nothing says that another took over.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,11 +27,7 @@ class HeldPorts:
 
     def look(self, own: Any, rows: Container[Any],
              ports: Callable[[], frozenset[str]]) -> None:
-        """Compare the former row of this chassis with the present rows.
-
-        :param own: UUID of the row at the last look; likewise ports
-        :param rows: UUIDs of the present rows of Chassis
-        """
+        """Compare the former row (UUID) with the present rows of Chassis."""
         if own not in rows:
             self.names |= ports()
             self._until = None

@@ -3,9 +3,8 @@
 
 """The row of SB's table Chassis that is this node.  Pure.
 
-ovn-controller registers this node under its system-id.  SB refuses a second
-row with the same tunnel address, so after another system-id the former row
-stays, and OVN goes on forwarding by the former row.  See decision record 0037.
+SB refuses a second row with the same tunnel address: after another system-id
+the former row stays, and OVN forwards by it (decision record 0037).
 """
 
 from collections.abc import Iterable
@@ -26,8 +25,7 @@ class Unknown(Exception):
 class OwnChassis:
     """The chassis that this node is."""
 
-    # '' if the row with the system-id is another node's, or if there is no
-    # system-id, and no other row is this node's.
+    # '' if neither the row with the system-id nor another is this node's.
     name: str
     # What is wrong, '' in a healthy cloud, and what an operator can do.
     problem: str = ''
@@ -42,12 +40,7 @@ class OwnChassis:
 
 def find(index: indexes.Find, wiring: wirings.Wiring,
          former: str = '') -> OwnChassis:
-    """The chassis of this node.
-
-    A node stays the chassis that it was while SB has that row.
-
-    :param former: name of this chassis until now
-    """
+    """The chassis of this node: what it was (``former``) while SB has that."""
     hosts = _Hosts(index, wiring)
     name = wiring.chassis
     known = name in hosts
@@ -128,10 +121,7 @@ class _Hosts:
 
     def unregistered(self, former: str,
                      rivals: Iterable[str]) -> tuple[str, str]:
-        """SB does not have this chassis: (problem, remedy).
-
-        :param former: name of this chassis until now, '' without its row
-        """
+        """SB does not have this chassis: (problem, remedy)."""
         name = self._wiring.chassis
         problem = (f'OVN SB has no chassis {name}, the system-id of this node'
                    if name else 'external_ids:system-id is not set in the '

@@ -3,8 +3,7 @@
 
 """The addresses of OVN that this node sends to.  Pure.
 
-A route of the agent to one of them, or to a network with one, would take the
-packets of the node along.
+A route of the agent to one would take the node's packets along.
 """
 
 import bisect

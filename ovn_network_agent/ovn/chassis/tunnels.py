@@ -3,16 +3,11 @@
 
 """The other candidates whose tunnels are down, for the agent's drain.
 
-SB keeps the chassis of a node that has lost its power.  BFD in the tunnels
-between gateway nodes notices this loss; ovn-controller switches BFD on
-wherever a gateway has several candidates.  OVN's tunnels are no part of the
-view, because there may be hundreds.  So the agent asks the local database
-for them, and only in a drain.
-
-A candidate may have several tunnels and answers as long as one tunnel is up.
-A silent candidate takes nothing over.  The drain does not wait for a dead
-candidate, which has been silent for long.  Without an answer of the database,
-or without BFD, no candidate is silent.
+SB keeps a chassis without power; BFD, which ovn-controller runs wherever a
+gateway has several candidates, notices.  The tunnels are not in the view, as
+there may be hundreds: only a drain asks for them.  One tunnel that is up
+suffices.  A silent candidate takes nothing over, and the drain does not wait
+for a dead one.  Without an answer or BFD, none is silent.
 """
 
 from collections.abc import Callable
@@ -27,28 +22,23 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica_query
 
-# Seconds from one question to the next.
-INTERVAL = 1.0
-# Seconds after which a BFD session that is down means a dead chassis.  An
-# overlap (decision record 0011) interrupts BFD for up to 12 s, and a restart
-# of Open vSwitch for some seconds.
+INTERVAL = 1.0  # seconds from one question to the next
+# Seconds that a BFD session of a dead chassis is down: an overlap (decision
+# record 0011) takes up to 12 s, a restart of Open vSwitch some.
 DEAD = 15.0
 # Seconds to wait for the first answer: the first decision needs it.
 _PATIENCE = 1.0
-# The diagnostic of a session whose packets no longer arrive, in the words of
-# ovs-vswitchd for diagnostic 1 of RFC 5880, section 4.1.
+# ovs-vswitchd's words for diagnostic 1 of RFC 5880, section 4.1: packets no
+# longer arrive.
 _EXPIRED = 'Control Detection Time Expired'
-# The addresses of the tunnels of one candidate.
-_Peer = tuple[str, ...]
-# A column bfd_status.
-_Status = Mapping[str, str]
+_Peer = tuple[str, ...]  # the addresses of the tunnels of one candidate
+_Status = Mapping[str, str]  # a column bfd_status
 
 
 class Tunnels:
     """Remembers since when tunnels are down.
 
-    ``silent`` has the candidates that do not answer, and ``dead`` those that
-    have been down for ``dead_after`` seconds.
+    ``silent``: no answer; ``dead``: down for ``dead_after`` seconds.
     """
 
     def __init__(self, database: connection.Database,
@@ -93,8 +83,7 @@ class Tunnels:
 
         try:
             with self._database.rows():
-                # The key 'flow' leaves out the agent's relays, which have
-                # numbers.
+                # 'flow' leaves out the agent's relays, which have numbers.
                 self._database.ask([replica_query.select(
                     'Interface', ['options', 'includes', ['map', [
                         ['remote_ip', address], ['key', 'flow']]]],
@@ -106,10 +95,7 @@ class Tunnels:
 
     def judge(self, statuses: Mapping[_Peer, Collection[_Status]],
               now: float) -> None:
-        """Derive ``silent`` and ``dead`` from the states of BFD.
-
-        :param now: monotonic seconds
-        """
+        """Derive ``silent`` and ``dead`` from BFD; ``now`` is monotonic."""
         down = {peer: found for peer, found in statuses.items()
                 if found and all(status.get('state') != 'up'
                                  for status in found)}
@@ -124,8 +110,7 @@ class Tunnels:
                facts: set[model.Fact]) -> model.Snapshot:
         """Add to the groups what is known of the health of the nodes.
 
-        The routers do not have it, because each change would then make the
-        drivers compute every router again.
+        In routers, each change would cost the drivers all of them.
         """
         silent, dead = self.silent, self.dead
         if not facts and not silent:

@@ -3,15 +3,11 @@
 
 """The chassis that no longer answer although OVN SB still has them.
 
-A killed ovn-controller leaves its chassis behind.  But whenever nb_cfg of
-NB_Global is raised, each living ovn-controller copies the number from
-SB_Global to its row in Chassis_Private, with the time of its own clock.  A
-chassis counts as silent when its nb_cfg has lagged for longer than the limit
-while the nb_cfg of other chassis has not.  The time in the row alone proves
-nothing: while nb_cfg of NB_Global is not raised, the time of no chassis
-changes.
-
-No I/O; the only memory is since when each chassis has lagged.
+A killed ovn-controller leaves its chassis.  But when nb_cfg of NB_Global is
+raised, each living one copies it from SB_Global to Chassis_Private, with its
+own time.  A chassis is silent when its nb_cfg lags for longer than the limit
+and that of others does not.  While nb_cfg is not raised, no time changes.  No
+I/O.
 """
 
 from collections.abc import Callable
@@ -34,15 +30,12 @@ _Report = tuple[int, int]
 class Facts:
     """The chassis in SB and the nb_cfg that each has reported."""
 
-    # The name of this chassis.
-    own: str = ''
-    # SB_Global's nb_cfg, 0 when unknown.
-    target: int = 0
+    own: str = ''  # the name of this chassis
+    target: int = 0  # SB_Global's nb_cfg, 0 when unknown
     # Host names and reports by name of the chassis.
     hosts: dict[str, str] = dataclasses.field(default_factory=dict)
     reports: dict[str, _Report] = dataclasses.field(default_factory=dict)
-    # The chassis with a gateway port.
-    gateways: Collection[str] = frozenset()
+    gateways: Collection[str] = frozenset()  # the chassis with a gateway port
 
 
 def read(sb: columns.Tables, own: str,
@@ -60,7 +53,7 @@ def read(sb: columns.Tables, own: str,
 def behind(facts: Facts) -> dict[str, _Report]:
     """The reports of other chassis that lag and have no gateway port.
 
-    A chassis without a report is left out: its first report may be under way.
+    A first report may be under way.
     """
     return {name: (number, when)
             for name, (number, when) in facts.reports.items()
@@ -70,11 +63,9 @@ def behind(facts: Facts) -> dict[str, _Report]:
 
 
 def outdated(facts: Facts, limit: float) -> set[str]:
-    """Chassis that lag and whose reports are older than the newest report.
+    """Chassis that lag, their reports older than the newest by the limit.
 
-    The set is empty when this chassis itself lags.
-
-    :param limit: seconds by which a report has to be older
+    :param limit: seconds; the set is empty when this chassis lags
     """
     number, when = facts.reports.get(facts.own, (0, 0))
     if not when or facts.own not in facts.hosts:
@@ -110,10 +101,8 @@ class Silence:
              limit: float) -> frozenset[ownership.Owner]:
         """Compare the reports of the chassis with the former reports.
 
-        :param session: a value that differs after each loss of SB, None
-            while SB is not to be trusted or the caller wants no result
-        :param limit: seconds that a chassis may lag, both by the clock of
-            this node and by the age of the chassis' last report
+        :param session: differs after each loss of SB, None for no result
+        :param limit: seconds to lag, by this clock and by the report's age
         """
         if facts is None and session is not None and not self._warned:
             self._warned = True
@@ -127,7 +116,7 @@ class Silence:
         former, self._lagging = self._lagging, {}
         for name, report in late.items():
             known, began = former.get(name, (None, now))
-            # A new report, even of an old number, is a sign of life.
+            # Even of an old number, a sign of life.
             self._lagging[name] = report, began if report == known else now
         ends = {name: began + limit
                 for name, (_report, began) in self._lagging.items()}

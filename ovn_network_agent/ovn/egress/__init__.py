@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Egress addresses: from their selections to machines, places and rows.
-
-They import the other packages of ``ovn``, but ``ovn.view``.
-"""
+"""Egress addresses; imports the rest of ``ovn``, but ``ovn.view``."""

@@ -40,14 +40,12 @@ class _Place:
     # 'address/len', and what these are of.
     networks: tuple[str, ...] = ()
     of: str = ''
-    # Why it gets no address beside one that it has, or ''.
-    refused: str = ''
+    refused: str = ''  # why it gets no address beside one that it has, or ''
     # Where the address decides on the port, the ports.
     gateways: tuple[routers.Gateway, ...] = ()
 
     def port(self, address: str) -> str:
-        """The gateway port that an address is of, where rows have to say it.
-        """
+        """The gateway port of an address, where rows have to say it."""
         return self.place.port or next(
             (gateway.name for gateway in self.gateways
              if address and networks.inside(address, networks.of_version(
@@ -115,10 +113,7 @@ def _name(row: Row) -> list[str]:
 
 
 class EgressIps(source.Source):
-    """Makes what has become of each object of the file, by its name.
-
-    So also of a name that rows of OVN have and the file has not.
-    """
+    """Makes what has become of each object, also if only rows have it."""
 
     KIND = model.EgressIp
     INDEXES = {

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Which place gets which egress address.  Pure.
-
-All agents compute the same from the same rows, so only one has to write.
-"""
+"""Which place gets which egress address, the same for all agents.  Pure."""
 
 from collections.abc import Collection
 from collections.abc import Iterable
@@ -17,24 +14,20 @@ class Spot:
     """A place that needs an address of one family."""
 
     key: str
-    # What it can have.
-    valid: frozenset[str]
+    valid: frozenset[str]  # what it can have
     # What it has, normally one; and what its routers have at any place.
     present: frozenset[str] = frozenset()
     former: frozenset[str] = frozenset()
-    # The number of addresses that other objects have there.
-    load: int = 0
-    # Whether it may get an address that it does not have.
-    accepts: bool = True
+    load: int = 0  # the number of addresses that other objects have there
+    accepts: bool = True  # whether it may get an address that it does not have
 
 
 def assign(spots: Collection[Spot],
            addresses: Sequence[str]) -> dict[str, str]:
     """The addresses of places by their keys.
 
-    What is there and valid stays.  A place without an address gets a free one
-    of its routers', as their gateways have moved, or else the first: the place
-    with the fewest is the first one.
+    What is valid stays; else a free one of its routers (gateways move), or the
+    first.  The place with the fewest is the first.
     """
     made: dict[str, str] = {}
     free = list(addresses)

@@ -3,8 +3,7 @@
 
 """The egress addresses in a file of the operator.
 
-A flaw costs the entry; a file whose entries cannot be told apart cannot be
-used.
+A flaw costs the entry, or the file if its entries cannot be told apart.
 """
 
 from collections.abc import Iterator
@@ -24,11 +23,10 @@ from ovn_network_agent.files import reading
 TABLE = ('file', 'egress_ip')
 OPTION = '[egress_ip] file'
 _KEY = 'egress_ips'
-# It is a part of names of address sets, in which a dash cannot be.
+# A part of names of address sets, in which a dash cannot be.
 _NAME = re.compile('[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?')
 _MODES = {mode.value: mode for mode in model.EgressMode}
-# What prefixes of tenants are unique in.
-_SCOPES = ('router', 'network')
+_SCOPES = ('router', 'network')  # what prefixes of tenants are unique in
 
 _Objection = entries.Objection
 
@@ -103,21 +101,16 @@ class Select:
 class Entry:
     """An object of the file, a row of :data:`TABLE`."""
 
-    # The name, which is the key of the row, too.
-    uuid: str
+    uuid: str  # the name, which is the key of the row, too
     addresses: tuple[str, ...]
     mode: model.EgressMode = model.EgressMode.ROUTER
-    # None if only rows of OVN name its machines.
-    select: Select | None = None
+    select: Select | None = None  # None if only rows of OVN name its machines
     gateways: tuple[str, ...] = ()
     destinations: tuple[ip_text.Network, ...] = ()
 
 
 def load(conf: Any) -> entries.Content[Entry]:
-    """The content of the configured file, nothing without one.
-
-    :raises file_problems.BadFile: when the file cannot be used at all
-    """
+    """The configured file's content, nothing without one; raises BadFile."""
     path = conf.egress_ip.file
     return (parse(reading.read(path, OPTION), path) if path
             else entries.Content({}))

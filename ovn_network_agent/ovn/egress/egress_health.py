@@ -11,16 +11,14 @@ from ovn_network_agent.ovn.chassis import groups
 from ovn_network_agent.ovsdb import columns
 
 TABLE = ('file', 'egress_unreachable')
-# Failures in a row that do not count, after an answer.
-_FORGIVEN = 1
+_FORGIVEN = 1  # failures in a row that do not count, after an answer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unreachable:
     """A chassis whose agent does not answer, a row of :data:`TABLE`."""
 
-    # The key of the row: the name of the chassis.
-    uuid: str
+    uuid: str  # the key of the row: the name of the chassis
     why: str
 
 
@@ -35,10 +33,7 @@ class Health:
         default_factory=dict)
 
     def after(self, found: Mapping[str, str]) -> 'Health':
-        """What is known after a round.
-
-        :param found: why a chassis gave no good answer, '' for one that did
-        """
+        """After a round: why a chassis gave no good answer, '' for one."""
         failures = {chassis: self.failures.get(chassis, _FORGIVEN) + 1
                     if why else 0 for chassis, why in found.items()}
         rows = {chassis: Unreachable(chassis, found[chassis])

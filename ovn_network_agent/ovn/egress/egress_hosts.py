@@ -29,8 +29,7 @@ class Uplink:
 
     name: str
     mac: str
-    # 'address/length', sorted.
-    networks: tuple[str, ...]
+    networks: tuple[str, ...]  # 'address/length', sorted
     segments: tuple[tuple[str, int], ...]
 
 
@@ -61,10 +60,7 @@ def _of_type(kind: str, row: Row) -> bool:
 
 
 class EgressHosts(source.Source):
-    """Makes a subject of each NAT row that keeps a machine's address.
-
-    The subjects are named like their rows.
-    """
+    """Makes a subject of each NAT row that keeps a machine's address."""
 
     KIND = model.EgressHost
     INDEXES = {

@@ -57,9 +57,8 @@ def _judged(find: source.Find, entry: egress_file.Entry,
 def _translated_for_others(find: source.Find) -> dict[tuple[str, str], str]:
     """By router and address of machines that their node cannot translate, why.
 
-    The kernel sees no router: packets of two machines with one address look
-    alike.  The one that has a row stays, at best one of this node; else the
-    first by name of the object, then by UUID of the router.
+    The kernel sees no router, so two machines with one address look alike.
+    One with a row stays, at best of this node; else the first by object, UUID.
     """
     first: dict[tuple[str, str], tuple[bool, bool, str, str]] = {}
     claims = []
@@ -103,10 +102,7 @@ def usable(find: source.Find, name: str, router: str) -> str:
 
 
 def chassis_of(find: source.Find, name: str, router: str) -> str:
-    """The chassis that has the only gateway port of a router, or ''.
-
-    A gateway without a chassis is one that moves.
-    """
+    """The chassis of a router's only gateway port, '' while it moves."""
     found = find.ask(routers.read, router)
     if found is None or len(found.gateways) != 1:
         return ''
@@ -119,10 +115,7 @@ def chassis_of(find: source.Find, name: str, router: str) -> str:
 
 def there(find: source.Find, name: str,
           router: str) -> tuple[tuple[str, str, str], ...]:
-    """(port or '', chassis or '', address) of an object's rows of a router.
-
-    They are sorted.
-    """
+    """Sorted (port or '', chassis or '', address) of an object's rows."""
     return tuple(sorted({(port, chassis, address) for
                          port, chassis, address, _machine
                          in _rows_of(find, name, router)}))

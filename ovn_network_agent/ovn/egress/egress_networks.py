@@ -3,9 +3,8 @@
 
 """Which addresses the links of nodes have, in external_ids of NB_Global.
 
-The agent that writes the rows of egress addresses chooses a node for each by
-these entries.  So an entry also says that its node is ready.  Pure, but for
-the command.
+An entry also says that its node is ready to be chosen.  Pure, but for the
+command.
 """
 
 from collections.abc import Collection
@@ -20,10 +19,7 @@ _PREFIX = ownership.EXT_ID_EGRESS_NETWORKS
 
 
 def read(row: Row) -> dict[str, tuple[str, ...]]:
-    """By chassis 'address/length' of its links, sorted.
-
-    Words that are none are left out.
-    """
+    """By chassis 'address/length' of its links, sorted; others left out."""
     return {key.removeprefix(_PREFIX): tuple(sorted(filter(
         networks.parse_interface, text.split())))
         for key, text in row.external_ids.items() if key.startswith(_PREFIX)}
@@ -35,9 +31,8 @@ def written(addresses: Collection[str]) -> str:
 
 
 class SetNetworks(commands.NorthboundCommand):
-    """Give this chassis the wanted entry, or remove it.
+    """Give this chassis the wanted entry, or remove it (None).
 
-    :param addresses: None for no entry
     :param gone: names of chassis whose entries are removed as well
     """
 
@@ -53,8 +48,7 @@ class SetNetworks(commands.NorthboundCommand):
         """Change the only row of NB_Global; without it, refuse an entry."""
         self.refused = ''
         for row in self.rows('NB_Global').values():
-            # Each key alone, so agents that start at once do not refuse each
-            # other's entries.
+            # Each key alone, so that agents starting at once do not conflict.
             for chassis in self._gone:
                 row.delkey('external_ids', _PREFIX + chassis)
             if self._addresses:

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Routers and nodes as egress addresses see them.  Pure.
-
-Each function is about one row, and its result is remembered, so the cost
-follows the change.
-"""
+"""Routers and nodes as egress addresses see them, by row.  Pure."""
 
 import dataclasses
 
@@ -36,8 +32,7 @@ class Gateway:
     """A port of a router to a provider network."""
 
     name: str
-    # 'address/len'.
-    networks: tuple[str, ...]
+    networks: tuple[str, ...]  # 'address/len'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,18 +43,16 @@ class Router:
     called: str
     # Names of internal ports, and their networks.
     inner: tuple[tuple[str, tuple[ip_text.Network, ...]], ...] = ()
-    # Sorted by name.
-    gateways: tuple[Gateway, ...] = ()
+    gateways: tuple[Gateway, ...] = ()  # sorted by name
     # (port or '', next hop) of default routes, sorted.
     defaults: tuple[tuple[str, str], ...] = ()
     # What it reaches without a default route, sorted.
     inside: tuple[str, ...] = ()
 
     def nexthop(self, gateway: Gateway, family: int) -> str:
-        """Where packets go by a gateway port.
+        """Where packets go by a gateway port; the virtual gateway is as good.
 
-        fip_route writes the default route only on the node that has the port,
-        so the virtual gateway is as good.
+        fip_route writes the default route only where the port is.
         """
         nets = networks.of_version(family, gateway.networks)
         for port, nexthop in self.defaults:
@@ -162,8 +155,8 @@ def translated(find: source.Find, router: str, address: str,
                egress: tuple[str, ...]) -> str:
     """Which other row of a router translates a machine, or ''.
 
-    One that translates it to an egress address of its object, or to itself,
-    may be one of the agent that has lost its mark.
+    Not one to its object's egress address or itself: it may have lost its
+    mark.
     """
     for row in find(*NAT, 'translated', address):
         external = columns.atom(row, 'external_ip')
@@ -203,8 +196,7 @@ def _provider_networks(find: source.Find) -> frozenset[ip_text.Network]:
 def holder(find: source.Find, address: str, router: str) -> str:
     """Who else has an address, as the end of a sentence, or ''.
 
-    A row that translates one machine of the same router to it is in nobody's
-    way, and may be one of the agent that has lost its mark.
+    Not a row of one machine of the same router: it may have lost its mark.
     """
     for port in find(*PORT, 'address', address):
         return f'it is the address of port {columns.atom(port, "name")}'

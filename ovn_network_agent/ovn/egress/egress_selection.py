@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""From the selection of an egress address to machines.  Pure.
-
-Each function is about one row or one name, and its result is remembered.
-"""
+"""From the selection of an egress address to machines, by row.  Pure."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -27,8 +24,7 @@ GROUP = ('nb', 'Port_Group')
 DHCP = ('nb', 'DHCP_Options')
 #: The tables whose rows may name an object.
 NAMING = (routers.ROUTER, SWITCH, GROUP)
-# Types of ports that machines have.
-_TYPES = ('', 'virtual', 'external')
+_TYPES = ('', 'virtual', 'external')  # types of ports that machines have
 _ROUTER_PORT = 'router-port'
 _PORT_NAME = 'neutron:port_name'
 _SUBNETS = 'neutron:subnet_ids'
@@ -109,10 +105,7 @@ def selected(find: source.Find, name: str) -> Selected:
 
 
 def contested(find: source.Find) -> dict[tuple[str, str], str]:
-    """By router and address of a machine in several objects, the first one.
-
-    An object counts for the families of its addresses.
-    """
+    """By router and address, the first of several objects with a machine."""
     first: dict[tuple[str, str], str] = {}
     found = {}
     for entry in sorted(find(*egress_file.TABLE, 'all', True),

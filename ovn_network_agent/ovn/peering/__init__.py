@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Routers that peer: intents, states, prefixes and rows.
-
-They import the other packages of ``ovn``, but ``ovn.view``.
-"""
+"""Routers that peer; imports the rest of ``ovn``, but ``ovn.view``."""

@@ -3,8 +3,7 @@
 
 """Which of several routers had an overlapping prefix first.
 
-This is the only memory of the view beside rows: OVN does not say when a
-network came.
+OVN does not say when a network came: the view's only other memory.
 """
 
 from collections.abc import Mapping
@@ -16,10 +15,7 @@ Rivals = tuple[str, ...]
 
 
 class Claims:
-    """Remembers the prefixes that a router was alone with.
-
-    :param start: whether nobody knows what was before
-    """
+    """Remembers a router's sole prefixes; at the start nobody knows before."""
 
     def __init__(self, start: bool) -> None:
         self._first: set[str] = set()
@@ -27,10 +23,7 @@ class Claims:
         self._unknown: dict[str, Rivals] | None = None if start else {}
 
     def judge(self, found: Mapping[str, Rivals]) -> dict[str, model.Claim]:
-        """How the router stands with its prefixes now.
-
-        :param found: all prefixes that may be announced
-        """
+        """How the router stands with all prefixes that may be announced."""
         judged = {key: self._judge(key, rivals)
                   for key, rivals in found.items()}
         self._first = {key for key, claim in judged.items() if claim in (

@@ -18,15 +18,11 @@ from ovn_network_agent.ovn.peering import peerings
 from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovsdb import columns
 
-# Neutron replaces external_ids at each update of a router.
-_COLUMN = 'options'
+_COLUMN = 'options'  # Neutron replaces external_ids at each update of a router
 
 
 class _Trial(source.Source):
-    """A peering of a router, and the objection of another one.
-
-    :param router: UUID of the row; ``called`` is the name of the peering
-    """
+    """A peering of a router, and the objection of another one."""
 
     KIND = peerings.Peerings.KIND
     INDEXES = peerings.Peerings.INDEXES
@@ -48,10 +44,7 @@ def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
           ) -> tuple[model.Peering, str]:
     """The peering that an intent would make, and an objection or ''.  Pure.
 
-    The peering that is first by name counts, so a new one could end another
-    one with the same router.
-
-    :param content: of the file of peerings
+    The first by name counts, so a new one could end one with that router.
     """
     changed = columns.Changed(router, _COLUMN, {
         **columns.entries(router, _COLUMN),
@@ -66,10 +59,7 @@ def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
 
 
 class _Change(commands.NorthboundCommand):
-    """Changes the intents of one router.
-
-    :param router: UUID of the row
-    """
+    """Changes the intents of one router, by the UUID of its row."""
 
     def __init__(self, api: Any, router: str, name: str) -> None:
         super().__init__(api)

@@ -3,8 +3,8 @@
 
 """The intents in a file of the operator.
 
-An entry names both routers, so both agree.  A flaw costs the entry; a file
-whose entries cannot be told apart cannot be used.
+An entry names both routers, so both agree.  A flaw costs the entry, or the
+file if its entries cannot be told apart.
 """
 
 from collections.abc import Iterator
@@ -25,8 +25,7 @@ TABLE = ('file', 'network_peer')
 OPTION = '[network_peer] peers_file'
 _KEY = 'network_peers'
 
-# A mapping of the file.
-_Written = dict[str, Any]
+_Written = dict[str, Any]  # a mapping of the file
 
 _NAME = {'type': 'string', 'description': 'a name for the peering'}
 _ROUTER = {'type': 'string', 'minLength': 1,
@@ -68,19 +67,14 @@ SCHEMA = {
 class End:
     """One end of a peering in the file, a row of :data:`TABLE`."""
 
-    # The key of the row.
-    uuid: str
-    # Any name of the router, see peer_routers.resolve().
-    router: str
+    uuid: str  # the key of the row
+    router: str  # any name of the router, see peer_routers.resolve()
     name: str
     intent: peer_intents.Intent
 
 
 def load(conf: Any) -> entries.Content[End]:
-    """The content of the configured file, nothing without one.
-
-    :raises file_problems.BadFile: when the file cannot be used at all
-    """
+    """The configured file's content, nothing without one; raises BadFile."""
     path = conf.network_peer.peers_file
     return (parse(reading.read(path, OPTION), path) if path
             else entries.Content({}))
@@ -130,10 +124,7 @@ def _written(entry: Mapping[str, Any]) -> Iterator[_Written]:
 def _objections(path: file_problems.Path, entry: Mapping[str, Any],
                 ends: Sequence[_Written],
                 lines: Mapping[str, int]) -> Iterator[entries.Objection]:
-    """What is wrong in an entry of the right shape.
-
-    :param lines: of the entries with known ends, by their keys
-    """
+    """What is wrong in an entry; lines are those of known ends, by key."""
     if ends[0]['router'] == ends[1]['router']:
         yield ((*path, 'routers'), file_problems.NOTHING,
                'names one router twice; name the other one')

@@ -30,12 +30,10 @@ Filter = tuple[ip_text.Network, ...] | None
 class Intent:
     """What one router says of one peering."""
 
-    # UUID, name of the row, or name in Neutron.
-    target: str
+    target: str  # UUID, name of the row, or name in Neutron
     exports: Filter = None
     imports: Filter = None
-    # Why the intent does not count, in one line, or ''.
-    problem: str = ''
+    problem: str = ''  # why the intent does not count, in one line, or ''
 
 
 #: Of Logical_Router; of a key that is in both, the last one counts.
@@ -45,8 +43,8 @@ COLUMNS = ('external_ids', 'options')
 def options_of(row: columns.Row) -> dict[str, str]:
     """What a row says, by key.
 
-    Neutron replaces external_ids at each update of a router, and leaves the
-    keys of others in options.  OVN passes over options that it does not know.
+    Neutron replaces external_ids at each update, but keeps others' options,
+    and OVN passes over unknown ones.
     """
     return {key: value for column in COLUMNS
             for key, value in columns.entries(row, column).items()}

@@ -34,19 +34,16 @@ class Router:
     """A router without its intents."""
 
     called: str = ''
-    # Of its first internal port.
-    mac: str = ''
+    mac: str = ''  # of its first internal port
     # By family, 4 first, the lowest internal address.
     addresses: tuple[tuple[int, str], ...] = ()
     # Networks of internal ports, and extra routes behind them, sorted.
     prefixes: tuple[ip_text.Network, ...] = ()
-    # Prefixes of other ports and of all routes but default routes, also of
-    # those that discard, match sources or are in another table: nothing of a
-    # peer may be there.
+    # Prefixes of other ports and of all routes but default routes, of any
+    # table or match: nothing of a peer may be there.
     others: tuple[ip_text.Network, ...] = ()
     uplinks: tuple[str, ...] = ()
-    # Why it cannot have peers, or ''.
-    objection: str = ''
+    objection: str = ''  # why it cannot have peers, or ''
 
 
 def resolve(find: source.Find, text: str) -> frozenset[str]:
@@ -58,8 +55,7 @@ def target(find: source.Find, uuid: str, name: str,
            intent: intents.Intent) -> str:
     """The router that an intent of a router names, or ''.
 
-    Tenants choose names of routers, so another one may get the name later.
-    Then the one that the rows of this peering lead to is meant.
+    Tenants may take a name later: then the one that the rows lead to.
     """
     found = resolve(find, intent.target)
     if len(found) > 1:

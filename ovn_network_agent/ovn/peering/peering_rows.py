@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The rows of NB by which two routers peer: what they are, and what is there.
-"""
+"""The rows of NB by which two routers peer: wanted, and there."""
 
 import collections
 from collections.abc import Iterable
@@ -66,8 +65,7 @@ def ends(port: str) -> tuple[str, str] | None:
 def pair_at(router: str, table: str, row: Row) -> str:
     """The peering that a row of a router belongs to, or ''.
 
-    Somebody may clear a mark by hand.  The name of a port tells as much, for
-    the port at this router and the routes by it.
+    Somebody may clear a mark; the port's name tells for port and routes.
     """
     pair = pair_of(row)
     named = (ends(columns.atom(row, _NAMED[table]))
@@ -93,8 +91,7 @@ def _read(pair: str, there: list[Values]) -> resources.Peering:
                                        _side(other, there)))
     if collections.Counter(wanted(peering)) == collections.Counter(there):
         return peering
-    # A row is missing, doubled, or has what no value has: no port is without
-    # a MAC.
+    # Missing, doubled or foreign: no port is without a MAC.
     left, right = (dataclasses.replace(side, mac='')
                    for side in peering.sides)
     return dataclasses.replace(peering, sides=(left, right))

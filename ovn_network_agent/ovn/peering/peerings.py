@@ -3,8 +3,7 @@
 
 """From intents to peerings, as a source of the driver.  Pure.
 
-Each function is about one router, and its result is remembered, so a router
-with hundreds of peers is judged once, and not once for each peer.
+Results are remembered per router, not computed for each of its peers.
 """
 
 from collections.abc import Collection
@@ -36,22 +35,18 @@ class Peer:
 
     pair: str
     router: str
-    # Of the peering at this router.
-    name: str
+    name: str  # of the peering at this router
     # What this router takes from the other one, by families of both.
     takes: tuple[ip_text.Network, ...]
-    # (family, address) of the other one.
-    nexthops: tuple[tuple[int, str], ...]
+    nexthops: tuple[tuple[int, str], ...]  # (family, address) of the other one
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Conflict:
     """Why a router cannot take what a peer gives."""
 
-    # Of this router.
-    own: frozenset[str]
-    # Of the other one.
-    others: frozenset[str]
+    own: frozenset[str]  # of this router
+    others: frozenset[str]  # of the other one
     # Names of other peerings of this router that give the same.
     peers: frozenset[str] = frozenset()
 
@@ -70,11 +65,7 @@ def _pairs(row: Row) -> list[str]:
 
 
 class Peerings(source.Source):
-    """Makes a peering of each intent.
-
-    Those of NB are named '<UUID of the router>/<name>', those of the file like
-    its rows.
-    """
+    """Makes a peering of each intent, '<UUID>/<name>' or a row of the file."""
 
     KIND = model.Peering
     INDEXES = {
@@ -228,8 +219,7 @@ def _intents(find: source.Find, uuid: str) -> dict[str, intents.Intent]:
 def _targets(find: source.Find, uuid: str) -> dict[str, str]:
     """By UUID of another router, the first peering that names it.
 
-    Those of the file come first.  A peering with an error counts for nothing,
-    so the other router sees the same as without it.
+    Those of the file come first.  A bad one counts for neither router.
     """
     found: dict[str, str] = {}
     ends = find.ask(_of_file, uuid)
@@ -289,9 +279,9 @@ def _conflicts_with_own(find: source.Find, uuid: str) -> dict[str, Conflict]:
 def _conflicts(find: source.Find, uuid: str) -> dict[str, Conflict]:
     """By pair, all conflicts of a router.
 
-    A peering with rows in OVN comes before one without, and one that wants
-    nothing new of what another one has comes before one that does; else the
-    lower pair.  So all agents agree and nothing that works is replaced.
+    A peering with rows in OVN comes first, then one that wants nothing new of
+    what another has, then the lower pair: all agents agree, and nothing that
+    works is replaced.
     """
     found = dict(find.ask(_conflicts_with_own, uuid))
     sound = [peer for peer in find.ask(_peers, uuid).values()

@@ -3,9 +3,8 @@
 
 """The addresses of routers that this chassis answers for, one by one.  Pure.
 
-A router may have thousands of NAT rows, and an event changes one of them.  So
-the values of the rows are kept, and only rows that have come, gone or changed
-are read.  An address whose sources are the same is the same object as before.
+A router may have thousands of NAT rows, of which an event changes one: only
+changed rows are read, and an unchanged address stays the same object.
 """
 
 from collections.abc import Callable
@@ -45,13 +44,11 @@ def nat(row: Row, resident: Callable[[str], bool]) -> model.Nat:
     """The value of a NAT row.
 
     :param resident: whether a logical port is on this chassis
-    :raises ValueError: when external_ip is no IP address, or external_mac is
-        no MAC address; the text names the row and the value
+    :raises ValueError: external_ip or external_mac is malformed
     """
     text = columns.atom(row, 'external_ip')
     try:
         canonical = ip_text.canonical(text)
-        # The text of the row is there anyhow.
         external = text if text == canonical else canonical
     except ValueError:
         raise ValueError(f'NAT row {row.uuid}: external_ip {text!r} is not an '
@@ -78,8 +75,7 @@ class Facts:
 
     # Of machines on this chassis.
     residents: frozenset[model.Nat] = frozenset()
-    # See model.Router.
-    tenants: frozenset[ipaddress.IPv4Network] = frozenset()
+    tenants: frozenset[ipaddress.IPv4Network] = frozenset()  # see model.Router
     distributed: bool = False
     problems: tuple[str, ...] = ()
 
@@ -91,7 +87,6 @@ class Addresses:
         self._rows = found
         self._inputs = known
         self._routers: dict[Uuid, OfRouter] = {}
-        # Routers with rows that are to be read.
         self._touched: set[Uuid] = set()
         self._read: set[Uuid] = set()
 
@@ -119,10 +114,7 @@ class Addresses:
 
     def note_change(self, table: str, uuid: Uuid,
                     changed: Mapping[str, set[Any]]) -> None:
-        """Note a new, deleted or changed row, after the indexes.
-
-        :param changed: see :meth:`queries.Queries.apply_change`
-        """
+        """Note a new, deleted or changed row, after the indexes."""
         if table == 'NAT':
             self._touch(uuid, bool(changed['tenant']))
         elif table == _ROUTER:
@@ -165,10 +157,7 @@ class Addresses:
         return found
 
     def routers_here(self) -> Iterator[Uuid]:
-        """The routers with a floating IP of a machine here.
-
-        A function of rows.
-        """
+        """The routers with a floating IP of a machine here, by rows."""
         machines = self._rows.find('nb', 'NAT', 'machine')
         if not machines.keys():
             return
@@ -183,11 +172,7 @@ class Addresses:
                 yield from by_nat.find(nat)
 
     def _is_here(self, port: str) -> bool:
-        """Whether the port of a machine is on this chassis, and up.
-
-        OVN answers for a distributed floating IP on the chassis that has the
-        logical port of its NAT row.
-        """
+        """Whether a machine is here, and up: OVN answers for it here then."""
         hosted = self._rows.index('sb', 'Port_Binding', 'hosted')
         bindings = self._rows.index('sb', 'Port_Binding',
                                     'machine').find(port)
@@ -198,10 +183,7 @@ class Addresses:
 
 
 def tenants(found: queries.Queries, router: Uuid) -> frozenset[str]:
-    """Networks of tenants that a router translates; a function of rows.
-
-    A router has thousands of NAT rows, and few of them say this.
-    """
+    """Networks of tenants that a router translates; a function of rows."""
     return frozenset(
         tenant for tenant in translated(found, router)
         if networks.translated(tenant) is not None)
@@ -224,29 +206,26 @@ class OfRouter:
         self._rows = found
         self._is_here = is_here
         self._router = router
-        #: the NAT rows that are to be read
+        #: to be read
         self.touched: set[Uuid] = set()
         self._values: dict[Uuid, model.Nat] = {}
         # By address the rows; most addresses have one.
         self._by_address: dict[str, tuple[Uuid, ...]] = {}
-        # What few rows have: machines here, networks of tenants, problems.
-        self._residents: dict[Uuid, model.Nat] = {}
+        self._residents: dict[Uuid, model.Nat] = {}  # what few rows have
         self._tenants: dict[Uuid, ipaddress.IPv4Network] = {}
         self._problems: dict[Uuid, tuple[str, ...]] = {}
         self._distributed = 0
-        # The addresses of machines that rows translate to themselves.  OVN
-        # has them in nat_addresses, too, also for a moment after the row.
+        # Translated to themselves; OVN has them in nat_addresses a moment
+        # longer.
         self._machines: dict[Uuid, str] = {}
         self._never_sent: set[str] = set()
-        # The addresses of rows that were read since the last update.
         self._outdated: set[str] = set()
-        # The other sources.
         self._frame: routers.Frame | None = None
         self._ports: tuple[model.GatewayPort, ...] = ()
         self._sent: dict[str, frozenset[str]] = {}
         self._balanced: dict[str, model.BalancedAddress] = {}
-        #: by address; a second answer for one address has its number behind
-        #: it; the same mapping while no address has changed
+        #: a second answer for one address has its number behind it; the same
+        #: mapping while no address has changed
         self.present: bucketed_mapping.Buckets[
             model.ServedAddress] = bucketed_mapping.EMPTY
         self.touch_all()
@@ -283,10 +262,7 @@ class OfRouter:
 
     def update(self, router: model.Router, frame: routers.Frame,
                sent: Iterable[tuple[str, frozenset[str]]]) -> None:
-        """Bring the addresses up to date.
-
-        :param router: with the states of handovers
-        """
+        """Bring the addresses up to date; the router has handover states."""
         outdated, self._outdated = self._outdated, set()
         former, self._sent = self._sent, dict(sent)
         for lrp in former.keys() | self._sent.keys():

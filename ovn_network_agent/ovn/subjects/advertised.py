@@ -3,10 +3,8 @@
 
 """What OVN advertises for a router that OVN routes itself.  Pure.
 
-ovn-northd of OVN 25.03 and later writes the table Advertised_Route of the
-Southbound database.  A row has the datapath of the router and a prefix: the
-host route of an address of NAT or of a load balancer, or the network of a
-connected port.
+ovn-northd of OVN 25.03 and later writes SB's Advertised_Route: host routes of
+NAT and load balancers, and networks of connected ports.
 """
 
 import dataclasses
@@ -35,10 +33,7 @@ class Advertised:
 
 
 def read(found: queries.Queries, lrps: tuple[str, ...]) -> Advertised:
-    """What OVN advertises for a router; a function of rows.
-
-    :param lrps: names of its gateway ports
-    """
+    """What OVN advertises by gateway ports' names; a function of rows."""
     by_port = found.find('sb', 'Port_Binding', 'redirect')
     by_datapath = found.find('sb', 'Advertised_Route', 'datapath')
     by_prefix = found.find('sb', 'Advertised_Route', 'prefix')

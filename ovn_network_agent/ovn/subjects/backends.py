@@ -3,8 +3,8 @@
 
 """What the health checks of OVN say of the backends of load balancers.  Pure.
 
-ovn-northd makes a row of Service_Monitor for each backend of a virtual IP with
-a health check, and the chassis of the backend writes the status (ovn-sb(5)).
+ovn-northd makes the rows of Service_Monitor, and the backend's chassis writes
+the status (ovn-sb(5)).
 """
 
 from collections.abc import Iterator
@@ -19,12 +19,10 @@ _ONLINE = 'online'
 
 
 def without(found: queries.Queries, balancer: Row) -> frozenset[str]:
-    """The virtual IPs of a load balancer that have no backend.
+    """The virtual IPs of a load balancer that have no backend, by rows.
 
-    All ports of the address have a health check, and no backend of them is
-    online; a status that is not there yet counts as online.  Neutron's driver
-    adds the floating IP of a virtual IP with the same backends, and perhaps
-    without a check.  A function of rows.
+    All ports are checked and none is online; no status yet counts as online.
+    Neutron's driver adds the floating IP, perhaps without a check.
     """
     vips = dict(balancer.vips)
     checked = {vips.get(columns.atom(row, 'vip')) for row
@@ -40,10 +38,7 @@ def without(found: queries.Queries, balancer: Row) -> frozenset[str]:
 
 
 def _backends(text: str) -> Iterator[tuple[str, int]]:
-    """Address and port of each backend, as in '10.0.0.5:80,[fd00::5]:80'.
-
-    A malformed one is none for OVN, either.
-    """
+    """Address and port of each, as in '10.0.0.5:80,[fd00::5]:80'."""
     for backend in text.split(','):
         host, _colon, port = backend.rpartition(':')
         try:
@@ -56,8 +51,7 @@ def _is_online(found: queries.Queries, balancer: Row, address: str,
                port: int) -> bool:
     """Whether OVN sends connections to a backend.
 
-    Tenants may have the same addresses.  ip_port_mappings has 'PORT:SOURCE',
-    with the logical port of the backend.
+    ip_port_mappings ('PORT:SOURCE') has its port: tenants' addresses meet.
     """
     mapping = (columns.entry(balancer, 'ip_port_mappings', address) or
                columns.entry(balancer, 'ip_port_mappings', f'[{address}]'))

@@ -3,8 +3,7 @@
 
 """The policies in rows about the announcement of addresses.  Pure.
 
-Policies are keys of indexes.  So each row is read once for each of its
-changes, although a router may have 10,000 rows.
+As keys of indexes, each of a router's perhaps 10,000 rows is read once.
 """
 
 import dataclasses
@@ -34,10 +33,8 @@ class Policy:
     # From keys of the agent, and from OVN's own options.
     own: tuple[selection.Word, ...] = ()
     native: tuple[selection.Word, ...] = ()
-    # The words that cannot be read.
-    problems: tuple[str, ...] = ()
-    # At most one of each row.
-    tags: tuple[selection.Tag, ...] = ()
+    problems: tuple[str, ...] = ()  # the words that cannot be read
+    tags: tuple[selection.Tag, ...] = ()  # at most one of each row
 
     def __add__(self, other: 'Policy') -> 'Policy':
         return Policy(self.own + other.own, self.native + other.native,
@@ -49,13 +46,10 @@ NONE = Policy()
 
 
 def read(kind: str, row: Row) -> tuple[Policy, ...]:
-    """The policy of a row, at most one.
+    """The policy of a row, at most one; ``kind`` is for messages.
 
-    In doubt, addresses are announced: an unreadable value of the agent's key
-    counts as true.  In OVN's own option only "false" turns the advertisement
-    off, as in OVN.
-
-    :param kind: what the row is, for messages
+    An unreadable value of the agent's key counts as true; of OVN's own option
+    only "false" turns off, as in OVN.
     """
     announce = _agent_value(kind, row, ownership.EXT_ID_ANNOUNCE)
     option = columns.entry(row, 'options', _ADVERTISE)
@@ -75,8 +69,7 @@ def read(kind: str, row: Row) -> tuple[Policy, ...]:
 def _agent_value(kind: str, row: Row, key: str) -> tuple[str, str] | None:
     """(column, value) of a key of the agent.
 
-    Neutron replaces external_ids of a router at each update, and leaves its
-    options.
+    Neutron replaces external_ids at each update, not options.
     """
     for column in (('options', 'external_ids') if kind == ROUTER else
                    ('external_ids',)):
@@ -100,10 +93,7 @@ def _own(name: str, column: str, text: str
 
 def _tag(kind: str, name: str, column: str, text: str
          ) -> tuple[tuple[selection.Tag, ...], tuple[str, ...]]:
-    """The tags and the problems of a tag.
-
-    A tag that cannot be read says nothing, so the next row or option counts.
-    """
+    """The tags and the problems; an unreadable one lets the next count."""
     key = f'{name}: {column}:{ownership.EXT_ID_TAG} = {text!r}'
     if kind not in TAGGED:
         return (), (f'{key} has no effect, because a single address has no '
@@ -122,8 +112,7 @@ def _tag(kind: str, name: str, column: str, text: str
 def is_routed(row: Row) -> bool:
     """Whether OVN routes a router itself, and the agent leaves it alone.
 
-    A word of the agent's own in the router's row wins, so that both can
-    announce while the one replaces the other.
+    The agent's own word wins, so both can announce during a replacement.
     """
     text = columns.entry(row, 'options', _ROUTES)
     return (text is not None and text.lower() == 'true' and

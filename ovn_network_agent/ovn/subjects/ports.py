@@ -25,8 +25,7 @@ from ovn_network_agent.ovsdb.columns import Uuid
 _BINDING = 'Port_Binding'
 # Seconds in which the target of a live migration takes a port over.
 BETWEEN = 1.0
-# The rows of routers that have an address before a machine has it, and what a
-# person calls them.
+# Rows of routers that have an address before a machine; for people.
 _CLAIMS = {'NAT': 'a NAT row of a router', 'Logical_Router_Port':
            'a router port'}
 
@@ -80,11 +79,7 @@ class Ports:
                 if self._between else None)
 
     def update(self, changed: Iterable[Uuid], now: float = 0.0) -> None:
-        """Look at the ports whose rows, or anything about them, may differ.
-
-        :param changed: rows of Port_Binding
-        :param now: monotonic seconds
-        """
+        """Look at rows of Port_Binding that may differ; monotonic seconds."""
         chassis = self._inputs.wiring.chassis
         on = self._rows.index('sb', _BINDING, 'machine on')
         outdated = {*changed, *(
@@ -119,8 +114,7 @@ class Ports:
     def _stays(self, uuid: Uuid, now: float) -> bool:
         """Whether a port stays here although its row does not say so.
 
-        This chassis had it when SB lost the row of this chassis.  Or no
-        chassis has it for a moment, at the end of a live migration.
+        SB lost this chassis' row, or a live migration ends.
         """
         if self._present[uuid].name in self._inputs.wiring.held:
             return True
@@ -176,10 +170,7 @@ class Ports:
 
     def _found(self, row: columns.Row
                ) -> tuple[dict[str, str], tuple[str, ...]]:
-        """See :func:`rows.machine`; nothing of a port that is not here.
-
-        Of a virtual IP, its own port knows which machine has it.
-        """
+        """See :func:`rows.machine`; a virtual IP's port knows its machine."""
         chosen = self._inputs.chosen.machines
         if chosen is None or (self._inputs.wiring.chassis not in
                               rows.machine_chassis(row)):
@@ -212,10 +203,9 @@ class Ports:
 
     def _claim(self, of: columns.Row, address: str,
                network: model.ProviderNetwork) -> str | None:
-        """What else has an address and comes first, see decision record 41.
+        """What else has an address and comes first (ADR 41), '' for nothing.
 
-        :returns: '' for nothing; None for another machine with the same
-            address pair, because one of them has the address
+        None for another machine with the pair: one of them has the address.
         """
         (datapath,) = columns.referenced(of, 'datapath')
         for table, called in _CLAIMS.items():
@@ -231,11 +221,9 @@ class Ports:
         return None if is_pair else f'port {name}'
 
     def _holders(self, address: str) -> dict[int, tuple[Uuid, str, bool]]:
-        """The ports that have an address, the first one of each domain.
+        """The first port of each domain with an address; whether as a pair.
 
-        Each with whether it has the address as a pair, which may be the
-        address of another machine.  Tenants may all have the same addresses,
-        so no port looks at the others one by one.
+        Tenants may all have the same addresses: no port looks at each other.
         """
         found: dict[int, tuple[Uuid, str, bool]] = {}
         uuids = sorted(self._rows.find('sb', _BINDING, 'ip').find(address))
@@ -250,17 +238,15 @@ class Ports:
         return found
 
     def _of(self, row: columns.Row) -> provider_networks.Network | None:
-        """The provider network of a port, None if the port has no other one.
-        """
+        """The provider network of a port, None without any."""
         (datapath,) = columns.referenced(row, 'datapath') or (None,)
         return datapath and self._rows.ask(self._places.network, datapath)
 
 
 def _arrived(before: _Machine | None, now: _Machine) -> _Machine:
-    """A port, which the target of a live migration announces at once.
+    """A port, announced at once by the target of a live migration.
 
-    OVN has prepared its flows there, so the target does not wait for "up" when
-    no other chassis has the port any more.
+    OVN has its flows there; it waits for no "up" when no other has the port.
     """
     if before is None or all(each.bound for each in before.addresses):
         return now

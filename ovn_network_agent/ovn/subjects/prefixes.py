@@ -3,8 +3,7 @@
 
 """An index that finds rows by prefixes that overlap.  Pure.
 
-Two prefixes overlap if one of them contains the other.  OVN NB may have
-thousands of networks, and an event asks about a few.
+NB may have thousands of networks, and an event asks about a few.
 """
 
 import bisect

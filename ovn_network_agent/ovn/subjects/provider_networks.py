@@ -143,7 +143,7 @@ class ProviderNetworks:
                   routers: Collection[str]) -> tuple[str, ...]:
         """The IPv4 gateways of subnets that neither router nor port has.
 
-        Neutron gives a subnet without a gateway of its own the first address.
+        Without one of its own, Neutron gives the first address.
         """
         found = {address for net in map(ip_text.network, nets)
                  if net.version == 4 and net.num_addresses > 2

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Routers, and the sources of their addresses but for NAT rows.  Pure.
-
-Each method is a function of rows in the sense of :mod:`ovn.queries`.
-"""
+"""Routers, and their addresses' sources but NAT rows, by row.  Pure."""
 
 from collections.abc import Iterator
 import dataclasses
@@ -123,10 +120,7 @@ class Routers:
     def _claimed(self, balanced: model.BalancedAddress,
                  lrps: tuple[str, ...], router: Uuid
                  ) -> model.BalancedAddress:
-        """A virtual IP that no other router has as the address of a NAT row.
-
-        See decision record 0039.
-        """
+        """A virtual IP that is in no other router's NAT rows (ADR 0039)."""
         other = self._segments.claimant(lrps, balanced.address, router)
         return balanced if other is None else dataclasses.replace(
             balanced, unanswered='it is the address of a NAT row of router '
@@ -142,10 +136,7 @@ class Routers:
 
     def _port(self, uuid: Uuid) -> tuple[model.GatewayPort | None,
                                          tuple[str, ...]]:
-        """A gateway port with the problems of its networks.
-
-        None for a port without candidates that no chassisredirect port has.
-        """
+        """A gateway port, or None without candidates, and network problems."""
         row = self._rows.row('nb', 'Logical_Router_Port', uuid)
         if row is None:
             return None, ()

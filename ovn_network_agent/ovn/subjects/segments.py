@@ -3,9 +3,8 @@
 
 """The provider segments of gateway ports, and who uses an address there.
 
-Pure.  Tenants choose the addresses of their own networks, and may choose the
-addresses of a provider network, too.  So a row counts as a user only if its
-router has a port on that provider network.
+Pure.  Tenants choose their addresses, perhaps a provider network's: only a row
+of a router on that network counts.
 """
 
 from collections.abc import Collection
@@ -55,8 +54,7 @@ class Segments:
     def localnet(self, datapath: Uuid | None) -> columns.Row | None:
         """The localnet port of a switch.
 
-        A network of several segments has a localnet port for each segment.
-        The localnet port of a physical network of this node comes first.
+        One for each segment; that of a physical network here comes first.
         """
         here = dict(self._inputs.wiring.mappings)
         return min(self._rows.rows('sb', 'Port_Binding', self._rows.find(
@@ -71,10 +69,7 @@ class Segments:
             _physical_network(row), columns.atom(row, 'tag', 0))
 
     def is_used(self, lrp: str, address: str) -> bool:
-        """Whether an address on the provider network of a port is in use.
-
-        A NAT row, a load balancer or a router port may have the address.
-        """
+        """Whether a NAT row, load balancer or port there has an address."""
         network = self._rows.ask(self.datapath, lrp)
         return network is not None and any(
             self.has(network, table, address)
@@ -83,7 +78,7 @@ class Segments:
     def has(self, network: Uuid, table: str, address: str) -> bool:
         """Whether a router on a network has a row with an address.
 
-        :param network: UUID of the datapath of the switch
+        :param network: UUID of the datapath
         :param table: 'NAT', 'Load_Balancer' or 'Logical_Router_Port'
         """
         return any(
@@ -95,8 +90,7 @@ class Segments:
 
     def claimant(self, lrps: Collection[str], address: str,
                  own: Uuid) -> Uuid | None:
-        """Another router with the address in a NAT row, on the same networks.
-        """
+        """Another router on these networks with a NAT row of the address."""
         places = {self._rows.ask(self.datapath, lrp) for lrp in lrps} - {None}
         by_nat = self._rows.find('nb', _ROUTER, 'nat')
         return next((

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Single addresses of machines in networks of tenants, and which may be
-announced.  Pure.
+"""Machines' single addresses in tenants' networks, announced or not.  Pure.
 
-Whoever knows other single addresses in such a network makes prefixes of them
-with :func:`prefixes`, too.
+Others that know such addresses use :func:`prefixes`, too.
 """
 
 from collections.abc import Iterable
@@ -42,11 +40,9 @@ class TenantHosts:
 
     def of_network(self, router: Uuid, network: tenant_networks.Network
                    ) -> tuple[Host, ...] | None:
-        """The addresses of the machines in a network behind a router.
+        """The addresses of machines in a network behind a router.
 
-        No row says which addresses are behind an extra route.
-
-        :returns: None if the network is announced as a whole
+        None if it is announced whole; extra routes have no known ones.
         """
         options = self._inputs.chosen.tenants
         if network.port is None or options is None or not options.hosts:
@@ -91,8 +87,7 @@ def prefixes(whole: model.TenantPrefix, hosts: Iterable[Host],
              ) -> Iterator[tuple[str, model.TenantPrefix]]:
     """Single addresses of a network, as prefixes that may be announced.
 
-    :param whole: the network, which they have all but these two from
-    :param former: those of last time; what has not changed is the same object
+    Those that have not changed since ``former`` stay the same objects.
     """
     made = {networks.host_prefix(address): why for address, why in hosts}
     # All of last time were made of one network, so one of them tells.

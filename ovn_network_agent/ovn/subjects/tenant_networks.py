@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The networks of tenants behind routers, and which may be announced.  Pure.
-
-Each method is a function of rows in the sense of :mod:`ovn.queries`.
-"""
+"""The networks of tenants behind routers, as functions of rows.  Pure."""
 
 import collections
 from collections.abc import Iterable
@@ -46,10 +43,8 @@ class Network:
     # Of the router; None behind an extra route.
     port: Uuid | None
     datapath: Uuid
-    # The name that a person knows.
-    called: str
-    # None for that of the gateway port, 0 for none.
-    tag: int | None = None
+    called: str  # the name that a person knows
+    tag: int | None = None  # None for that of the gateway port, 0 for none
     withheld: str = ''
     # The network of a virtual IP that is announced without its network, ''.
     within: str = ''
@@ -163,10 +158,7 @@ class TenantNetworks:
 
     def subject(self, router: Uuid, found: Attached, address: str,
                  own: policies.Policy = policies.NONE) -> selection.Subject:
-        """A prefix or address of a router's port, and what rows say of it.
-
-        :param own: of the row of a machine
-        """
+        """A prefix or address of a router's port, and what rows say of it."""
         judgement = self._rows.ask(self._frames.frame, router).judgement
         return selection.Subject(
             address, own.own or found.own.own, judgement.router,
@@ -200,8 +192,7 @@ class TenantNetworks:
             'with the address of the router')
 
     def translated(self, router: Uuid, net: ip_text.Network) -> str:
-        """What a router translates of a network that this withholds, or ''.
-        """
+        """What a router translates of a network that this withholds, or ''."""
         options = self._inputs.chosen.tenants
         if options is None or not options.without_snat:
             return ''
@@ -213,10 +204,7 @@ class TenantNetworks:
     # -- who else has a prefix --------------------------------------------
 
     def domains(self, router: Uuid, version: int) -> tuple[int, ...]:
-        """Where the prefixes of a router are unique: VNIs, 0 for the underlay.
-
-        One for each gateway port with addresses of the family.
-        """
+        """Where prefixes are unique: gateway ports' VNIs, 0: the underlay."""
         frame = self._rows.ask(self._frames.frame, router)
         return tuple(sorted({
             port.domain for port in frame.router.ports
@@ -224,10 +212,7 @@ class TenantNetworks:
                                                       port.networks)}))
 
     def beside(self, router: Uuid, prefix: str) -> set[tuple[Uuid, bool]]:
-        """The routers with a network that overlaps with one of a router.
-
-        :returns: each with whether the network is a provider network
-        """
+        """Routers with an overlapping network; whether it is a provider's."""
         found = self._rows.ask(self.sharing, prefix)
         return {each for domain in self.domains(
             router, networks.family_of_valid(prefix))
@@ -236,8 +221,7 @@ class TenantNetworks:
     def sharing(self, prefix: str) -> dict[int, set[tuple[Uuid, bool]]]:
         """By domain those with a network that overlaps with a prefix.
 
-        The same for all routers, because thousands of tenants may have the
-        same network.
+        The same for all routers: thousands of tenants may have one network.
         """
         key = prefixes.key(ip_text.network(prefix))
         tables = [(_PORT, 'port')]

@@ -3,12 +3,9 @@
 
 """Virtual IPs of load balancers in networks of tenants.  Pure.
 
-Each method is a function of rows in the sense of :mod:`ovn.queries`.
-
-A network whose single addresses are announced has those of its virtual IPs
-among them.  A virtual IP in a network that is not announced is judged by
-itself, because OVN lets its answers leave with its own address in spite of
-SNAT (decision record 0042).
+Each method is a function of rows (:mod:`ovn.queries`).  A virtual IP whose
+network is not announced is judged alone: OVN lets its answers leave with its
+address in spite of SNAT (decision record 0042).
 """
 
 from collections.abc import Iterator
@@ -58,8 +55,7 @@ class TenantVips:
     def alone(self, router: Uuid) -> tuple[tenant_networks.Network, ...]:
         """The virtual IPs in networks that are not announced.
 
-        One that is in a network of another router is withheld, if that
-        network is announced or a provider network.
+        Withheld in another router's announced or provider network.
         """
         return tuple(
             dataclasses.replace(
@@ -148,10 +144,9 @@ class TenantVips:
 
     def _around(self, prefix: str, domains: tuple[int, ...]
                 ) -> tuple[tuple[str, Uuid, bool], ...]:
-        """The announced and the provider networks that overlap with one.
+        """The announced and provider networks that overlap with one.
 
-        The same for all routers of a domain, because thousands of tenants may
-        have the same network.
+        One result for a domain: thousands of tenants may have one network.
         """
         found = self._rows.ask(self._networks.sharing, prefix)
         return tuple((each, router, public) for domain in domains
@@ -167,10 +162,7 @@ class TenantVips:
 
 
 def _unserved(found: model.BalancedAddress) -> str:
-    """Why nothing behind the gateway answers for a virtual IP, or ''.
-
-    Nobody asks for the virtual IP itself.
-    """
+    """Why nothing behind the gateway answers for a virtual IP, or ''."""
     if found.unanswered not in ('', rows.NO_RESPONDER):
         return found.unanswered
     return selection.NO_BACKEND if found.without_backends else ''

@@ -138,8 +138,7 @@ class Tenants:
 
     def _alone(self, router: Uuid,
                network: tenant_networks.Network) -> _Contest:
-        """Who else has a virtual IP that is announced without its network.
-        """
+        """Who else has a virtual IP that is announced without its network."""
         return _Contest(network, rivals=self._vips.rivals(router, network),
                         domains=self._domains(router, network))
 
@@ -153,8 +152,7 @@ class Tenants:
     def look(self, tracked: Iterable[Uuid]) -> None:
         """Look at the routers that are here or may come here.
 
-        Those that may come here are remembered, too, because a gateway that
-        moves must not lose what it had first.
+        A gateway that moves must not lose what it had first.
         """
         now = frozenset(tracked)
         if now != self._tracked:
@@ -182,10 +180,7 @@ class Tenants:
 
     def complete(self, present: tuple[model.Router, ...],
                  uuids: Iterable[Uuid]) -> None:
-        """Make the prefixes of routers, which may have states.
-
-        :param uuids: those of the rows of these routers
-        """
+        """Make the prefixes of routers, which may have states."""
         made, former = {}, self._completed
         self._completed = {}
         for router, uuid in zip(present, uuids, strict=True):
@@ -215,10 +210,7 @@ class Tenants:
         return made
 
     def behind(self, router: model.Router, uuid: Uuid) -> Iterator[Whole]:
-        """The networks behind a router, wherever its gateway is.
-
-        :param uuid: that of the row of the router
-        """
+        """The networks behind a router, wherever its gateway is."""
         return _wholes(router, self._found.get(uuid, _Found()),
                        self._judged.get(uuid, {}), router.ports)
 

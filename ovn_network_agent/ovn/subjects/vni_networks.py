@@ -24,8 +24,7 @@ class VniNetworks:
         self._inputs = known
         self._segments = located
         self._places = places
-        # The routers and groups of the last view, and the ports that they
-        # have in VNIs.
+        # Of the last view, and their ports in VNIs.
         self._of: tuple[object, object] = (), ()
         self._ports: set[str] = set()
         #: these and those of machines; the same mapping while they are equal
@@ -36,10 +35,7 @@ class VniNetworks:
     def update(self, of_machines: _Networks,
                routers: tuple[model.Router, ...],
                groups: tuple[model.GatewayGroup, ...]) -> None:
-        """Look at the gateway ports of routers here, and that may come here.
-
-        A chassis has the devices of a VNI before the port comes.
-        """
+        """Look at routers here or to come: the devices come first."""
         if self._of[0] is not routers or self._of[1] is not groups:
             self._of = routers, groups
             ports = {port.lrp for router in routers

@@ -3,10 +3,8 @@
 
 """The VNIs of provider networks, by external_ids and options.  Pure.
 
-Neutron's BGPVPN driver for OVN writes ``neutron_bgpvpn:*``; an operator
-writes the same under the agent's own prefix, which wins.  The lists are texts
-such as "65011:1001,65011:1002", or as Python writes them ("['65011:1001']"),
-which nobody evaluates.
+Neutron's BGPVPN driver writes ``neutron_bgpvpn:*``; the agent's own prefix
+wins.  Lists: "65011:1001,65011:1002" or "['65011:1001']", never evaluated.
 """
 
 from collections.abc import Iterable
@@ -56,11 +54,7 @@ def asserted(row: Row) -> model.Vni:
 def checked(wanted: model.Vni, found: model.Vni | None) -> model.Vni:
     """The VNI of a router's gateway port.
 
-    Routers on one network share its segment, so a router can only say which
-    VNI that has to be.
-
-    :param wanted: by the row of the router
-    :param found: that of the provider network
+    Routers share a network's segment, so one only says what it has to be.
     """
     if wanted.problem:
         return model.Vni(0, problem=wanted.problem)
@@ -106,8 +100,7 @@ def _vni(row: Row, prefix: str, text: str, key: str) -> model.Vni:
 
 
 def targets(text: str) -> tuple[str, ...] | None:
-    """The route targets or distinguishers in a text, None for a malformed one.
-    """
+    """The route targets or distinguishers in a text, None when malformed."""
     parts = [word for word in re.split(r'[\s,\[\]()"\']+', text) if word]
     return tuple(parts) if all(map(evpn_names.is_target, parts)) else None
 
@@ -116,11 +109,9 @@ def agreed(vni: model.Vni, others: Iterable[tuple[str, model.Vni]]
            ) -> model.Vni:
     """The VNI of a network, beside others that have the same one.
 
-    One VNI has one VRF, so the first of its networks decides about the route
-    targets, on all nodes the same.
+    One VRF: the first network decides on route targets, on all nodes.
 
-    :param others: (name, VNI) of all networks with that VNI, the first one
-        first
+    :param others: (name, VNI) of all its networks, the first one first
     """
     for name, first in others:
         if not first.problem:

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""What rows and options say about the announcements of a router.  Pure.
-
-The addresses that are not announced on purpose, and the tags of the routes.
-"""
+"""Which announcements of a router rows and options withhold or tag.  Pure."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -32,8 +29,7 @@ class Network:
     uuid: str = ''
     called: str = ''
     statement: policies.Policy = policies.NONE
-    # Empty while the network is unknown.
-    names: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()  # empty while the network is unknown
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,27 +40,21 @@ class Judgement:
     # Words of the row of the router, and all its names.
     router: tuple[selection.Word, ...]
     names: frozenset[str]
-    # By gateway port.
-    networks: tuple[tuple[str, Network], ...]
+    networks: tuple[tuple[str, Network], ...]  # by gateway port
     # What the rows of load balancers and ports say, by address.
     own: tuple[tuple[str, policies.Policy], ...]
     # What OVN advertises, None for a router that OVN does not route.
     by_ovn: advertised.Advertised | None = None
     # By gateway port; only ports with a tag.
     tags: tuple[tuple[str, int], ...] = ()
-    # Whether the router is left to OVN.
-    routed_by_ovn: bool = False
-    # Words of rows that cannot be read.
-    problems: tuple[str, ...] = ()
+    routed_by_ovn: bool = False  # whether the router is left to OVN
+    problems: tuple[str, ...] = ()  # words of rows that cannot be read
     # Whether no row and no option here is about any address.
     silent: bool = False
 
     def objection(self, address: str, lrp: str,
                   nats: policies.Policy) -> str:
-        """Why an address is not announced on purpose, or ''.
-
-        :param nats: what NAT rows of the address say
-        """
+        """Why an address is not announced on purpose, or ''."""
         if self.routed_by_ovn:
             return selection.BY_OVN
         own = sum((each for of, each in self.own if of == address), nats)

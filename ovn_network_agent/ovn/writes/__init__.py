@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The rows that the agent writes into OVN NB, and their commands.
-
-They import ``ovsdb`` and ``model``.
-"""
+"""The rows in OVN NB and their commands; imports ``ovsdb`` and ``model``."""

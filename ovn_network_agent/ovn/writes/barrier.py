@@ -3,13 +3,10 @@
 
 """Whether the replica of SB is as new as a row in NB.
 
-An agent takes rows in NB over when it sees the gateway port in SB.  SB and NB
-are two servers, so the former owner may see the rows first.  If the former
-owner restored the rows, both agents would write in turns until the replica of
-SB has caught up.  A server sends all earlier updates before an answer: after
-an answer of SB, the replica of the former owner has the move, too.  The
-drivers know of the move with the next view, so the answer counts from that
-view on.
+SB and NB are two servers: a former owner may see its rows taken over in NB
+before the move in SB, and both agents would write in turns.  A server sends
+all updates before an answer, so after one of SB the replica has the move, and
+the next view counts.
 """
 
 from collections.abc import Callable
@@ -30,23 +27,20 @@ _MOMENT = (replica_query.select('Chassis', ['name', '==', '']),)
 class Barrier:
     """Holds what was lost in NB until a view is newer than SB's answer.
 
-    :param wake: called when SB has answered, on the thread of the connection
+    :param wake: called on the connection's thread when SB has answered
     """
 
     def __init__(self, sb: connection.Database,
                  wake: Callable[[], object]) -> None:
         self._sb = sb
         self._wake = wake
-        # By ref the monotonic seconds of the answer to the question after the
-        # loss, nothing before it.
+        # By ref the monotonic seconds of the first answer after the loss.
         self._answers: dict[resources.Ref, list[float]] = {}
 
     def ask(self, refs: Collection[resources.Ref]) -> None:
         """Ask SB, and hold these refs.
 
-        Without a connection there is no question: the reason is in
-        :attr:`connection.Database.trouble`, and after the connection the
-        replica is new.
+        Without a connection nobody is asked; the replica is new after it.
         """
         answers: list[float] = []
         with contextlib.suppress(connection.Unavailable), self._sb.rows():
@@ -54,10 +48,7 @@ class Barrier:
             self._sb.ask(_MOMENT, functools.partial(self._answered, answers))
 
     def held(self, viewed: float) -> frozenset[resources.Ref]:
-        """The refs whose loss the present view may not explain.
-
-        :param viewed: monotonic seconds at which the present view was built
-        """
+        """The refs whose loss a view of these monotonic seconds may miss."""
         self._answers = {
             ref: answers for ref, answers in self._answers.items()
             if not any(moment < viewed for moment in answers)}

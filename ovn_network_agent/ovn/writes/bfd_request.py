@@ -16,11 +16,10 @@ from ovn_network_agent.ovsdb.columns import Row
 class Request(commands.NorthboundCommand):
     """Give this chassis' request the wanted values, or remove the request.
 
-    The same transaction brings the options up to date.  It is refused when
-    another agent, or an operator, changes the row meanwhile, and is built
-    again.  A request that changes no option is added in any case: otherwise
-    many agents that start at once would refuse each other's requests.  If the
-    options have changed meanwhile, the row is astray, and is repaired.
+    The transaction also updates the options, and is built again if the row has
+    changed.  A request that changes no option is added anyway, so that many
+    agents starting at once do not refuse each other; the astray row is
+    repaired.
 
     :param values: the numbers of :data:`bfd.OPTIONS`, None for no request
     :param gone: names of chassis whose requests are removed as well

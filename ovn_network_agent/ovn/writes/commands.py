@@ -3,11 +3,9 @@
 
 """Idempotent writes to the OVN Northbound database.
 
-Each command reads the rows on the IDL thread when its transaction is built.
-The transaction verifies the columns that the decision rests on.  If another
-agent or Neutron was faster, the server refuses the transaction, and the
-command is built again.  A command that must not act sets ``refused`` and adds
-nothing, so that the other commands of the transaction still succeed.
+A command reads the rows on the IDL thread, and its transaction verifies the
+columns that decide: if another writer was faster, it is built again.  One that
+must not act sets ``refused``, so that the others still succeed.
 """
 
 from collections.abc import Collection
@@ -39,9 +37,8 @@ class NorthboundCommand(command.Command):
     def mac_bindings(self, txn: Any) -> dict[tuple[str, str], Row]:
         """The rows of Static_MAC_Binding by their port and IP address.
 
-        All commands of a transaction have the same dict, and note in it which
-        rows they insert and delete.  A search of each command would look at
-        the rows of all other routers.
+        All commands of a transaction share the dict and note what they change:
+        a search by each would look at the rows of all other routers.
         """
         return self.shared(txn, 'Static_MAC_Binding', lambda: {
             (columns.atom(row, 'logical_port'), columns.atom(row, 'ip')): row
@@ -60,8 +57,7 @@ class NorthboundCommand(command.Command):
 class ResourceCommand(NorthboundCommand, Generic[_Resource]):
     """Base of the commands that write or remove one resource.
 
-    :param doubt: the reason why this chassis must not take a row over from
-        another one now, or ''
+    :param doubt: why this chassis must not take another's row over now, or ''
     """
 
     def __init__(self, api: Any, resource: _Resource, doubt: str = '') -> None:
@@ -74,10 +70,9 @@ class SetDefaultRoute(ResourceCommand[resources.DefaultRoute]):
     """Give the managed default route of a router the tag of this chassis."""
 
     def run_idl(self, txn: Any) -> None:
-        """Take over the managed route of the router, or insert a row.
+        """Take over the router's managed route, or insert a row.
 
-        Refused without the router, beside a route of somebody else, and in
-        doubt.
+        Refused without the router, beside somebody else's route, in doubt.
         """
         self.refused = ''
         router = self.router(self.resource.router)
@@ -126,7 +121,7 @@ class SetDefaultRoute(ResourceCommand[resources.DefaultRoute]):
         if (ownership.owner(present) != self.resource.owner or
                 present.get(ownership.EXT_ID_ADVERTISED) !=
                 self.resource.owner.hostname):
-            # This proof is of an earlier owner, perhaps of this chassis.
+            # The proof is of an earlier owner.
             wanted.pop(ownership.EXT_ID_ADVERTISED, None)
         if wanted != present:
             row.external_ids = wanted
@@ -149,9 +144,8 @@ class RemoveDefaultRoute(ResourceCommand[resources.DefaultRoute]):
 class RemoveStaleRoute(ResourceCommand[resources.StaleRoute]):
     """Remove a managed default route that a dead chassis has left.
 
-    The command removes the MAC binding of the next hop, too, unless a living
-    chassis has a managed route through the same port.  The server refuses the
-    transaction when another agent takes the route over meanwhile.
+    So too the next hop's MAC binding, unless a living chassis has a managed
+    route through the port.
     """
 
     def __init__(self, api: Any, unwanted: resources.StaleRoute,
@@ -190,17 +184,12 @@ class RemoveStaleRoute(ResourceCommand[resources.StaleRoute]):
 
 
 class SetAdvertised(ResourceCommand[resources.Advertised]):
-    """Put the proof of announcement onto this chassis' default route.
-
-    The route must be managed and have the tag of this chassis.  The server
-    refuses the command when another agent takes the route over meanwhile.
-    """
+    """Put the proof of announcement onto this chassis' own managed route."""
 
     def run_idl(self, txn: Any) -> None:
-        """Write the proof; refused without a managed route of this chassis.
+        """Write the proof; without the route, a normal wait.
 
-        Another gateway may have taken the route over, or Neutron may have
-        removed the router, before this agent sees the change: a normal wait.
+        Another gateway or Neutron may be ahead of this agent's view.
         """
         routes = self.managed_routes(self.resource.router)
         if self.router(self.resource.router) is None:
@@ -223,15 +212,13 @@ class SetAdvertised(ResourceCommand[resources.Advertised]):
 class SetMacBinding(ResourceCommand[resources.MacBinding]):
     """Bind the virtual gateway of a router port to the MAC of this node.
 
-    The binding overrides the bindings that OVN learned: these outlive a move
-    of the gateway port and name the MAC of the former owner.
+    It overrides what OVN learned, which outlives a move of the port.
     """
 
     def run_idl(self, txn: Any) -> None:
         """Correct the row of (port, address), or insert one.
 
-        Refused with an OVN that lacks the table, and in doubt if the row has
-        another MAC address.
+        Refused without the table, and in doubt about another MAC.
         """
         if 'Static_MAC_Binding' not in self.api.idl.tables:
             self.refused = ('this version of OVN has no table '

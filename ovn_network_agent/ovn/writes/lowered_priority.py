@@ -3,9 +3,7 @@
 
 """The mark on a candidate of a gateway group that an agent has lowered.
 
-The mark is in the external_ids of the candidate's row and names the reason
-and the earlier priority.  By the mark the next agent of that chassis can
-restore the priority, and the other agents know the reason.
+In external_ids: the reason for others, the earlier priority to restore.
 """
 
 from collections.abc import Mapping
@@ -17,15 +15,11 @@ from ovn_network_agent.ovsdb import columns
 
 WHY = (model.SHUTDOWN, model.MAINTENANCE, model.UNFIT)
 _PRIORITY = re.compile('[0-9]{1,5}')
-# As the schema has it.
-_HIGHEST = 32767
+_HIGHEST = 32767  # as the schema has it
 
 
 def read(row: columns.Row) -> tuple[str, int]:
-    """Reason and earlier priority, ('', 0) without a mark.
-
-    A malformed value counts as none.
-    """
+    """Reason and earlier priority, ('', 0) without a readable mark."""
     why = columns.entry(row, 'external_ids', ownership.EXT_ID_DRAINED)
     if why not in WHY:
         return '', 0
@@ -38,12 +32,7 @@ def read(row: columns.Row) -> tuple[str, int]:
 
 def marked(external_ids: Mapping[str, str], why: str,
            earlier: int) -> dict[str, str]:
-    """The external_ids that a candidate's row has to have.
-
-    Keys of other programs are kept.
-
-    :param why: one of :data:`WHY`, '' for no mark
-    """
+    """A candidate's external_ids, others' keys kept; see :data:`WHY`."""
     rest = {key: value for key, value in external_ids.items()
             if key not in (ownership.EXT_ID_DRAINED,
                            ownership.EXT_ID_EARLIER)}

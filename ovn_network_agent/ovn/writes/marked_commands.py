@@ -3,8 +3,7 @@
 
 """Idempotent writes of the rows of a composite in one transaction.
 
-The server refuses the transaction when the rows of its routers have changed
-meanwhile, so two agents never write the same rows twice.
+It fails if the routers' rows have changed, so no two agents write twice.
 """
 
 import collections
@@ -52,8 +51,7 @@ class _MarkedCommand(commands.ResourceCommand[_Resource], Generic[_Resource]):
         held = [column for (table, column), to in self.LAYOUT.refers.items()
                 if table == each.table and to in self.LAYOUT.named and
                 getattr(each.row, column, [])]
-        # The server counts references before it collects rows of a router, so
-        # such a row would hold the one that it refers to.
+        # The server counts references before it collects the router's rows.
         for column in held:
             setattr(each.row, column, [])
         if not held:
@@ -66,8 +64,7 @@ class SetRows(_MarkedCommand[_Resource]):
     def run_idl(self, txn: Any) -> None:
         """Change, insert and delete rows; rows that are right stay.
 
-        Refused without one of its routers, if a row of somebody else has a
-        name of the composite, and without a row that one of it refers to.
+        Refused without a router or a referred row, or with a foreign name.
         """
         routers = {uuid: self.router(uuid)
                    for uuid in self.LAYOUT.routers(self.resource)}

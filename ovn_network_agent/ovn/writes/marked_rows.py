@@ -3,9 +3,8 @@
 
 """Rows of NB that only work together, and that a mark makes ours.
 
-Such rows are made, changed and removed in one transaction.  A composite is
-read as it is desired only if its rows are exactly those that its value has.
-So there is one description of the rows, for the reader and for the writer.
+They change in one transaction.  Reader and writer share the description: a
+composite is as desired only with exactly its value's rows.
 """
 
 from collections.abc import Callable
@@ -33,12 +32,9 @@ class Values:
     """What one row has in the columns that count."""
 
     table: str
-    # UUID of the router, as text.
-    router: str
-    # In the order of Layout.columns.
-    atoms: tuple[Atoms, ...]
-    # Whether it has the mark; all that are wanted do.
-    marked: bool = True
+    router: str  # UUID of the router, as text
+    atoms: tuple[Atoms, ...]  # in the order of Layout.columns
+    marked: bool = True  # whether it has the mark; all that are wanted do
 
     @property
     def key(self) -> tuple[str, str, Atoms]:
@@ -50,15 +46,12 @@ class Values:
 class Layout:
     """The rows of one kind of composites."""
 
-    # As in 'the rows of a peering'.
-    called: str
-    # By table, the columns that count; the first one says which row is
-    # changed, if its values are not as desired.
+    called: str  # as in 'the rows of a peering'
+    # By table, the columns that count; the first says which row to change.
     columns: Mapping[str, tuple[str, ...]]
     # The columns of a router that refer to its rows.
     references: Mapping[str, str]
-    # Keys of external_ids: the composite of a row, and the router of a row
-    # that no router refers to.
+    # Keys of external_ids: composite, and router if none refers to the row.
     mark: str
     side: str
     # Tables whose names are made of those of composites.
@@ -69,8 +62,7 @@ class Layout:
     wanted: Callable[[Any], list[Values]]
     # All rows that are there, by the keys of resources.
     found: Callable[[Tables], Mapping[Key, list['Found']]]
-    # By (table, column): the table whose rows, which have names, the column
-    # refers to.
+    # By (table, column): the table that the column refers to, with names.
     refers: Mapping[tuple[str, str], str] = dataclasses.field(
         default_factory=dict)
     # Names in columns that are keys of external_ids.
@@ -99,8 +91,7 @@ class Found:
     layout: Layout
     table: str
     row: Row
-    # None for rows that no router refers to.
-    router: Row | None = None
+    router: Row | None = None  # None for rows that no router refers to
 
     @property
     def values(self) -> Values:

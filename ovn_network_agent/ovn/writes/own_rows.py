@@ -3,12 +3,9 @@
 
 """Which changes of rows in NB are about rows of this chassis.
 
-In a fleet, most rows that agents write are those of other chassis.  A backend
-that reads its rows again for each such write would cost every agent a search
-through the whole cloud.  The view follows each change in any case.
-
-The functions run on the thread of the connection, and look at values that the
-loop has finished.
+Most are other chassis' rows, and to read again for each would cost every agent
+a search through the cloud.  On the thread of the connection, with values that
+the loop has finished.
 """
 
 from collections.abc import Callable
@@ -31,10 +28,7 @@ class OwnRows:
         self._made_from: model.Snapshot | None = None
 
     def route(self, row: Row, old: Row) -> bool:
-        """Whether a route was or is of this chassis, of a dead one or nobody.
-
-        :param old: row with the former values of changed columns, or None
-        """
+        """Whether a route was or is ours, of a dead chassis or nobody."""
         if ownership.peer_of(row.external_ids):
             return False
         last = self._last()

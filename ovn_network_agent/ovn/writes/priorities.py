@@ -18,8 +18,7 @@ from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Rows
 from ovn_network_agent.ovsdb.columns import Tables
 
-# By the table of the candidates' group: the table of the row that has them,
-# and its column.
+# By the group's table: the table and column that have the candidates.
 _OWNERS = {'Gateway_Chassis': ('Logical_Router_Port', 'gateway_chassis'),
            'HA_Chassis_Group': ('HA_Chassis_Group', 'ha_chassis')}
 
@@ -29,8 +28,7 @@ def gateway_priorities(nb: Tables, chassis: str,
                        ) -> Iterator[resources.GatewayPriority]:
     """Priorities of all candidates in the groups of a chassis.
 
-    :param groups: (table, UUID) of the groups to look at; None to search the
-        whole database
+    :param groups: (table, UUID); None to search the whole database
     """
     seen = set()
     for table, owner, members in (
@@ -54,10 +52,7 @@ def _groups(nb: Tables, groups: Collection[tuple[str, str]]
 
 
 def _group(owners: Rows, table: str, key: str) -> tuple[Row, list[Row]]:
-    """The row that has the candidates of a group, and their rows.
-
-    A port has no candidates of its own once it refers to a group.
-    """
+    """A group's row, and its candidates; none of a port that has a group."""
     owner = owners.get(uuid.UUID(key))
     if owner is None:
         return None, []
@@ -70,9 +65,8 @@ def _group(owners: Rows, table: str, key: str) -> tuple[Row, list[Row]]:
 class SetPriority(commands.ResourceCommand[resources.GatewayPriority]):
     """Give one candidate of a group a priority and the mark for it.
 
-    The command is refused unless all candidates have the priorities that the
-    decision was based on.  The server refuses the transaction when one of
-    these priorities changes meanwhile.
+    Refused unless all priorities are those of the decision, also by the
+    server.
 
     :param whole: whether a refusal makes the whole transaction fail
     """
@@ -85,8 +79,7 @@ class SetPriority(commands.ResourceCommand[resources.GatewayPriority]):
     def run_idl(self, txn: Any) -> None:
         """Write the priority if the group is as it was at the decision.
 
-        :raises RuntimeError: with the reason, in place of a refusal, if the
-            whole transaction has to fail
+        :raises RuntimeError: refused, if the whole transaction has to fail
         """
         self.refused = ''
         table, column = _OWNERS[self.resource.table]
@@ -119,11 +112,7 @@ class SetPriority(commands.ResourceCommand[resources.GatewayPriority]):
             self.refused = f'OVN takes no priority {self.resource.priority:d}'
 
     def _decided_on(self, now: dict[str, int]) -> bool:
-        """Whether the candidates have the priorities of the decision.
-
-        A candidate may also have the priority that an earlier command of
-        this transaction has written.
-        """
+        """Whether the priorities are the decision's, or this transaction's."""
         before = dict(self.resource.before)
         after = dict(self.resource.after)
         return now.keys() == before.keys() and all(

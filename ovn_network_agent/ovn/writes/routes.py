@@ -18,9 +18,8 @@ def managed(nb: columns.Tables,
             ) -> Iterator[tuple[str, columns.Row, model.NbDefaultRoute]]:
     """Managed default routes: UUID of the router, row and route.
 
-    python-ovs makes new objects at each reading of a column.  So the tags are
-    read first, and routers only if a route has a tag.  With 2,000 routers
-    this order takes a fifth of the time.
+    python-ovs makes new objects at each reading of a column; tags first and
+    routers only for tagged routes take a fifth of the time with 2,000 routers.
 
     :param owners: None for all
     """

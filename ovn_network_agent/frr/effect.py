@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The state of announced routes in zebra and bgpd.  Pure.
+"""The state of announced routes in zebra and bgpd, from JSON documents.  Pure.
 
-The input is a stream of JSON documents.  The parser recognises a document by
-its content and not by its place, because a daemon without a result prints
-``{}`` or a warning.
+A document is known by its content, not its place: a daemon without a result
+prints ``{}`` or a warning.
 """
 
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from typing import Any
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import output
 
-# The most addresses that one reason names.
+# the most addresses that one reason names
 _NAMED = 5
 
 
@@ -24,17 +23,13 @@ _NAMED = 5
 class Found:
     """The state of some host routes in zebra and bgpd."""
 
-    # By prefix, the protocols whose route zebra has selected and installed.
+    # by prefix, the protocols whose route zebra has selected and installed
     active: dict[str, list[str]]
-    # By prefix that bgpd has from this node, the neighbours that it is
-    # advertised to.
+    # by prefix that bgpd has from this node, its neighbours with it
     advertised: dict[str, list[str]]
 
     def take(self, text: str) -> None:
-        """Add the content of a stream of documents, output of FRR.
-
-        :raises output.Unreadable: when the text is no such stream
-        """
+        """Add a stream of documents of FRR; may raise output.Unreadable."""
         try:
             for document in output.json_documents(text):
                 self._take(document)
@@ -52,10 +47,8 @@ class Found:
                 self.active[prefix] = protocols
 
     def _take_paths(self, document: Mapping[str, Any]) -> None:
-        """Note the neighbours of a route that comes from this node.
-
-        bgpd also advertises routes that it has learned, such as those of
-        another gateway node.  These do not count.
+        """Note the neighbours of a route from this node; those that bgpd has
+        learned, as of another gateway node, do not count.
         """
         prefix = document['prefix']
         own = [path for path in document['paths'] if path.get('sourced')]
@@ -68,11 +61,9 @@ class Found:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The prerequisites of announcements."""
-
     connected: list[str]  # the networks that zebra is connected to
-    # By BGP neighbour its state ('Established'), of those for routes of IPv4,
-    # or of IPv6 where there are none; None when bgpd was not asked.
+    # State ('Established') by BGP neighbour for routes of IPv4, or of IPv6
+    # where there are none; None when bgpd was not asked.
     neighbours: dict[str, str] | None
 
     @property
@@ -89,10 +80,9 @@ class Surroundings:
 
 
 def surroundings(text: str, bgp: bool) -> dict[str, Any]:
-    """Parse 'show ip route connected' and 'show bgp summary'.
+    """The :class:`Surroundings` fields of 'show ip route connected' and 'show
+    bgp summary'; bgpd prints ``{}`` without neighbours.
 
-    :param bgp: whether bgpd was asked, which prints ``{}`` without neighbours
-    :returns: the fields of :class:`Surroundings`
     :raises output.Unreadable: when the text is something else
     """
     found: dict[str, Any] = {'connected': [],
@@ -113,9 +103,8 @@ def surroundings(text: str, bgp: bool) -> dict[str, Any]:
 
 
 def received(text: str) -> list[str]:
-    """The neighbours from which bgpd has received a prefix, sorted.
+    """The neighbours with a received prefix in 'show bgp summary', sorted.
 
-    :param text: output of 'show bgp summary'
     :raises output.Unreadable: when the text is something else
     """
     try:
@@ -143,12 +132,9 @@ NOT_ADVERTISED = 'not advertised'
 
 
 def problem(prefix: str, protocol: str, found: Found, bgp: bool) -> str | None:
-    """The fault of one announcement.
+    """:data:`INACTIVE`, :data:`NOT_IN_BGP`, :data:`NOT_ADVERTISED`, or None.
 
     :param protocol: 'static' or 'kernel'
-    :param bgp: whether bgpd was asked
-    :returns: :data:`INACTIVE`, :data:`NOT_IN_BGP`, :data:`NOT_ADVERTISED`, or
-        None without a fault
     """
     if protocol not in found.active.get(prefix, ()):
         return INACTIVE
@@ -165,7 +151,6 @@ def reasons(problems: Mapping[str, str], wanted: Mapping[str, str],
 
     :param problems: the result of :func:`problem` by prefix
     :param wanted: the protocol of each announced prefix
-    :param vrf: name of a VRF, '' for the default VRF
     :param nexthop: address or device that the routes lead to
     """
     where = f'VRF {vrf}' if vrf else 'the default VRF'

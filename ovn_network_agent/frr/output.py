@@ -114,7 +114,7 @@ def static_routes(lines: Iterable[str], vrf: str) -> list[tuple[str, str]]:
 
 def known_routes(text: str) -> set[str]:
     """Prefixes for which zebra has a route, selected or not, in the output of
-    'show ip route ...  json'; may raise :class:`Unreadable`.
+    'show ip route ... json'; may raise :class:`Unreadable`.
     """
     return {prefix for document in json_documents(text, _without_values)
             for prefix in document}
@@ -208,7 +208,8 @@ def _entries(shown: Mapping[str, Any]) -> list[Entry]:
 
 
 def _check(entry: Entry) -> None:
-    """TypeError for a value of another type, Unreadable for no network."""
+    """Raise TypeError for a value of another type, Unreadable for no network.
+    """
     if not (isinstance(entry.action, str) and isinstance(entry.prefix, str)
             and all(type(number) is int for number in (
                 entry.sequence, entry.ge, entry.le))):

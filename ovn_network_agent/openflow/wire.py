@@ -71,7 +71,7 @@ _FLOW_MOD_FAILED = ('UNKNOWN', 'TABLE_FULL', 'BAD_TABLE_ID', 'OVERLAP',
 
 
 class Malformed(Exception):
-    """A message that is not OpenFlow 1.3, or whose lengths do not fit."""
+    """A received message is not OpenFlow 1.3, or its lengths do not fit."""
 
 
 def message(kind: int, xid: int, body: bytes = b'') -> bytes:

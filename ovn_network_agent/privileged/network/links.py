@@ -35,9 +35,8 @@ def set_links_up(names: Sequence[str]) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def set_veth_pairs(items: checks.Items) -> list[channel.Failure]:
-    """Make veth pairs [name, peer, vrf]: both ends up, the peer in the VRF.
-
-    An existing pair is adopted, and its missing properties are added.
+    """Make veth pairs [name, peer, vrf]: both ends up, the peer in the VRF; an
+    existing pair is adopted and completed.
     """
     with channel.kernel() as kernel:
         return each(items, lambda *item: _set_veth_pair(kernel, *item))
@@ -54,8 +53,8 @@ def delete_veth_pairs(items: checks.Items) -> list[channel.Failure]:
 def set_vlans(items: checks.Items) -> list[channel.Failure]:
     """Make VLAN devices [name, bridge, tag], and bring them up.
 
-    A right device of another program is adopted without the mark, so that the
-    device stays at the end.  A wrong one stays as found: EEXIST.
+    A right one of another program is adopted without the mark, so that it
+    stays at the end; a wrong one stays as found: EEXIST.
     """
     with channel.kernel() as kernel:
         return each(items, lambda *item: _set_vlan(kernel, *item))
@@ -103,8 +102,8 @@ def _set_veth_pair(kernel: connection.Connection, name: str, peer: str,
                       f'in this network namespace; rename or remove what has '
                       f'the name')
     for end, wanted in ((found[name], 0), (found[peer], master.index)):
-        # This comes before the device is up: a change of the VRF takes the
-        # device down and up, and its routes and neighbours are lost.
+        # first: a change of the VRF takes the device down and up, which loses
+        # its routes and neighbours
         if end.master != wanted:
             request(kernel, 0, links.encode_master(end.index, wanted))
         if not end.up:
@@ -166,6 +165,5 @@ def _check_names(name: str, peer: str) -> None:
 
 def request(kernel: connection.Connection, flags: int, body: bytes,
             kind: int = links.RTM_NEWLINK) -> None:
-    """Send one request of RTM_NEWLINK or RTM_DELLINK."""
     for _index, number, text in kernel.batch([(kind, flags, body)]):
         raise OSError(number, text)

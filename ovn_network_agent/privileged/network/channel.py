@@ -3,8 +3,7 @@
 
 """The privileged side's netlink socket, and the sending of batches.
 
-The daemon uses one socket all the time.  Notifications carry the port of the
-socket, so that the agent recognises those of its own changes.
+Notifications carry its port, by which the agent knows its own changes.
 """
 
 from collections.abc import Callable
@@ -17,9 +16,9 @@ import threading
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.privileged.network import checks
 
-# Kind, flags and body.
+# kind, flags and body
 Request = tuple[int, int, bytes]
-# Position of the item, errno and text.
+# position of the item, errno and text
 Failure = tuple[int, int, str]
 
 _lock = threading.Lock()
@@ -28,10 +27,8 @@ _connection: connection.Connection | None = None
 
 @contextlib.contextmanager
 def kernel() -> Iterator[connection.Connection]:
-    """The daemon's connection, locked.
-
-    After an error the connection is replaced, so that a late answer is never
-    taken for the answer to another request.
+    """The daemon's connection, locked; a new one after an error, so that a
+    late answer is not taken for another's.
     """
     global _connection
     with _lock:
@@ -57,9 +54,8 @@ def close() -> None:
 def send(connected: connection.Connection, items: checks.Items,
          encode: Callable[..., Request], done: Container[int] = ()
          ) -> list[Failure]:
-    """Encode and send items; a bad item does not affect the others.
-
-    :param done: errnos of an item that is as wanted already
+    """Encode and send items; a bad item does not affect the others; ``done``
+    are errnos of one that is as wanted already.
     """
     failures = []
     requests: list[Request] = []

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry points for neighbour proxies of IPv6.
-
-They behave as those of :mod:`privileged.network.netlink`.
+"""Privileged neighbour proxies of IPv6, as :mod:`privileged.network.netlink`.
 """
 
 import errno
@@ -21,10 +19,8 @@ from ovn_network_agent.privileged.network import checks
 
 @privileged.kernel.change
 def set_proxies(items: checks.Items) -> list[channel.Failure]:
-    """Make proxy entries [dev, dst].
-
-    The kernel would give the mark of the agent to an entry of another program
-    (pneigh_create()), so there the failure is EEXIST.
+    """Make proxy entries [dev, dst]; EEXIST for another program's, which the
+    kernel would give the agent's mark (pneigh_create()).
     """
     with channel.kernel() as kernel:
         protocols = _protocols(kernel)
@@ -65,6 +61,6 @@ def delete_proxies(items: checks.Items) -> list[channel.Failure]:
 
 
 def _protocols(kernel: connection.Connection) -> dict[tuple[int, str], int]:
-    """The number of the program of each entry, by (ifindex, address)."""
+    """Protocol of each entry, by (ifindex, address)."""
     return {(entry.index, entry.dst): entry.protocol for entry
             in neighbours.read_proxies(kernel, socket.AF_INET6)}

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Lines of FRR's running configuration.
-
-The configuration has passwords.  So it stays on the privileged side, and this
-is no entry point.
+"""FRR's running configuration, for the privileged side alone: it has
+passwords.
 """
 
 from collections.abc import Iterable
@@ -15,9 +13,8 @@ from ovn_network_agent.privileged.routing import vtysh
 
 
 def configuration(daemons: Iterable[str], needed: Iterable[str]) -> list[str]:
-    """The lines of some daemons, without vtysh if possible.
-
-    :param needed: daemons that have to run
+    """The lines of some daemons, without vtysh if possible; ``needed`` must
+    run.
     """
     try:
         running = vty.daemons()

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The open connections to the management sockets of bridges.
-
-A connection lives as long as the daemon, and its requests follow each other.
-These are no entry points.
+"""The open connections to the management sockets of bridges, which live as
+long as the daemon; no entry points.
 """
 
 from collections.abc import Callable
@@ -15,18 +13,16 @@ from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import wire
 
 _lock = threading.Lock()
-# From the path of a socket to its connection, and to the functions that are
-# called after its end; used only under the lock.
+# Connection by path of a socket, and functions to call after its end; only
+# under the lock.
 _connections: dict[str, connection.Switch] = {}
 _ended: dict[str, list[Callable[[], None]]] = {}
 _T = typing.TypeVar('_T')
 
 
 def call(path: str, function: Callable[..., _T], *args: typing.Any) -> _T:
-    """Call a function with the open connection, or with a new connection.
-
-    All calls may be repeated.  So after the end of an open connection (a
-    restart of ovs-vswitchd), the call is made again.
+    """Call a function with the open connection, or with a new one; again after
+    its end (a restart of ovs-vswitchd), since all calls may be repeated.
     """
     with _lock:
         if path in _connections:

@@ -20,11 +20,9 @@ from ovn_network_agent.frr import lines
 
 _INTERFACE = 'interface'
 _OF_ROUTER = ('ipv6 nd ', 'no ipv6 nd ')
-# FRR refuses a lifetime that is shorter than the interval.  In this order, it
-# takes both whatever it has.
+# FRR refuses a lifetime below the interval; this order suits any former ones.
 _LIFETIME = f'ipv6 nd ra-lifetime {ownership.RA_LIFETIME}'
-# The interval also says which flags are the agent's: they may be the
-# operator's.
+# says which flags are the agent's, which may be the operator's
 _FLAGS = ('ipv6 nd managed-config-flag', 'ipv6 nd other-config-flag')
 _INTERVALS = {
     f'ipv6 nd ra-interval msec {ownership.RA_INTERVAL + managed + 2 * other}':

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import time
 
-# Lines while FRR's speed is unknown: a route takes 0.2 ms on a common machine
-# and 1.4 ms on a very slow one, within 10 s.
+# Lines at an unknown speed: a route takes 0.2 ms on a common machine, 1.4 ms
+# on a very slow one, so within 10 s.
 _UNKNOWN = 2500
 # seconds for each transaction, by the speed of the one before
 _BUSY = 2.0
@@ -20,8 +20,7 @@ _BUSY = 2.0
 _LAST = 1.25
 # seconds that a route takes at least, for a clock that stands
 _QUICKEST = 0.0001
-# Lines that tell the speed: fewer take most time for the routes that are there
-# already.
+# tells the speed: fewer lines take most time for present routes
 _TELLING = 1000
 # seconds for which a speed counts, as FRR or the machine may be busy
 _RECENT = 10.0
@@ -40,9 +39,8 @@ class BatchSize:
         self._known = None
 
     def parts(self, lines: list[str]) -> Iterator[list[str]]:
-        """Parts of a configuration, each for a transaction; the caller writes
-        one before it takes the next.  If it does not come back, the speed is
-        unknown.
+        """Parts for one transaction each; a caller that does not come back for
+        the next one makes the speed unknown.
         """
         while lines:
             size = self._size(len(lines))

@@ -47,8 +47,8 @@ class Found:
                 self.active[prefix] = protocols
 
     def _take_paths(self, document: Mapping[str, Any]) -> None:
-        """Note the neighbours of a route from this node; those that bgpd has
-        learned, as of another gateway node, do not count.
+        """Note the neighbours of this node's route, not of a learned one, as
+        of another gateway node.
         """
         prefix = document['prefix']
         own = [path for path in document['paths'] if path.get('sourced')]
@@ -80,10 +80,9 @@ class Surroundings:
 
 
 def surroundings(text: str, bgp: bool) -> dict[str, Any]:
-    """The :class:`Surroundings` fields of 'show ip route connected' and 'show
-    bgp summary'; bgpd prints ``{}`` without neighbours.
-
-    :raises output.Unreadable: when the text is something else
+    """:class:`Surroundings` fields of 'show ip route connected' and, if asked
+        for, 'show bgp summary', ``{}`` without neighbours; may raise
+        Unreadable.
     """
     found: dict[str, Any] = {'connected': [],
                              'neighbours': {} if bgp else None}
@@ -103,10 +102,7 @@ def surroundings(text: str, bgp: bool) -> dict[str, Any]:
 
 
 def received(text: str) -> list[str]:
-    """The neighbours with a received prefix in 'show bgp summary', sorted.
-
-    :raises output.Unreadable: when the text is something else
-    """
+    """Neighbours with prefixes in 'show bgp summary'; may raise Unreadable."""
     try:
         return sorted(
             peer for document in output.json_documents(text)
@@ -132,10 +128,7 @@ NOT_ADVERTISED = 'not advertised'
 
 
 def problem(prefix: str, protocol: str, found: Found, bgp: bool) -> str | None:
-    """:data:`INACTIVE`, :data:`NOT_IN_BGP`, :data:`NOT_ADVERTISED`, or None.
-
-    :param protocol: 'static' or 'kernel'
-    """
+    """INACTIVE, NOT_IN_BGP, NOT_ADVERTISED, or None."""
     if protocol not in found.active.get(prefix, ()):
         return INACTIVE
     if not bgp:

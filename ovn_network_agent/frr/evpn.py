@@ -153,8 +153,7 @@ def _sections(configuration: Sequence[str]
 def _begin(words: list[str],
            instances: dict[str, tuple[str, dict[Line, None]]],
            vrfs: dict[str, dict[Line, None]]) -> dict[Line, None] | None:
-    """The place for the lines of a section, None for another section; mgmtd,
-    zebra and bgpd may each show one.
+    """The place for a section's lines, None elsewhere; daemons may repeat it.
     """
     match words:
         case ['router', 'bgp', asn, 'vrf', name, *_more]:
@@ -253,10 +252,7 @@ class State(typing.NamedTuple):
 
 
 def states(text: str) -> list[State]:
-    """The VNIs of VRFs, by the output of 'show vrf vni json'.
-
-    :raises output.Unreadable: when the text is something else
-    """
+    """The VNIs of 'show vrf vni json'; may raise output.Unreadable."""
     try:
         return [State(each['vni'], each['vrf'], each['state'] == 'Up',
                       each['routerMac'])

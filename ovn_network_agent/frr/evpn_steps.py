@@ -23,8 +23,7 @@ _ADVERTISED = re.compile(r'advertise ipv[46] unicast')
 # A change of these lines while the VNI is up leaves receivers of FRR 8, or
 # this node, without neighbours for good.
 _IDENTITY = (evpn.ROUTER_ID, evpn.RD, 'route-target ')
-# FRR 8 writes an instance's former route distinguisher again only after
-# another one.
+# FRR 8 writes a former route distinguisher again only after another one
 _OTHER_RD = evpn.RD + '0:0'
 _LARGEST_AS = (1 << 32) - 1
 
@@ -62,10 +61,8 @@ def check_vni(vni: int) -> None:
 
 
 def added(wanted: evpn.Wanted, found: evpn.Found) -> Steps:
-    """The steps to a wanted instance, with an AS number.
-
-    :raises ValueError: as :func:`check`, and when an object of somebody else
-        is in the way
+    """The steps to an instance with an AS number; ValueError as :func:`check`,
+    and for an object of somebody else in the way.
     """
     check(wanted)
     vrf = evpn_names.vrf(wanted.vni)

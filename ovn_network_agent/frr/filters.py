@@ -3,9 +3,8 @@
 
 """The prefixes that outbound filters of BGP let pass, as in FRR.  Pure.
 
-An empty prefix list lets everything pass, one without a fitting entry nothing;
-a missing filter of a neighbour nothing; a missing list of a route map fits no
-route.
+An empty prefix list lets everything pass, one without a fitting entry nothing,
+nor does a neighbour's missing filter; a map's missing list fits no route.
 """
 
 from collections.abc import Mapping
@@ -135,9 +134,7 @@ class Filters:
 
     def _fits(self, rule: Rule,
               address: ip_text.Address) -> tuple[bool, Denial | None, str]:
-        """Whether an entry may fit, the denial of a list, and the text of a
-        match that goes by more than the address, or ''.
-        """
+        """Whether an entry may fit, a list's denial, a match by more or ''."""
         of_list, doubt = OF_LIST[address.version], ''
         for text in rule.matches:
             if not text.startswith(of_list):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Configuration lines for vtysh, from checked values only; ValueError for
-others.  Pure.
+"""Configuration lines from checked values only; ValueError for others.  Pure.
 """
 
 import ipaddress
@@ -59,8 +58,8 @@ def check_host(text: object) -> ip_text.Address:
 
 
 def _version(prefix: object) -> int:
-    """The version of a prefix, checked as by :func:`check_network`, which
-    takes six times as long; FRR waits for 10,000 lines.
+    """A quick version: :func:`check_network` takes six times as long, and FRR
+    waits for 10,000 lines.
     """
     if isinstance(prefix, str) and _HOST_4.fullmatch(prefix):
         return 4

@@ -49,17 +49,13 @@ class Entry(typing.NamedTuple):
 
 
 def split(text: str) -> tuple[set[str], list[str]]:
-    """Daemons and configuration of 'show daemons' and 'show running-config';
-    may raise :class:`Unreadable`, see :func:`parts`.
-    """
+    """Daemons and configuration, see :func:`daemons` and :func:`parts`."""
     before, configuration = parts(text)
     return daemons(before), configuration
 
 
 def parts(text: str) -> tuple[list[str], list[str]]:
-    """Lines before the configuration, and its lines.
-
-    :raises Unreadable: when the configuration is not complete
+    """Lines before the configuration, and its own; Unreadable without its end.
     """
     lines = text.split('\n')
     try:
@@ -73,7 +69,7 @@ def parts(text: str) -> tuple[list[str], list[str]]:
 
 
 def daemons(lines: Iterable[str]) -> set[str]:
-    """Names in 'show daemons', which indents names, but not messages of vtysh.
+    """Names in 'show daemons', which indents them, but not vtysh's messages.
     """
     return {name for line in lines if line.startswith(' ')
             for name in line.split()}
@@ -86,7 +82,7 @@ def is_version(line: str) -> bool:
 
 def holders(lines: Iterable[str]) -> tuple[str, ...]:
     """Daemons that have to run to show and accept static routes.  Without
-    mgmtd, FRR 9 and later show none although zebra still has them.
+    mgmtd, FRR 9 and later show none, though zebra has them.
     """
     versions = [int(found[1]) for found in map(_VERSION.match, lines)
                 if found]
@@ -113,8 +109,8 @@ def static_routes(lines: Iterable[str], vrf: str) -> list[tuple[str, str]]:
 
 
 def known_routes(text: str) -> set[str]:
-    """Prefixes for which zebra has a route, selected or not, in the output of
-    'show ip route ... json'; may raise :class:`Unreadable`.
+    """Prefixes of zebra's routes, also unselected, in 'show ip route ...
+    json'; may raise :class:`Unreadable`.
     """
     return {prefix for document in json_documents(text, _without_values)
             for prefix in document}
@@ -126,11 +122,8 @@ def _without_values(pairs: Iterable[tuple[str, object]]) -> dict[str, None]:
 
 
 def prefix_list(text: str, name: str) -> list[Entry] | None:
-    """The prefix lists of a name in the answers of one daemon, None without
-    one.
-
-    :param text: of one or several 'show ip prefix-list <name> json'
-    :raises Unreadable: when the text is something else
+    """The lists of a name in a daemon's 'show ip prefix-list <name> json',
+    None without one; may raise :class:`Unreadable`.
     """
     found: list[Entry] | None = None
     try:
@@ -208,8 +201,7 @@ def _entries(shown: Mapping[str, Any]) -> list[Entry]:
 
 
 def _check(entry: Entry) -> None:
-    """Raise TypeError for a value of another type, Unreadable for no network.
-    """
+    """TypeError for a value of another type, Unreadable for no network."""
     if not (isinstance(entry.action, str) and isinstance(entry.prefix, str)
             and all(type(number) is int for number in (
                 entry.sequence, entry.ge, entry.le))):

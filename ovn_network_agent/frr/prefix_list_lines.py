@@ -30,8 +30,8 @@ def fits(network: str, ge: int, le: int) -> bool:
 
 def permits(entries: Iterable[output.Entry]
             ) -> dict[tuple[str, int, int], int]:
-    """Number by (network, ge, le) of the entries, whosever they are, that
-    permit host routes or a network, whose own length both are then.
+    """Number by (network, ge, le) of any entry that permits host routes, or
+    the network itself by its own length.
     """
     return {(entry.prefix, *lengths): entry.sequence for entry in entries
             if entry.action == 'permit' and (lengths := _lengths(entry))}
@@ -47,8 +47,7 @@ def _lengths(entry: output.Entry) -> tuple[int, int] | None:
 
 
 def shaped(entries: Iterable[output.Entry]) -> dict[str, int]:
-    """Number by network of entries that permit host routes, whosever they are.
-    """
+    """Number by network of anybody's entries that permit host routes."""
     return {network: number for (network, *lengths), number
             in permits(entries).items() if tuple(lengths) == hosts(network)}
 
@@ -61,8 +60,7 @@ def is_ours(network: str, number: int | None) -> bool:
 
 def numbered(copies: Mapping[str, Iterable[output.Entry]]
              ) -> set[tuple[str, int, int]]:
-    """(Network, ge, le) of the entries by daemon with a number of the agent.
-    """
+    """(Network, ge, le) of entries, by daemon, with the agent's numbers."""
     return {line for entries in copies.values()
             for line, number in permits(entries).items()
             if is_ours(line[0], number)}
@@ -79,8 +77,8 @@ def free_number(network: str,
 
 def permitting(entries: Iterable[output.Entry],
                addresses: Iterable[ip_text.Address]) -> dict[str, int]:
-    """Number by network of the agent's entries for addresses that a list
-    permits, and does not deny first.
+    """Number by network of the agent's entries for addresses that are
+    permitted.
     """
     ordered = sorted(entries)
     permitted = [address for address in addresses
@@ -116,9 +114,8 @@ def matches(entry: output.Entry, address: ip_text.Address,
 
 
 def counted(lines: Mapping[str, int]) -> set[str]:
-    """Networks whose line, of :func:`shaped`, may be of the Go program.  It
-    begins with 5, gives each line the highest number plus 5, and writes no
-    IPv6.
+    """Networks of :func:`shaped` that may be the Go program's: its numbers
+    begin with 5, each the highest plus 5, and it has no IPv6.
     """
     return {network for network, number in lines.items()
             if ':' not in network and not is_ours(network, number) and any(

@@ -55,8 +55,8 @@ def renewal(name: str, due: Mapping[str, int],
 
 
 def _halves(network: str, entries: Iterable[output.Entry]) -> list[str]:
-    """The halves of a network; none if another owner's entry has one, which
-    the removal would disturb, or if it has two addresses or one.
+    """Without a half that another owner's entry has, which its removal would
+    disturb, and of more than two addresses.
     """
     whole = ip_text.network(network)
     if whole.prefixlen > whole.max_prefixlen - 2:

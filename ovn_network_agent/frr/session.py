@@ -63,8 +63,7 @@ class Session:
         return self.exchange_all([command])[0]
 
     def exchange_all(self, commands: Sequence[str]) -> list[Answer]:
-        """Run commands, which the daemon gets at once; see :meth:`exchange`.
-        """
+        """As :meth:`exchange`, with commands that the daemon gets at once."""
         self.send(commands)
         return self.receive(len(commands))
 

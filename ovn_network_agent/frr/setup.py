@@ -2,8 +2,7 @@
 # Copyright ovn-network-agent developers
 
 """The configuration of FRR that the agent needs, and its missing parts.  Pure:
-the agent writes static routes and a prefix list; the operator configures BGP,
-its neighbours and its redistribution.
+the agent writes static routes and a prefix list, the operator the rest.
 """
 
 from collections.abc import Iterable
@@ -135,8 +134,7 @@ def _passed(unicast: Iterable[list[str]]) -> Iterator[str]:
 
 
 def bgp_instance(lines: Sequence[str], vrf: str) -> tuple[str, list[str]]:
-    """AS number ('' without an instance) and lines of the instance of a VRF.
-    """
+    """AS number ('' without an instance) and lines of a VRF's instance."""
     section: list[str] = []
     asn, inside = '', False
     of_vrf = ['vrf', vrf] if vrf else []
@@ -154,9 +152,7 @@ def bgp_instance(lines: Sequence[str], vrf: str) -> tuple[str, list[str]]:
 
 
 def _unicast(words: Iterable[list[str]], version: int) -> Iterator[list[str]]:
-    """The lines of a family's unicast routes; those outside of all address
-    families are about IPv4.
-    """
+    """A family's unicast lines; those outside of all families are IPv4's."""
     inside = version == 4
     for line in words:
         if line[0] == 'address-family':
@@ -168,9 +164,8 @@ def _unicast(words: Iterable[list[str]], version: int) -> Iterator[list[str]]:
 
 
 def lacks(setup: Setup, vrf: str, method: str, prefix_list: str) -> list[str]:
-    """The missing parts, each with the lines that add it.
-
-    :param method: 'static' or 'kernel', the source to redistribute
+    """The missing parts of announcing ``method`` ('static', 'kernel') routes,
+    each with the lines that add it.
     """
     return ['FRR: ' + text
             for _part, text in faults(setup, vrf, method, prefix_list)]

@@ -16,9 +16,9 @@ from ovn_network_agent.openflow import flow_digest
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 
-# Without a flow monitor, each addition asks for the flow in its way.  For each
-# request with one match, Open vSwitch goes through the whole table, 3 ms for
-# 10,000 flows.  Beyond this number, one dump is cheaper.
+# Without a flow monitor, each addition asks for the flow in its way, for which
+# Open vSwitch goes through the table, 3 ms for 10,000 flows.  Beyond this
+# number, one dump is cheaper.
 _SINGLE_LOOKUPS = 8
 # For a deletion with a full cookie mask, Open vSwitch goes through all flows
 # with the cookie: with 10,000 flows 0.2 ms each, 2 s for all, and it does
@@ -68,9 +68,8 @@ def _ours(connection: connections.Switch) -> list[bytes]:
 
 def look_up(connection: connections.Switch, wanted: list[specs.FlowSpec]
             ) -> list[list[tuple[int, int, _Flow, int]]]:
-    """The flows of table 0 with exactly the matches of some wanted flows.
+    """(cookie, priority, flow, packets) in table 0 with each wanted match.
 
-    :returns: for each wanted flow a list of (cookie, priority, flow, packets)
     :raises OSError: when the flows cannot be read in full
     """
     found = []
@@ -87,11 +86,10 @@ def look_up(connection: connections.Switch, wanted: list[specs.FlowSpec]
 
 def drops(connection: connections.Switch
           ) -> list[tuple[int, int, specs.Selection]]:
-    """The flows of other programs that drop, in the first table.
+    """(cookie, priority, match) of others' flows that drop, in the first
+    table, which is read as a whole: OpenFlow cannot ask for flows without
+    actions.
 
-    This reads the whole table: OpenFlow cannot ask for flows without actions.
-
-    :returns: (cookie, priority, match)
     :raises OSError: when the flows cannot be read in full
     """
     xid = connection.next_xid()
@@ -106,10 +104,9 @@ def drops(connection: connections.Switch
 def learn_shared(connection: connections.Switch) -> None:
     """Find the agent's priorities at which other programs have flows.
 
-    The flow monitor, started before, reports each later flow of another
-    program (:mod:`privileged.switch.flow_monitor`).  So a change needs no
-    question about flows in its way, for which Open vSwitch would go through
-    the whole table.
+    The flow monitor reports later ones
+    (:mod:`privileged.switch.flow_monitor`), so a change needs no question, for
+    which Open vSwitch searches the table.
 
     :raises OSError: when the flows cannot be read in full
     """
@@ -166,8 +163,8 @@ def change(connection: connections.Switch, steps: list[specs.Step]
 
 
 def _alone(connection: connections.Switch, step: specs.Step) -> bool:
-    """Whether no other program has a flow in the place of a step; unknown for
-    stray flows, which may be in any table.
+    """Whether no other program has a flow in a step's place; strays are
+    anywhere.
     """
     return (connection.shared is not None and
             step.verb != specs.DELETE_STRAY and
@@ -208,10 +205,9 @@ def _flow_mod(xid: int, step: specs.Step, mask: int) -> bytes:
 
 def _foreign(connection: connections.Switch, steps: list[specs.Step]
              ) -> dict[Hashable, str]:
-    """The flows to add that exist already with a cookie of another program.
-
-    OpenFlow allows one flow for a match and priority: an addition would
-    replace it.  Nothing helps against a flow added between check and change.
+    """The additions in place of another program's flow, which they would
+    replace: OpenFlow has one for a match and priority.  Nothing helps against
+    one in between.
     """
     adds = {step.ref: (step.spec.priority, codec.encode_match(step.spec))
             for step in steps if isinstance(step.spec, specs.FlowSpec) and
@@ -252,8 +248,7 @@ def _marks(connection: connections.Switch, xid: int) -> list[tuple[int, int]]:
 
 def _entries(connection: connections.Switch, requests: dict[int, bytes],
              decode: Callable[[bytes], tuple[list[_T], bool]]) -> list[_T]:
-    """Send requests for flows, and collect the findings of ``decode``, which
-    also returns whether more replies follow.
+    """Findings of ``decode`` in all replies; it also says whether more follow.
     """
     answers = connection.request(list(requests.values()))
     entries = []

@@ -77,8 +77,7 @@ def encode_actions(spec: specs.FlowSpec) -> bytes:
 
 
 def encode_stray(match: str) -> bytes:
-    """ofp_match of a stray flow, from 'oxm:' and hex digits, else ValueError.
-    """
+    """ofp_match of a stray flow's 'oxm:' and hex digits, else ValueError."""
     tag, _colon, digits = match.partition(':')
     if tag != 'oxm':
         raise ValueError(f'{match!r} was not read through OpenFlow')
@@ -86,8 +85,7 @@ def encode_stray(match: str) -> bytes:
 
 
 def decode(entry: wire.Entry) -> specs.FlowSpec | specs.StraySpec:
-    """Decode an entry of :func:`wire.flow_entries`; may raise wire.Malformed.
-    """
+    """Decode an entry of :func:`wire.flow_entries`; may raise Malformed."""
     table, priority, plain, cookie, match, instructions = entry
     fields = _decode_match(cookie, match)
     if (fields is None or table != 0 or

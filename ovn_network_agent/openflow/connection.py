@@ -18,14 +18,13 @@ import typing
 
 from ovn_network_agent.openflow import wire
 
-# Seconds without data.  Open vSwitch answers in less than a millisecond, or in
+# Seconds without data: Open vSwitch answers in less than a millisecond, or in
 # some seconds during a large change of routes or flows.
 SILENCE = 5.0
 # seconds for all requests of a call; 10,000 flows take 0.1 s
 OVERALL = 30.0
 _CHUNK = 256 * 1024
-# The id of messages without a request, and the most chunks of them that one
-# call reads.
+# id of messages without a request, most chunks of them in one call
 _UNASKED = 0
 _MOST = 16
 
@@ -35,14 +34,11 @@ _Message: typing.TypeAlias = tuple[int, int, bytes]
 
 
 class Switch:
-    """An OpenFlow 1.3 connection, for one thread at a time.
-
-    :raises OSError: when no switch listens, or none of OpenFlow 1.3
+    """An OpenFlow 1.3 connection, for a thread at a time; OSError without one.
     """
 
     def __init__(self, path: str) -> None:
-        # Called with type and body of what the switch sends by itself; must
-        # not send.
+        # Called with type and body of unasked messages; must not send.
         self.unasked: Callable[[int, bytes], object] = lambda kind, body: None
         # The agent's priorities at which others may have flows in the first
         # table; None while outdated (openflow.bridge.learn_shared).
@@ -109,8 +105,8 @@ class Switch:
         return answers
 
     def pump(self) -> None:
-        """Take what the switch has sent by itself, without a wait; OSError
-        when the connection is broken.
+        """Take what the switch has sent by itself, without a wait; may raise
+        OSError.
         """
         for _chunk in range(_MOST):
             readable, writable = self._poll(0)

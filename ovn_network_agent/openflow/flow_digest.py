@@ -24,9 +24,7 @@ _PORTIONS = 1024
 
 
 def plain(bodies: list[bytes]) -> list[bytes]:
-    """Bodies of OFPMP_FLOW replies without ages and counters.
-
-    :raises wire.Malformed: when lengths do not fit
+    """OFPMP_FLOW bodies without ages and counters; may raise wire.Malformed.
     """
     return [_without_counters(body) for body in bodies]
 
@@ -40,7 +38,7 @@ def of_flows(bodies: list[bytes]) -> str:
 
 
 def portions(bodies: list[bytes]) -> dict[bytes, list[bytes]]:
-    """Divide the flows in bodies of :func:`plain`, by each portion's digest.
+    """The flows of :func:`plain` bodies by their portion's digest.
 
     :raises wire.Malformed: when lengths do not fit
     """

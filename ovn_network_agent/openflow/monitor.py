@@ -24,13 +24,11 @@ _FLOW_MONITOR = 1870
 # id, flags, length of the match, output port, table
 _REQUEST = struct.Struct('!IHHIB3x')
 _ANY_PORT = 0xffffffff
-# Added, deleted and modified flows; neither those at the start, nor actions,
-# nor the agent's own changes in full.
+# added, deleted, modified; no initial flows, actions, or own in full
 _FLAGS = 1 << 1 | 1 << 2 | 1 << 3
 # length, event
 _HEADER = struct.Struct('!HH')
-# length, event, reason, priority, idle and hard timeout, length of the match,
-# table, cookie
+# length, event, reason, priority, two timeouts, match length, table, cookie
 _UPDATE = struct.Struct('!HHHHHHHBxQ')
 ADDED, DELETED, MODIFIED = range(3)
 _ABBREVIATED = 3
@@ -51,9 +49,8 @@ class Update:
 
     @property
     def concerns(self) -> bool:
-        """Whether a flow of the agent may have changed: for a match and
-        priority there is one, so an added flow may have replaced the agent's,
-        and a deleted one have been in its way.
+        """Whether the agent's flow may have changed: an added one of its match
+        and priority replaces it, a deleted one may have been in its way.
         """
         return self.cookie in ownership.FLOW_COOKIES or (
             self.table == 0 and self.priority in _OUR_PRIORITIES)
@@ -73,10 +70,7 @@ def request(xid: int) -> bytes:
 
 
 def updates(kind: int, body: bytes) -> list[Update] | None:
-    """The updates of a message's body without abbreviated ones, None for
-    another kind.
-
-    :raises wire.Malformed: when lengths do not fit
+    """The full updates in a body, None for another kind; may raise Malformed.
     """
     if kind != wire.MULTIPART_REPLY or len(body) < _MULTIPART.size:
         return None

@@ -63,8 +63,8 @@ def stray_match(text: str) -> str:
 
 
 def parse(text: str) -> list[tuple[int, specs.FlowSpec | specs.StraySpec]]:
-    """(cookie, flow) of ``ovs-ofctl dump-flows --no-names``, other programs'
-    flows as stray flows.
+    """(cookie, flow) of ``ovs-ofctl dump-flows --no-names``; others' are
+    strays.
 
     :raises Unreadable: when a line is not understood
     """

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The agent's flows as plain values, and their checks.
-
-The privileged side checks what the backend of flows makes.  They are tuples,
-because a privileged call passes tuples unchanged.
+"""The agent's flows as plain values, and their checks on the privileged side.
+They are tuples, because a privileged call passes tuples unchanged.
 """
 
 from collections.abc import Hashable
@@ -68,8 +66,7 @@ class StraySpec(NamedTuple):
     cookie: int
     table: int
     priority: int
-    # 'oxm:' and hex digits when read over OpenFlow, else 'text:' and the
-    # notation of ovs-ofctl
+    # 'oxm:' and hex digits, or 'text:' and the notation of ovs-ofctl
     match: str
 
 
@@ -125,12 +122,8 @@ def check_flow(item: Sequence[Any], deleting: bool = False) -> FlowSpec:
 
 
 def check_match(cookie: Any, in_port: Any, family: Any, dst: Any) -> None:
-    """Check the match of a flow.
-
-    Only a flow of a relay may match packets of the node itself, and none of
-    them may match all packets.
-
-    :raises ValueError: when the agent never writes the value of a field
+    """Check a match; ValueError for one that the agent never writes.  Only a
+    relay's flow may match the node's own packets, but not all packets.
     """
     relay = cookie == ownership.COOKIE_RELAY
     if not (relay and in_port == resources.LOCAL):
@@ -144,9 +137,7 @@ def check_match(cookie: Any, in_port: Any, family: Any, dst: Any) -> None:
 
 
 def check_stray(item: Sequence[Any]) -> StraySpec:
-    """Check a stray flow to delete, or ValueError; not its match, which the
-    transport checks.
-    """
+    """Check a stray flow to delete, but its match; ValueError for others."""
     try:
         spec = StraySpec(*item)
     except TypeError as error:

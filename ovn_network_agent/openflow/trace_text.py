@@ -7,12 +7,12 @@ An answer of ofproto/trace (Open vSwitch 3.1) has such parts::
 
     bridge("br-ex")
     ---------------
-     0.  ip,nw_dst=198.51.100.10, priority 2000, cookie 0x7
+     0. ip,nw_dst=198.51.100.10, priority 2000, cookie 0x7
         drop
 
     Datapath actions: drop
 
-A packet back from connection tracking begins a part after a line of "=" with
+A packet back from connection tracking begins one after a line of "=" with
 "recirc"; lines up to the second "=" name translated addresses.  The bridge in
 its head is that of the first input port, not of the tables that follow.
 """
@@ -74,8 +74,7 @@ class Trace:
     steps: tuple[Step, ...]
     # names of the bridges that the packet enters
     bridges: tuple[str, ...]
-    # the data path's actions that send the packet, such as '3' or 'tunnel to
-    # 172.30.0.2'
+    # the data path's sending actions, as '3' or 'tunnel to 172.30.0.2'
     outputs: tuple[str, ...]
 
     def steps_in(self, bridge: str) -> tuple[Step, ...]:
@@ -169,8 +168,7 @@ def _outputs(text: str) -> Iterator[str]:
         elif action.startswith('clone('):
             yield from _outputs(action[len('clone('):-1])
         elif action.startswith('check_pkt_len('):
-            # OVN's question for the MTU of a gateway; the packet is a small
-            # one
+            # OVN's question for a gateway's MTU; the packet is small
             yield from (sent for case in _top(action[len('check_pkt_len('):-1])
                         if case.startswith('le(')
                         for sent in _outputs(case[len('le('):-1]))

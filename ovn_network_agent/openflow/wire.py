@@ -14,8 +14,8 @@ import struct
 import typing
 
 _T = typing.TypeVar('_T')
-#: table, priority, whether without timeouts and flags (which the agent never
-#: sets), cookie, OXM fields, instructions
+#: table, priority, whether plain (no timeouts or flags), cookie, OXM fields,
+#: instructions
 Entry: typing.TypeAlias = tuple[int, int, bool, int, bytes, bytes]
 
 VERSION = 4

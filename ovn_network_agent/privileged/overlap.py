@@ -25,8 +25,7 @@ from ovn_network_agent.privileged import overlap_keeper
 from ovn_network_agent.privileged import overlap_servers
 from ovn_network_agent.privileged.network import checks
 
-# Seconds until the program undoes the overlap even without the agent; the loop
-# ends it earlier.
+# seconds until the program undoes all without the agent; the loop is earlier
 LIMIT = 12.0
 # seconds in which the program repeats to ovn-controller to go on
 RESUME = 30.0
@@ -77,8 +76,7 @@ def begin(addresses: Sequence[str]) -> None:
         keeper = _start(wanted)
         message = _line(_pipes(keeper)[1])
         if message != 'begun':
-            # Until the program has undone its changes, no other begins, whose
-            # changes it would undo, too.
+            # it undoes its changes; another one's would be undone, too
             _keepers.append(keeper)
             _release(keeper)
             _forget()
@@ -89,11 +87,10 @@ def begin(addresses: Sequence[str]) -> None:
 
 @privileged.ovs.change
 def end() -> None:
-    """End the overlap, also that of a killed program; returns at once.  The
-    key in the local database goes at its end.
+    """End the overlap, also a killed program's, and at last its key; returns
+    at once.
 
-    :raises OSError: with the reason when the last attempt did not undo
-        everything; a new attempt begins nevertheless
+    :raises OSError: what the last attempt could not undo; a new one begins
     """
     with _lock:
         left = _forget()
@@ -151,8 +148,8 @@ def _release(keeper: subprocess.Popen[bytes]) -> None:
 
 
 def _forget() -> str:
-    """Forget the programs that have ended, a moment after their key; returns
-    the changes that the last one could not undo.
+    """Forget ended programs, which outlive their key; returns what the last
+    left.
     """
     for one in _keepers:
         if _pipes(one)[0].closed:

@@ -3,27 +3,26 @@
 
 """The program that makes an overlap of two owners; stdlib only.
 
-Python runs this file without the package (``-I -S``): to undo an overlap may
-need no module of the agent but the one beside this file, loaded at the start.
+Python runs this file without the package (``-I -S``): what undoes an overlap
+must not need the agent's modules, but for the one beside this file.
 
 It pauses this node's ovn-controller, which keeps its flows and claims no port,
 and stops BFD in the tunnels to the next owners alone: for them this node is
-dead, so the next owner takes over, while compute nodes send here until the
+dead, so the next takes over, while compute nodes send here until the
 priorities in the Northbound database change.  At the end of standard input, a
-signal, or the end of its time, it restores BFD; the agent may be dead.  Only
-when BFD is up does it resume ovn-controller, which would else take this node
-for the only one alive.
+signal, or the end of its time, it restores BFD, also after the agent's death,
+and then ovn-controller, which would else take this node for the only one
+alive.
 
 ovn-controller reads the Southbound messages of the meantime in parts (at most
-50, or up to an inactivity probe): it may see the port on another chassis
-before the new priorities, and take it back.  So the program makes it connect
-anew, which brings the state in one message: external_ids:ovn-remote-<chassis>
-comes before ovn-remote, and another spelling of an address makes a new
-connection.
+50, or up to an inactivity probe): it could see the port on another chassis
+before the new priorities, and take it back.  A new connection gets the state
+in one message: external_ids:ovn-remote-<chassis> comes before ovn-remote, and
+an address in another spelling makes one.
 
-The argument is JSON of :class:`Options`.  It prints ``begun`` or a failure's
-reason.  Exit status 2: not everything was undone, the key in external_ids
-stays, and the next program goes on.
+The argument is JSON of :class:`Options`; it prints ``begun`` or why not.  With
+exit status 2 something, and the key in external_ids, is left to the next
+program.
 """
 
 from collections.abc import Callable
@@ -125,8 +124,8 @@ class Keeper:
     def able(self) -> tuple[tuple[int, int], str, str]:
         """Check whether an overlap is possible, without any change.
 
-        :returns: version of OVN; key of external_ids, and its value, that make
-            ovn-controller connect anew
+        :returns: OVN's version; external_ids key and value for a new
+            connection
         """
         version = self._controller.version()
         if version < OLDEST:
@@ -142,8 +141,8 @@ class Keeper:
         return version, key, respelled(ids.get(_REMOTE, ''))
 
     def begin(self) -> None:
-        """Begin the overlap; after an error :meth:`end` has to be called, too,
-        except after NotOurs, when nothing was changed.
+        """Begin; :meth:`end` has to follow errors but NotOurs: nothing
+        changed.
         """
         try:
             status = self._controller.call('debug/status').strip()
@@ -194,8 +193,7 @@ class Keeper:
             'up', 'up') for status in self._database.status(self._tunnels))
 
     def _resume(self) -> None:
-        """Resume ovn-controller, which may be too busy to answer at once; a
-        restarted one is not paused.
+        """It may be too busy to answer at once; a restarted one is not paused.
         """
         deadline = time.monotonic() + self._timeout
         while True:
@@ -210,8 +208,8 @@ class Keeper:
             time.sleep(_AGAIN)
 
     def _wait_round(self) -> None:
-        """Wait until ovn-controller has read the other spelling: it answers
-        once in each iteration of its loop.
+        """It answers in each iteration of its loop, so it has read the key
+        then.
         """
         with contextlib.suppress(servers.Absent):
             self._controller.call('debug/status', _ROUND)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The local database and ovn-controller, over their sockets; stdlib only:
-:mod:`overlap_keeper` loads this without the package.
+"""The local database and ovn-controller, over sockets; stdlib only, for
+:mod:`overlap_keeper`, which loads it without the package.
 """
 
 from collections.abc import Iterable
@@ -166,8 +166,7 @@ def _with_uuid(uuid: str) -> list[typing.Any]:
 
 def _call(address: _Where, method: str, params: list[typing.Any],
           timeout: float = TIMEOUT) -> typing.Any:
-    """The result of one request of JSON-RPC 1.0; Failed for a refusal, OSError
-    when no server answers.
+    """One request of JSON-RPC 1.0; Failed if refused, OSError if unanswered.
     """
     family = socket.AF_UNIX if isinstance(address, str) else (
         socket.AF_INET6 if ':' in address[0] else socket.AF_INET)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Giving up capabilities for good: capabilities(7), prctl(2).  Without them,
-uid 0 still owns root's files, and systemd obeys it, so the service unit has a
-user of its own.
+"""Giving up capabilities for good: capabilities(7), prctl(2).  uid 0 still
+owns root's files, and systemd obeys it, so the unit has another user.
 """
 
 from collections.abc import Collection

@@ -11,8 +11,7 @@ import os
 import signal
 import subprocess
 
-# Seconds for the pipes of a killed group to close; a child that has left it
-# may keep them open, and is not waited for.
+# Seconds for a killed group's pipes; a child that left it may hold them.
 _AFTERMATH = 5.0
 
 
@@ -73,8 +72,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         for pipe in filter(None, (process.stdout, process.stderr)):
             pipe.close()
-        # Without a free processor, the kernel may need longer; the caller
-        # hears of the limit all the same, and subprocess collects it at its
-        # next start.
+        # Without a free processor, the kernel may need longer; subprocess
+        # collects the program at its next start.
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_AFTERMATH)

@@ -53,8 +53,7 @@ class ReadOnly(Exception):
     """A change was asked for in a dry run; the text names the function."""
 
 
-#: of a privileged call: those of the called function, and those of a daemon
-#: that does not answer in time
+#: of a privileged call: the function's, and of a daemon that is too late
 FAILURES = (OSError, comm.PrivsepTimeout, daemon.FailedToDropPrivileges,
             daemon.ProtocolError)
 
@@ -64,10 +63,9 @@ def _stay(signum: int, frame: types.FrameType | None) -> None:
 
 
 class _Socket(socket.socket):
-    """A connection to a daemon, whose reset is an end of file.
-
-    A daemon killed before it reads a request resets the connection; the
-    library's reader thread would end, and the caller wait for ever.
+    """A connection whose reset, by a daemon killed before it reads a request,
+    is an end of file: else the library's reader ends, and the caller waits for
+    ever.
     """
 
     def recv(self, *arguments: int) -> bytes:
@@ -121,12 +119,10 @@ class Context(priv_context.PrivContext):
                  reads: bool = True, without_ovn: bool = False) -> None:
         """Prepare a daemon, which is started later.
 
-        :param name: such as 'kernel', for [privsep_kernel] and
-            privileged.kernel
+        :param name: as 'kernel' of [privsep_kernel] and privileged.kernel
         :param caps: the default of ``capabilities``
         :param timeout: seconds for a call; the functions have shorter limits
-        :param reads: False for a daemon that only makes changes, which a dry
-            run does not need
+        :param reads: False if it only makes changes, so no dry run needs it
         :param without_ovn: whether the port-forward-only mode needs the daemon
         """
         super().__init__(
@@ -158,14 +154,12 @@ class Context(priv_context.PrivContext):
         return bool(self.channel and self.channel.running)
 
     def fork(self, close: Iterable[socket.socket] = ()) -> socket.socket:
-        """Fork the daemon; :meth:`attach` connects to it.
+        """Fork the daemon; :meth:`attach` connects to the returned socket.
 
-        Signals are blocked meanwhile, so that none is lost in the agent or
-        ends the daemon before it has its handlers.
+        Signals are blocked, so that none is lost or ends it without handlers.
 
-        :param close: sockets of earlier daemons; a copy in this one would keep
-            them alive after the agent's death
-        :returns: the agent's end of the connection
+        :param close: sockets of earlier daemons, which a copy in this one
+            would keep alive after the agent's death
         """
         agent_end, daemon_end = socket.socketpair()
         sys.stdout.flush()
@@ -203,15 +197,13 @@ class Context(priv_context.PrivContext):
     def attach(self, sock: socket.socket) -> None:
         """Connect to the forked daemon and wait until it answers.
 
-        :raises daemon.FailedToDropPrivileges: when the daemon has ended, for
-            example for lack of a capability
+        :raises daemon.FailedToDropPrivileges: it ended, as without a
+            capability
         """
         self.channel = self._channel(sock)
 
     def helper_command(self, sockpath: str) -> list[str]:
-        """Arguments of the command that starts the daemon.
-
-        Without the operator's ``helper_command``, ``root_helper`` starts the
+        """The operator's ``helper_command``, or ``root_helper`` with the
         helper, named by its path, as in sudoers.
         """
         command: list[str] = super().helper_command(sockpath)
@@ -247,8 +239,8 @@ class Context(priv_context.PrivContext):
         return (_ReadingChannel if self.read_only else _Channel)(sock, self)
 
     def set_client_mode(self, enabled: bool) -> None:
-        """Confine the daemon, which calls this before its first thread.  It is
-        recognised by its capabilities: tests call this in their own process.
+        """Confine the daemon, before its first thread; its capabilities tell
+        it from tests, which call this in their own process.
         """
         super().set_client_mode(enabled)
         if not enabled and (set(capabilities.get_caps()[1])

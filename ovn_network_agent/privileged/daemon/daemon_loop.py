@@ -61,8 +61,8 @@ class _Requests:
 
     def _checked(self, kind: typing.Any, *values: typing.Any
                  ) -> list[typing.Any]:
-        """Name what does not exist in place of a refused call; the library
-        answers that with an exception.
+        """A refused call gets a name that the library answers with an
+        exception.
         """
         name = values[0] if values else None
         if kind == comm.Message.CALL and not str(name).startswith(
@@ -71,8 +71,7 @@ class _Requests:
         return [kind, *values]
 
 
-# Python imports this module at its first use, after the fork: 1 MB for each
-# daemon.
+# imported here: after the fork, each daemon would have 1 MB for it
 class _Threads(concurrent.futures.thread.ThreadPoolExecutor):
     """The threads that make the calls; the loop does not get the results,
     because it refers to the last one until the next call.

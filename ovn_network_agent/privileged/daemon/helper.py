@@ -60,8 +60,7 @@ def path(name: str) -> str:
 
 
 def start(command: Callable[[str], list[str]], where: str) -> socket.socket:
-    """Run a command with the path of a socket, and wait until its daemon
-    connects.
+    """Run a command with a socket's path, and wait for its daemon.
 
     :raises daemon.FailedToDropPrivileges: when the command fails
     """
@@ -91,8 +90,7 @@ def start(command: Callable[[str], list[str]], where: str) -> socket.socket:
 
 
 def _run(argv: list[str]) -> int:
-    """The exit status of a command.  Its messages go to the log at any time:
-    the daemon inherits the standard error.
+    """The status; the log gets the standard error, which the daemon inherits.
     """
     # fixed words and configured values
     process = subprocess.Popen(  # noqa: S603

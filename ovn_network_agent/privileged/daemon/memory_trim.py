@@ -19,8 +19,7 @@ import time
 _PAGE = os.sysconf('SC_PAGE_SIZE')
 # bytes by which a process has to grow until it looks for free memory
 _GROWTH = 2 << 20
-# Seconds from the growth to the releases: more is likely to come soon, and one
-# says nothing about what is still in use then.
+# seconds to each release: more may come soon, or be in use then
 _PAUSES = (1.0, 10.0)
 # malloc.h of glibc
 _M_ARENA_MAX = -8
@@ -31,8 +30,9 @@ _set_option = getattr(_library, 'mallopt', None)
 
 
 def share() -> None:
-    """Have all threads use one heap of the C library, before the first thread:
-    else most get their own, with free parts.  Python rarely makes them wait.
+    """Have all threads share one heap of the C library, before the first
+    thread: else most have their own free parts.  They rarely wait, as one runs
+    at a time.
     """
     if _set_option is not None:
         _set_option(_M_ARENA_MAX, 1)
@@ -59,19 +59,13 @@ def release() -> None:
 
 
 def trim() -> None:
-    """Give back the C library's free pages alone, as a full collection is long
-    with many objects.
-    """
+    """Give back the C library's alone: no collection of many objects."""
     if _trim is not None:
         _trim(0)
 
 
 class Keeper:
-    """Gives free memory back to the kernel when the process has grown.
-
-    :param pauses: seconds from the growth to the first release, and further
-        seconds to each later one
-    """
+    """Releases memory when it has grown, after each of pauses (seconds)."""
 
     def __init__(self, release: Callable[[], None],
                  size: Callable[[], int] | None = None,

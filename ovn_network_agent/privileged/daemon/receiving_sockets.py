@@ -31,8 +31,8 @@ _REST = 0.05
 
 
 def receive(hand_over: Callable[[str], int]) -> socket.socket:
-    """Receive a socket from ``hand_over``, an entry point called with the name
-    of the waiting abstract socket; it returns its process id.
+    """Receive a socket by an entry point that gets the name of the waiting
+    abstract socket, and returns its process id.
     """
     name = secrets.token_hex(16)
     with _Door(name) as listener:

@@ -31,9 +31,7 @@ class NoPrivileges(Exception):
 
 
 def prepare() -> None:
-    """Do once, before the fork, what each daemon would do: the library's first
-    question about capabilities parses C declarations, 1.6 MB.
-    """
+    """Do what each daemon would: the library parses C declarations, 1.6 MB."""
     memory_trim.share()
     capabilities.get_caps()
 
@@ -78,9 +76,8 @@ def start(conf: cfg.ConfigOpts,
 
 
 def _missing(contexts: _Contexts) -> _Contexts:
-    """Contexts whose daemons need capabilities that this process lacks.  The
-    user does not count: a service unit may give them to any
-    (AmbientCapabilities), and a container withhold them from root.
+    """Contexts that lack capabilities here, whoever the user is: a unit may
+    give them to any (AmbientCapabilities), and a container withhold root's.
     """
     held = capability.permitted()
     return [context for context in contexts

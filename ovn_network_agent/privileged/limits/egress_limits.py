@@ -72,8 +72,7 @@ class EgressLimits:
 
     def is_route(self, table: int, dst: str, dev: str, via: str,
                  is_segment: _IsSegment) -> bool:
-        """Whether a route is a copy of one of a link, or leads to a machine.
-        """
+        """Whether a route is a copy of a link's, or leads to a machine."""
         if not self.loaded:
             return False
         if table == ownership.EGRESS_BACK_TABLE:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The limits for the driver evpn: any addresses, which tenants choose, but
-only the devices and tables of VNIs, and routes in the table of their devices'
-VNI.
+"""The limits for the driver evpn: any address, as tenants choose, but only
+VNIs' devices and tables, and routes in the table of their devices' VNI.
 """
 
 from collections.abc import Iterable

@@ -66,8 +66,8 @@ def from_conf(conf: cfg.ConfigOpts) -> permitted.Limits:
 
 
 def _loaded(conf: cfg.ConfigOpts) -> set[str]:
-    """Names of the drivers that may want resources.  A reload can change the
-    rules of port forwards, but not whether there are any.
+    """Drivers that may want resources; a reload changes port forwards' rules,
+    but not whether there are any.
     """
     found = set(conf.drivers)
     if mode.forwards_only(conf):
@@ -113,8 +113,8 @@ def forget() -> None:
 
 
 def permit_prefix_list() -> str:
-    """Permit the prefix list that the configuration files name now.  Earlier
-    ones stay permitted, for removals; one on the command line stays.
+    """Permit the prefix list of the files now; earlier ones stay, for
+    removals, and so does that of the command line.
     """
     source = _source or cfg.CONF
     name = current().prefix_list

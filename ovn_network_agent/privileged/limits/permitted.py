@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""What the limits of the privileged side permit.  Pure.
-
-An object with the agent's mark may be removed anywhere, because an earlier
-configuration may have made it there.
+"""What the limits of the privileged side permit.  Pure.  What has the agent's
+mark may be removed anywhere: an earlier configuration may have made it.
 """
 
 from collections.abc import Container
@@ -180,8 +178,7 @@ class Limits:
 
     def check_route(self, table: int, dst: str, dev: str, via: str,
                     vrf_table: int) -> None:
-        """Check a route that is set; ``vrf_table`` is 0 while there is no VRF.
-        """
+        """Check a route that is set; ``vrf_table`` is 0 without a VRF."""
         allowed = self.allowed
         if dev in self.others:
             fits = table not in self._tables(vrf_table) or allowed.narrow(dst)
@@ -219,9 +216,7 @@ class Limits:
                 'a rule of this agent')
 
     def check_removal(self, rule: 'policy_rules.Rule') -> None:
-        """Check a rule that is removed without a mark; its networks do not
-        count, because it may be of another configuration.
-        """
+        """Without a mark; another configuration's networks do not count."""
         _permit(rule.iif in self.others or
                 reaches.frame(self._as_of_bridge(rule)) in self.frames,
                 f'rule {rule.priority} to table {rule.table}',

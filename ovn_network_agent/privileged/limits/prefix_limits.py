@@ -84,8 +84,8 @@ class AllowedPrefixes:
         return found.prefixlen >= ip_text.SHORTEST[found.version]
 
     def tenant(self, prefix: str) -> bool:
-        """Whether a prefix may be a tenant's network: any of IPv4.  Its rule
-        matches only packets from the bridge; one of IPv6 has no prefix.
+        """Any of IPv4: its rule matches only packets from the bridge; IPv6
+        needs none.
         """
         return ip_text.network(prefix).version == 4
 

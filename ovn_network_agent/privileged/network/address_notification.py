@@ -16,9 +16,8 @@ from ovn_network_agent.privileged.network import checks
 
 @privileged.kernel.change
 def renew(dev: str, address: str) -> bool:
-    """Set an address, 'address/length' of IPv4 with a length below 32, anew in
-    one batch; a host address keeps the device's routes and neighbours
-    meanwhile.
+    """Set an address, 'address/length' (IPv4, below 32), anew in one batch; a
+    host address keeps the device's routes and neighbours meanwhile.
 
     :returns: False when the device lacks the address; nothing is done then
     :raises OSError: when a change failed; the address may be missing

@@ -27,8 +27,7 @@ _connection: connection.Connection | None = None
 
 @contextlib.contextmanager
 def kernel() -> Iterator[connection.Connection]:
-    """The daemon's connection, locked; a new one after an error, so that a
-    late answer is not taken for another's.
+    """The connection, locked; replaced after errors, as answers may be late.
     """
     global _connection
     with _lock:
@@ -54,8 +53,8 @@ def close() -> None:
 def send(connected: connection.Connection, items: checks.Items,
          encode: Callable[..., Request], done: Container[int] = ()
          ) -> list[Failure]:
-    """Encode and send items; a bad item does not affect the others; ``done``
-    are errnos of one that is as wanted already.
+    """Send each item, a bad one does not matter; ``done`` are errnos of
+    success.
     """
     failures = []
     requests: list[Request] = []

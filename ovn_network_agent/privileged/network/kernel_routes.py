@@ -41,10 +41,9 @@ _NO_ORIGIN = (0, 3)
 def set_routes(items: checks.Items) -> list[channel.Failure]:
     """Create or change routes of the agent's protocol.
 
-    An exclusive creation never removes a route.  A route of the agent in the
-    way is then replaced in one step; so is an equal one without a protocol
-    through the veth pair, of the Go program.  One with another metric stays,
-    see :func:`keep_metrics`.
+    An exclusive creation never removes a route.  Then the agent's in the way
+    is replaced in one step, as is an equal one of the Go program, without a
+    protocol on the veth pair.  Another metric stays, see :func:`keep_metrics`.
 
     :param items: each [table, dst, dev, via, metric]: via '' for scope link;
         metric a tag, or 0 or missing for the default
@@ -168,8 +167,8 @@ def _ours(kernel: connection.Connection, tables: Iterable[int]
 
 def _behind_others(kernel: connection.Connection, places: Collection[_Place]
                    ) -> set[_Place]:
-    """The places where another program's route is before the agent's: of
-    several with one metric, the kernel uses and replaces the first.
+    """The places where another's route is first of several with one metric,
+    which the kernel uses and replaces.
     """
     first: dict[_Place, int] = {}
     for table in {table for table, _dst, _metric in places}:
@@ -196,10 +195,9 @@ def delete_routes(items: checks.Items) -> list[channel.Failure]:
 def keep_metrics(items: checks.Items) -> list[channel.Failure]:
     """Remove the agent's routes with other metrics beside its right ones.
 
-    A metric is part of the key of a kernel route, so the right one is set
-    before; without it nothing is removed, which would withdraw the
-    destination.  EBUSY where another program's route has a lower metric: the
-    kernel would use that.
+    These are set before, as a metric is part of a route's key; without one
+    nothing is withdrawn.  EBUSY where another program's metric is lower than
+    the right one: the kernel would use that route.
 
     :param items: each [table, dst, metric], metric 0 for the default
     """
@@ -236,9 +234,8 @@ def keep_metrics(items: checks.Items) -> list[channel.Failure]:
 
 def _at(kernel: connection.Connection, places: Collection[tuple[int, str]]
         ) -> tuple[_Metrics, _Metrics]:
-    """Metrics of the agent's routes (0 for the default), and of other
-    programs' (as in the kernel); without zebra's, which zebra removes beside a
-    kernel route.
+    """Metrics of the agent's routes (0 for the default), and of others' (as in
+    the kernel) but zebra's, which it removes beside a kernel route.
     """
     ours: _Metrics = {place: set() for place in places}
     others: _Metrics = {place: set() for place in places}

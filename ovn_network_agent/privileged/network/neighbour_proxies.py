@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged neighbour proxies of IPv6, as :mod:`privileged.network.netlink`.
-"""
+"""Privileged proxies of IPv6, as :mod:`privileged.network.netlink`."""
 
 import errno
 import socket
@@ -19,7 +18,7 @@ from ovn_network_agent.privileged.network import checks
 
 @privileged.kernel.change
 def set_proxies(items: checks.Items) -> list[channel.Failure]:
-    """Make proxy entries [dev, dst]; EEXIST for another program's, which the
+    """Make entries [dev, dst]; EEXIST for another program's, to which the
     kernel would give the agent's mark (pneigh_create()).
     """
     with channel.kernel() as kernel:

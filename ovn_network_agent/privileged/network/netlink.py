@@ -65,8 +65,7 @@ def _rule(priority: object, table: object, src: str | None, dst: str | None,
 
 
 def _check_ours(kernel: connection.Connection, dev: str) -> None:
-    """Refuse a device of others named as a VNI's: it would lose all packets
-    that the node passes on.
+    """Refuse others' device named as a VNI's: it would lose passing packets.
     """
     found = links.named(kernel, [dev])
     if dev in found and found[dev].alias != ownership.LINK_ALIAS:
@@ -83,9 +82,8 @@ def set_rules(items: checks.Items) -> list[channel.Failure]:
     """Create rules of the agent's protocol.
 
     :param items: each [priority, table, src, dst, iif, fwmark as [mark, mask],
-        suppress, ipv6]; table 0 is a blackhole for packets with a packet mark,
-        or with a device and a prefix; ipv6 is True for an IPv6 rule without a
-        prefix
+        suppress, ipv6 (an IPv6 rule without a prefix)]; table 0 is a blackhole
+        for a packet mark, or for a device and a prefix
     """
     within = limits.current()
 
@@ -150,8 +148,8 @@ def set_addresses(items: checks.Items) -> list[channel.Failure]:
     """Add addresses [dev, 'address/length'].
 
     The anchor has scope link, so that it is no source of connections or ICMP
-    errors: no host could answer to it.  Outside of a VRF, the address of a
-    tenant's gateway would be one of the node itself.
+    errors, to which no host could answer.  Outside of a VRF, a tenant's
+    gateway would be an address of the node.
     """
     within = limits.current()
     inside = functools.cache(lambda: vni_links.inside(kernel))

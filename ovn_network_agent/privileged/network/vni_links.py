@@ -3,9 +3,8 @@
 
 """Privileged entry points for the devices of EVPN and its veth pairs.
 
-A device with the agent's name but not its mark stays: EEXIST.  A device gets
-its mark in the datagram that makes it, so that a killed agent leaves none
-without.
+One with the agent's name but not its mark stays: EEXIST.  The mark comes in
+the datagram that makes a device, so that a killed agent leaves none without.
 """
 
 from collections.abc import Callable
@@ -39,9 +38,8 @@ _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
 @privileged.kernel.change
 def set_devices(items: checks.Items, rested: bool = False
                 ) -> list[channel.Failure]:
-    """Make the devices of VNIs, or repair them.
-
-    EAGAIN: all is right but for the bridge, which is down; call again soon.
+    """Make the devices of VNIs, or repair them; EAGAIN when all is right but
+    for the bridge, which is down: call again soon.
 
     :param items: each the fields of :class:`resources.VniDevices`
     :param rested: whether bridges that are down were so for long enough
@@ -121,9 +119,8 @@ def _set_devices(kernel: connection.Connection, found: _Links,
                  details: _Details, source: str, rested: bool, vni: int,
                  table: int, mac: str, local: str, port: int, mtu: int,
                  underlay: str) -> None:
-    """Make the devices of a VNI, or repair them; keeps ``found`` up to date.
-
-    :param source: the address of [evpn] local_device, '' without one
+    """As :func:`set_devices`; ``found`` is kept up to date, and ``source`` is
+    the address of [evpn] local_device, '' without one.
     """
     limits.current().evpn.check_devices(vni, table, local, port, mtu, underlay,
                                         source)
@@ -191,9 +188,7 @@ def _delete_wrong(kernel: connection.Connection, found: _Links,
 
 def _lower_ends(kernel: connection.Connection, found: _Links, vrf: plain.Link
                 ) -> None:
-    """Set the agent's ends in a VRF down: outside of it, the gateways of
-    tenants would be addresses of the node.
-    """
+    """Outside of the VRF, tenants' gateways would be addresses of the node."""
     _send(kernel, [
         (0, vni_links.encode_flags(name, False))
         for name, link in found.items()

@@ -28,8 +28,7 @@ from ovn_network_agent.privileged.daemon import sending_sockets
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import checks
 
-# Seconds.  1,000 VIPs take 0.2; the kernel may have to wait for the
-# transaction of another program.
+# seconds; 1,000 VIPs take 0.2, other programs' transactions come before
 _TIMEOUT = 30
 # as JSON, and all numbers as numbers
 _LIST = ('-j', '-n', 'list')
@@ -48,8 +47,7 @@ def read_tables(families: Sequence[str]) -> dict[str, str]:
 
 @privileged.netfilter.entrypoint
 def read_sets(family: str, names: Sequence[str]) -> dict[str, str]:
-    """Sets of our table that are there, JSON text by name; a large table takes
-    100 times as long.
+    """Sets that are there, JSON text by name; a table takes 100 times as long.
     """
     for name in checks.sequence(names):
         if not known_names.is_name(name):
@@ -61,8 +59,7 @@ def read_sets(family: str, names: Sequence[str]) -> dict[str, str]:
 @privileged.netfilter.change
 def replace_table(table: Sequence[typing.Any], contents: _Contents,
                   leaving: checks.Items) -> int:
-    """Replace a table in one transaction; after a failure the former one is
-    there.
+    """Replace a table, in one transaction: a failure leaves the former one.
 
     :param table: see :func:`nft.codec.pack`
     :param leaving: each [proto, VIP, port, destination, port], see
@@ -76,9 +73,7 @@ def replace_table(table: Sequence[typing.Any], contents: _Contents,
 @privileged.netfilter.change
 def extend_table(table: Sequence[typing.Any], contents: _Contents,
                  present: _Contents, leaving: checks.Items) -> int:
-    """Put the rules of a table behind those that are ``present``, see
-    :func:`nft.transaction.extension`.
-    """
+    """Add a table's rules, see :func:`nft.transaction.extension`."""
     return _fill(transaction.extension, _unpacked(table), contents, present,
                  leaving)
 
@@ -112,8 +107,8 @@ def delete_table(family: str) -> int:
 
 @privileged.netfilter.change
 def delete_connections(family: str, zone: int, targets: checks.Items) -> int:
-    """Forget connections translated to [proto, VIP, port, destination, port];
-    returns how many there were.
+    """Forget [proto, VIP, port, destination, port]; returns how many there
+    were.
     """
     if (type(family) is not str or family not in elements.FAMILIES or
             not 0 < checks.integer(zone, 'zone') < 65536):

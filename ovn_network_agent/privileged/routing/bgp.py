@@ -25,7 +25,7 @@ _BATCH = 100
 @privileged.frr.entrypoint
 def read_effect(vrf: str, prefixes: Sequence[str], bgp: bool
                 ) -> list[typing.Any]:
-    """Read the state of host routes in zebra and, if asked for, in bgpd.
+    """Read host routes in zebra and, if asked for, in bgpd.
 
     :returns: [protocols ('static', 'kernel') by prefix that zebra has selected
         and installed; neighbours with it by prefix in bgpd's table]
@@ -135,8 +135,7 @@ def soft_refresh(vrf: str, withdrawn: str, ipv6: bool) -> list[typing.Any]:
     if prefix and _has(_in_bgpd(vrf, str(prefix))):
         return [False, '']
     of_vrf = table.removesuffix('ipv4 unicast ')
-    # bgpd takes "ip" for IPv4, and says nothing of neighbours without the
-    # family
+    # bgpd takes "ip" for IPv4, and is silent on neighbours without the family
     commands = [f'clear ip bgp {of_vrf}* soft out'] + (
         [f'clear bgp {of_vrf}ipv6 unicast * soft out'] if ipv6 else [])
     return [True, '\n'.join(filter(None, (

@@ -25,14 +25,11 @@ from ovn_network_agent.privileged.routing import vtysh
 
 _NEEDED = ('zebra', 'bgpd')
 _DAEMONS = (vty.MGMTD, *_NEEDED)
-# Seconds until the receivers have lost a VNI taken out of FRR, see frr.evpn:
-# with 1 s, they had no trouble with later changes.
+# seconds for receivers to lose a VNI, see frr.evpn: 1 s was no trouble
 _SETTLE = 1.0
-# Seconds for which bgpd may know a VNI that zebra has lost; FRR 10 refuses to
-# remove its instance for so long.
+# seconds for which FRR 10's bgpd knows, and keeps, what zebra has lost
 _TIMEOUT = 5.0
-# VNIs of one vtysh for each second of [frr] vtysh_timeout: on a busy machine,
-# 200 took longer than 10 s.
+# for each second of [frr] vtysh_timeout: a busy machine took 10 s for 200
 _EACH_SECOND = 2.5
 
 
@@ -134,9 +131,9 @@ def _removal(unwanted: evpn.Wanted, found: evpn.Found, devices: Container[str]
 
 def _removed(vni: int, found: evpn.Found, devices: Container[str]
              ) -> evpn_steps.Steps:
-    """As :func:`evpn_steps.removed`, as far as FRR can do it by now: FRR 10
-    lets an empty section of a VRF go only after its device, and mgmtd of 10.3
-    has died after some refusals.
+    """What FRR can do of :func:`evpn_steps.removed` by now: FRR 10 lets an
+    empty VRF go only after its device; mgmtd 10.3 has died after some
+    refusals.
     """
     steps = evpn_steps.removed(vni, found)
     return steps._replace(up=[]) if evpn_names.vrf(vni) in devices else steps

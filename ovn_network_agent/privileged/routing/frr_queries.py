@@ -22,11 +22,9 @@ _kept: dict[tuple[str, str], session.Session] = {}
 
 def ask(questions: dict[str, list[str]], seconds: float
         ) -> dict[str, list[str]]:
-    """Texts of commands that change nothing, by daemon that runs.  With
-    ``vtysh_wrapper`` the socket may be of another FRR: only readings may
-    follow.
+    """Texts of commands that change nothing, by running daemon.  The socket
+    may be of another FRR with ``vtysh_wrapper``: only readings may follow.
 
-    :param questions: commands by the daemon's name
     :param seconds: for all answers, less than ``vtysh_timeout``: a daemon that
         hangs must not hold the threads of others
     """
@@ -51,8 +49,8 @@ def close() -> None:
 
 
 class _Question:
-    """Commands for one daemon; an unanswered session goes, as a late answer
-    would be taken for another's.
+    """Commands for one daemon; only a fully answered session is kept, because
+    a late answer would be taken for another's.
     """
 
     def __init__(self, directory: str, name: str, commands: list[str],

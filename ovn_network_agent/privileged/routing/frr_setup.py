@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry point: facts of FRR's configuration, which has passwords.
-"""
+"""Privileged entry point: facts of FRR's setup, without its passwords."""
 
 import errno
 import typing

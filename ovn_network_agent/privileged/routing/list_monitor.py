@@ -93,8 +93,7 @@ def _tell(receiver: socket.socket, notice: bytes) -> None:
     try:
         receiver.send(notice)
     except (BlockingIOError, BrokenPipeError, ConnectionResetError):
-        # The agent has older notices, and reads the lists then; or it listens
-        # no more.
+        # older notices make the agent read the lists; or it listens no more
         return
 
 
@@ -108,8 +107,7 @@ class Looks:
         self._until_whole = 0
 
     def changed(self) -> list[str]:
-        """Names of the daemons whose list has changed since the former look.
-        """
+        """Daemons whose list has changed since the former look."""
         whole = self._until_whole <= 0
         found = self._read(self._name, whole)
         self._until_whole -= 1
@@ -128,10 +126,8 @@ class Looks:
 
 
 def read_digests(name: str, whole: bool) -> Digests:
-    """Read a digest of the prefix lists of a name, of daemons that run.
-
-    :param whole: of all lines; else of their number and the first and last
-        number, which takes the same time for any number of lines
+    """Digests of the lists of a name in running daemons; unless ``whole``, of
+    the number, first and last of the lines, at the same cost for any number.
     """
     what = '' if whole else 'summary '
     commands = [f'show {family} prefix-list {what}{name}'

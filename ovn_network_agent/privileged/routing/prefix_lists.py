@@ -42,9 +42,7 @@ _ABSENT = re.compile(r'^status \d+ of \w+$', re.MULTILINE)
 
 @privileged.frr.entrypoint
 def read(name: str) -> dict[str, list[list[typing.Any]]]:
-    """By daemon ('BGP', 'ZEBRA') the :class:`frr.output.Entry` fields of the
-    IPv4 and the IPv6 list of a name.
-    """
+    """:class:`frr.output.Entry` fields by daemon ('BGP', 'ZEBRA')."""
     vtysh.check_prefix_list(name)
     copies = _copies(name)
     # notes the lines of the Go program while their proof exists
@@ -56,9 +54,9 @@ def read(name: str) -> dict[str, list[list[typing.Any]]]:
 @privileged.frr.entrypoint
 def read_of(name: str, networks: Sequence[str]
             ) -> dict[str, list[list[typing.Any]]]:
-    """As :func:`read`, at least the entries with a number of some networks, at
-    most :data:`FEW`: thousands of entries are long in JSON.  What is no
-    network has no numbers.
+    """As :func:`read`, at least what has a number of some networks, at most
+    :data:`FEW`: thousands are long in JSON.  What is no network has no
+    numbers.
     """
     vtysh.check_prefix_list(name)
     wanted = []
@@ -71,8 +69,7 @@ def read_of(name: str, networks: Sequence[str]
 
 @privileged.frr.entrypoint
 def permit() -> str:
-    """Permit the list that the configuration files name by now, which the
-    privileged side reads itself.
+    """Permit the list of the configuration files, read by the privileged side.
     """
     return limits.permit_prefix_list()
 
@@ -124,12 +121,11 @@ def change(name: str, adds: checks.Items, deletes: checks.Items
 
 @privileged.frr.change
 def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
-    """Write entries again that bgpd shows and does not obey, see
-    :mod:`frr.rewriting`; in one call of vtysh, which withdraws nothing on the
-    way.
+    """Write entries again that bgpd disobeys (:mod:`frr.rewriting`), in one
+    call of vtysh, which withdraws nothing on the way.
 
-    :param addresses: host prefixes that bgpd refuses; one that the list does
-        not permit in bgpd either has another fault, and is left out
+    :param addresses: host prefixes that bgpd refuses; what the list does not
+        permit in bgpd has another fault, and is left out
     :returns: [each [network, former number, new number], messages of vtysh]
     """
     vtysh.check_prefix_list(name)
@@ -159,8 +155,8 @@ def _write(configuration: list[str]) -> str:
 
 
 def _remove_left(name: str, removals: dict[_Line, str]) -> None:
-    """Remove what only some daemon had: vtysh stops at the first daemon that
-    refuses a line, such as the removal of an entry it lacks.
+    """vtysh stops at the first daemon without an entry, so each is asked
+    alone.
     """
     for printed, left in _left(name, removals).items():
         vtysh.configure([removals[line] for line in left], (),
@@ -172,9 +168,8 @@ def _remove_left(name: str, removals: dict[_Line, str]) -> None:
 
 def _remove_forgotten(name: str, left: dict[_Line, int],
                       removals: dict[_Line, str]) -> None:
-    """Remove the entries of zebra that a former mgmtd had: since FRR 10, zebra
-    obeys mgmtd alone, which forgets them when it starts, so it gets them
-    first.
+    """Remove zebra's entries of a former mgmtd: since FRR 10 it obeys only
+    mgmtd, which starts without them, so mgmtd gets them first.
     """
     for configuration in (
             [lines.prefix_list_entry(name, *line, number)

@@ -35,8 +35,7 @@ def read() -> list[list[typing.Any]]:
 def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
     """Make interfaces advertise this node, then end that on marked others.
 
-    :param adds: each [name of the interface, prefixes, flags]
-    :param deletes: each [name of the interface]
+    :param adds: each [interface, prefixes, flags]; ``deletes`` [interface]
     :returns: as :func:`vtysh.change_static`
     """
     refused, fitting = checks.items(('adds', _wanted, adds),

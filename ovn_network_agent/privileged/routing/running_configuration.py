@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""FRR's running configuration, for the privileged side alone: it has
-passwords.
-"""
+"""FRR's running configuration, with passwords: it stays privileged."""
 
 from collections.abc import Iterable
 
@@ -13,9 +11,7 @@ from ovn_network_agent.privileged.routing import vtysh
 
 
 def configuration(daemons: Iterable[str], needed: Iterable[str]) -> list[str]:
-    """The lines of some daemons, without vtysh if possible; ``needed`` must
-    run.
-    """
+    """The lines of some daemons, if those that are needed run."""
     try:
         running = vty.daemons()
         lines = [line for name in daemons if name in running

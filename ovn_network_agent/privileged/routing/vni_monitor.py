@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry point: notices of changed VNIs of FRR, by the looks of
-:mod:`privileged.routing.list_monitor`: zebra's VNIs, and bgpd's whole
-configuration, which takes bgpd of FRR 8.4 1 ms with 200 VNIs.
+"""Privileged notices of changed VNIs, by
+:mod:`privileged.routing.list_monitor`; bgpd's configuration with 200 VNIs
+takes FRR 8.4 1 ms.
 """
 
 from ovn_network_agent import privileged

@@ -3,10 +3,9 @@
 
 """Commands to the sockets of FRR's daemons, without vtysh.
 
-vtysh takes 25 ms before its first command, a daemon 2 ms for a route.  No
-entry points: the callers pass checked lines, and fall back to vtysh, which
-knows more ways to the daemons and has better messages, on
-:class:`Unavailable`, before the first change.
+vtysh takes 25 ms before its first command, a daemon 2 ms for a route.  But it
+knows more ways to the daemons and has better messages, so the callers, which
+pass checked lines, use it on :class:`Unavailable`, before the first change.
 """
 
 from collections.abc import Collection
@@ -34,8 +33,7 @@ _WRITERS = ((MGMTD, 'configure terminal file-lock', 1),
 # discards such lines, but takes as long as a change with thousands of routes,
 # so it is not sent each time.
 DISCARD = 'mgmt commit abort'
-# Most questions at once: a daemon does nothing else until it has answered,
-# about 2 ms with FRR 8.4.
+# most questions at once, 2 ms of FRR 8.4; meanwhile it does nothing else
 _AT_ONCE = 20
 # whether the last session may have broken off, or that of a killed daemon
 _broken_off = True
@@ -94,8 +92,8 @@ def configure(lines: list[str]) -> str:
 
 
 def configure_each(lines: list[str], names: Iterable[str]) -> str:
-    """Send at most 200 lines to daemons that work side by side, one
-    transaction each; only vtysh knows how versions with mgmtd divide lines.
+    """At most 200 lines to daemons side by side, a transaction each; only
+    vtysh knows how versions with mgmtd divide lines.
     """
     deadline = _deadline()
     running = _answering(deadline)
@@ -147,8 +145,7 @@ def ask(questions: dict[str, list[str]]) -> str:
 
 
 def texts(questions: dict[str, list[str]]) -> list[str]:
-    """As :func:`ask`; empty when a command fails, such as in a version without
-    it.
+    """As :func:`ask`; empty when a command fails, as in a version without it.
     """
     missing = questions.keys() - set(_sockets())
     if missing:
@@ -178,8 +175,8 @@ def _begin(opened: session.Session, command: str) -> None:
 
 
 def _answering(deadline: float) -> set[str]:
-    """Names of the daemons, which all have to answer: while one hangs, a
-    change of another would not reach the fabric, and a withdrawal be none.
+    """All daemons have to answer: while one hangs, another's change would not
+    reach the fabric, and a withdrawal be none.
     """
     found = set()
     for name in daemons():

@@ -142,10 +142,8 @@ def change_static(vrf: str, adds: checks.Items, deletes: checks.Items
 
 @privileged.frr.entrypoint
 def read_daemons(answering: bool = False) -> list[str]:
-    """Names of the running daemons.
-
-    :param answering: whether each has to answer, too: staticd accepts a change
-        while zebra hangs, without effect
+    """Names of the running daemons, or of the answering ones: staticd accepts
+    a change while zebra hangs, without effect.
     """
     return sorted(_daemons(answering))
 
@@ -161,9 +159,8 @@ def checked_lines(adds: checks.Items, deletes: checks.Items,
                   line: Callable[..., str],
                   removal: Callable[..., str] | None = None
                   ) -> tuple[list[list[typing.Any]], list[str]]:
-    """Make configuration lines.
+    """Make configuration lines, those of removals by ``removal`` without "no".
 
-    :param removal: as ``line``, without "no"; default ``line``
     :returns: refused items as in :func:`change_static`; lines of the others
     """
     refused = []
@@ -210,12 +207,9 @@ def _running() -> set[str]:
 
 
 def _one_by_one(daemons: Iterable[str]) -> list[list[str]]:
-    """Arguments of the processes that reach all daemons.
-
-    Since version 9, vtysh has a child for each daemon, which reads standard
-    input.  A file is whole for each (:func:`command.run`), but a wrapper may
-    turn it into a pipe for one child only.  So each daemon gets a process
-    then.
+    """Arguments of the processes that reach all daemons: one for each if a
+    wrapper may turn the file into a pipe, because vtysh since version 9 has a
+    child for each daemon, and all of them read (:func:`command.run`).
     """
     if _options().vtysh_wrapper.split():
         running = _running()
@@ -225,8 +219,8 @@ def _one_by_one(daemons: Iterable[str]) -> list[list[str]]:
 
 
 def _messages(text: str) -> str:
-    """Leave out what means nothing: reports of a missing vtysh.conf, which is
-    not needed, and since version 9 of children and of empty changes of mgmtd.
+    """Leave out reports of a missing vtysh.conf, which is not needed, and
+    since version 9 of children and of empty changes of mgmtd.
     """
     rows = [row.strip() for row in text.split('\n')]
     return '\n'.join(row for row in rows if row and not _CHATTER.match(row))
@@ -252,8 +246,7 @@ def enabled(daemon: str, command: str) -> str:
 
 
 def show(*commands: str, daemon: str | None = None) -> command.Result:
-    """Run commands that change nothing, in each daemon or in one.
-    """
+    """Run commands that change nothing, in each daemon or in one."""
     only = ['-d', daemon] if daemon else []
     arguments = [word for text in commands for word in ('-c', text)]
     result = _vtysh([*only, *arguments])
@@ -312,8 +305,7 @@ def check_prefix_list(name: str) -> None:
 
 
 def checked(check: Callable[[str], _T], value: str) -> _T:
-    """The result of a check of :mod:`frr.lines`; OSError for a refused value.
-    """
+    """The result of a check of :mod:`frr.lines`; OSError for a refusal."""
     try:
         return check(value)
     except ValueError as error:

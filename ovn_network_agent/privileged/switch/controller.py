@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry point: the state of the local ovn-controller, to whose
-control socket only its user can connect.
-"""
+"""Privileged entry point: ovn-controller's state; only its user may ask."""
 
 import errno
 
@@ -16,8 +14,8 @@ from ovn_network_agent.privileged import overlap_servers
 
 @privileged.ovs.entrypoint
 def read_state() -> list[str]:
-    """[version, state, connection]: '25.03'; 'running' or 'paused';
-    'connected' or 'not connected', Southbound; empty without ovn-controller.
+    """['25.03', 'running' or 'paused', 'connected' or 'not connected'
+    (Southbound)]; empty without ovn-controller.
     """
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     controller = overlap_servers.Controller(cfg.CONF.ovs.ovn_rundir)

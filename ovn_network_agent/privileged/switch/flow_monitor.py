@@ -102,8 +102,7 @@ class Relay:
             switches.drop(self._path, switch)
 
     def _relearn(self, switch: connection.Switch) -> bool:
-        """Learn again what updates have been missed for, if still connected.
-        """
+        """Learn again after missed updates, if still connected."""
         try:
             return switches.with_open(self._path, switch,
                                       bridge_flows.learn_shared)
@@ -114,8 +113,7 @@ class Relay:
                  body: bytes) -> None:
         """Under the lock of the switches."""
         if kind == wire.EXPERIMENTER:
-            # The buffer for updates was full, or has room again: the switch
-            # reports the changes of the meantime then.
+            # the buffer was full, or has room: the switch reports what it kept
             notices = {MISSED}
             switch.shared = None
         else:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The second transport of flows: ovs-ofctl behind a command such as ``docker
-exec -i openvswitch_vswitchd``, where a bridge's management socket is out of
-reach.  A change takes two or three processes.
+"""The second transport of flows, where no management socket can be reached:
+ovs-ofctl behind a command, as ``docker exec -i openvswitch_vswitchd``, two or
+three processes a change.
 """
 
 from collections.abc import Container
@@ -17,8 +17,7 @@ from ovn_network_agent.openflow import ofctl_text as text
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.privileged.daemon import command
 
-# Seconds.  ovs-ofctl has the shorter limit, because a kill of the wrapper
-# would not end it.
+# seconds; ovs-ofctl's is shorter, because it survives a killed wrapper
 _INNER_LIMIT = 20
 _LIMIT = 25.0
 # fields of a FlowSpec up to its actions
@@ -121,8 +120,8 @@ def _normal(match: str) -> frozenset[str]:
 
 def _check_arrival(ofctl: Command, steps: Sequence[specs.Step],
                    failed: Container[Hashable]) -> None:
-    """Look for one of the flows: if a wrapper does not pass standard input on,
-    ovs-ofctl reads an empty file and reports success.
+    """Look for a flow: without standard input from a wrapper, ovs-ofctl reads
+    an empty file and reports success.
     """
     probe = next((step for step in reversed(steps)
                   if step.ref not in failed), None)

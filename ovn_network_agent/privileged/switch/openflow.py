@@ -74,7 +74,7 @@ def change_flows(bridge: str, adds: checks.Items, deletes: checks.Items,
                  strays: checks.Items) -> list[list[typing.Any]]:
     """Add flows, then delete flows; other flows are not touched.
 
-    :param adds: each the fields of :class:`spec.FlowSpec`, as in ``deletes``
+    :param adds: each :class:`spec.FlowSpec` fields, as in ``deletes``
     :param strays: each the fields of :class:`spec.StraySpec`
     :returns: [list name, index, reason] of each that failed
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry point: a connection to the local Open vSwitch database, for
-which the agent needs not the rights of ovsdb-server's user.
+"""Privileged entry point: a connection to the local Open vSwitch database,
+without the rights of ovsdb-server's user for the agent.
 """
 
 import errno

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The open connections to the management sockets of bridges, which live as
-long as the daemon; no entry points.
-"""
+"""The open connections to bridges, for the daemon's life; no entry points."""
 
 from collections.abc import Callable
 import threading
@@ -13,8 +11,7 @@ from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import wire
 
 _lock = threading.Lock()
-# Connection by path of a socket, and functions to call after its end; only
-# under the lock.
+# by path, also what to call after the end; only under the lock
 _connections: dict[str, connection.Switch] = {}
 _ended: dict[str, list[Callable[[], None]]] = {}
 _T = typing.TypeVar('_T')

@@ -39,6 +39,8 @@ _IN_THE_WAY = (_ON, 'ipv6 nd ra-interval ', 'ipv6 nd ra-lifetime ',
 
 
 class Found(typing.NamedTuple):
+    """The lines of one interface."""
+
     marks: tuple[str, ...]  # the agent's, lines
     on: bool  # whether there are advertisements at all
     prefixes: tuple[str, ...]  # in lines of the agent's form, sorted

@@ -47,9 +47,7 @@ class Found:
                 self.active[prefix] = protocols
 
     def _take_paths(self, document: Mapping[str, Any]) -> None:
-        """Note the neighbours of this node's route, not of a learned one, as
-        of another gateway node.
-        """
+        """Note the neighbours of this node's routes, not of learned ones."""
         prefix = document['prefix']
         own = [path for path in document['paths'] if path.get('sourced')]
         if own:
@@ -61,6 +59,8 @@ class Found:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Surroundings:
+    """The prerequisites of announcements."""
+
     connected: list[str]  # the networks that zebra is connected to
     # State ('Established') by BGP neighbour for routes of IPv4, or of IPv6
     # where there are none; None when bgpd was not asked.

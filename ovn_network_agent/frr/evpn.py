@@ -153,7 +153,7 @@ def _sections(configuration: Sequence[str]
 def _begin(words: list[str],
            instances: dict[str, tuple[str, dict[Line, None]]],
            vrfs: dict[str, dict[Line, None]]) -> dict[Line, None] | None:
-    """The place for a section's lines, None elsewhere; daemons may repeat it.
+    """The place for a section's lines; mgmtd, zebra, bgpd may each have one.
     """
     match words:
         case ['router', 'bgp', asn, 'vrf', name, *_more]:
@@ -201,6 +201,7 @@ def underlay(configuration: Sequence[str], vrf: str) -> int:
 
 
 def lines_of(wanted: Wanted) -> list[Line]:
+    """The lines of a wanted instance."""
     return [*_FIXED,
             *[(_TOP, ROUTER_ID + wanted.router_id)] * bool(wanted.router_id),
             *[(L2VPN, RD + wanted.rd)] * bool(wanted.rd),

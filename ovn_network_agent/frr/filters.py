@@ -39,6 +39,8 @@ class Rule(typing.NamedTuple):
 
 
 class Denial(typing.NamedTuple):
+    """Why a route does not pass."""
+
     kind: str  # :data:`LIST` or :data:`MAP`
     name: str  # of the list or of the map
     text: str  # The line that denies in FRR's notation, or what is missing.

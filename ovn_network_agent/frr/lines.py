@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Configuration lines from checked values only; ValueError for others.  Pure.
-"""
+"""Configuration lines of checked values; ValueError for others.  Pure."""
 
 import ipaddress
 import re
@@ -58,8 +57,8 @@ def check_host(text: object) -> ip_text.Address:
 
 
 def _version(prefix: object) -> int:
-    """A quick version: :func:`check_network` takes six times as long, and FRR
-    waits for 10,000 lines.
+    """As :func:`check_network`, which takes six times as long for 10,000
+    lines.
     """
     if isinstance(prefix, str) and _HOST_4.fullmatch(prefix):
         return 4

@@ -55,8 +55,7 @@ def split(text: str) -> tuple[set[str], list[str]]:
 
 
 def parts(text: str) -> tuple[list[str], list[str]]:
-    """Lines before the configuration, and its own; Unreadable without its end.
-    """
+    """Lines before and of the configuration; Unreadable without its end."""
     lines = text.split('\n')
     try:
         begin = lines.index(_BEGIN)
@@ -69,8 +68,7 @@ def parts(text: str) -> tuple[list[str], list[str]]:
 
 
 def daemons(lines: Iterable[str]) -> set[str]:
-    """Names in 'show daemons', which indents them, but not vtysh's messages.
-    """
+    """Names in 'show daemons', which are indented, unlike vtysh's messages."""
     return {name for line in lines if line.startswith(' ')
             for name in line.split()}
 

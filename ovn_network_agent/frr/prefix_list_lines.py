@@ -77,9 +77,7 @@ def free_number(network: str,
 
 def permitting(entries: Iterable[output.Entry],
                addresses: Iterable[ip_text.Address]) -> dict[str, int]:
-    """Number by network of the agent's entries for addresses that are
-    permitted.
-    """
+    """Number by network of the agent's entries for permitted addresses."""
     ordered = sorted(entries)
     permitted = [address for address in addresses
                  if _permits(ordered, address)]

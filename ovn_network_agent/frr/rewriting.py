@@ -55,8 +55,7 @@ def renewal(name: str, due: Mapping[str, int],
 
 
 def _halves(network: str, entries: Iterable[output.Entry]) -> list[str]:
-    """Without a half that another owner's entry has, which its removal would
-    disturb, and of more than two addresses.
+    """Halves of more than two addresses; others' entries would be disturbed.
     """
     whole = ip_text.network(network)
     if whole.prefixlen > whole.max_prefixlen - 2:

@@ -26,6 +26,8 @@ VRF, INSTANCE, REDISTRIBUTION, FILTER = (
 
 
 class Setup(typing.NamedTuple):
+    """The parts of FRR's configuration that the agent needs."""
+
     vrf: bool  # whether zebra has the VRF, and its device
     asn: str  # AS number of the BGP instance of the VRF, '' without one
     redistributes: tuple[str, ...]  # sources, like 'static', of the family

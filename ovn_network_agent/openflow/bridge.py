@@ -163,8 +163,7 @@ def change(connection: connections.Switch, steps: list[specs.Step]
 
 
 def _alone(connection: connections.Switch, step: specs.Step) -> bool:
-    """Whether no other program has a flow in a step's place; strays are
-    anywhere.
+    """Whether no other program has a flow in a step's place; not for strays.
     """
     return (connection.shared is not None and
             step.verb != specs.DELETE_STRAY and
@@ -248,8 +247,7 @@ def _marks(connection: connections.Switch, xid: int) -> list[tuple[int, int]]:
 
 def _entries(connection: connections.Switch, requests: dict[int, bytes],
              decode: Callable[[bytes], tuple[list[_T], bool]]) -> list[_T]:
-    """Findings of ``decode`` in all replies; it also says whether more follow.
-    """
+    """Findings of ``decode``, which also says whether more replies follow."""
     answers = connection.request(list(requests.values()))
     entries = []
     for xid in requests:

@@ -34,8 +34,7 @@ _Message: typing.TypeAlias = tuple[int, int, bytes]
 
 
 class Switch:
-    """An OpenFlow 1.3 connection, for a thread at a time; OSError without one.
-    """
+    """An OpenFlow 1.3 connection, or OSError; for a thread at a time."""
 
     def __init__(self, path: str) -> None:
         # Called with type and body of unasked messages; must not send.
@@ -105,9 +104,7 @@ class Switch:
         return answers
 
     def pump(self) -> None:
-        """Take what the switch has sent by itself, without a wait; may raise
-        OSError.
-        """
+        """Take unasked messages, without a wait; OSError if it is broken."""
         for _chunk in range(_MOST):
             readable, writable = self._poll(0)
             if writable:

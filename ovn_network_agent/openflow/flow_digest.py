@@ -24,8 +24,7 @@ _PORTIONS = 1024
 
 
 def plain(bodies: list[bytes]) -> list[bytes]:
-    """OFPMP_FLOW bodies without ages and counters; may raise wire.Malformed.
-    """
+    """OFPMP_FLOW bodies without ages and counters; or wire.Malformed."""
     return [_without_counters(body) for body in bodies]
 
 

@@ -70,8 +70,7 @@ def request(xid: int) -> bytes:
 
 
 def updates(kind: int, body: bytes) -> list[Update] | None:
-    """The full updates in a body, None for another kind; may raise Malformed.
-    """
+    """The full updates of a body, None for another kind; or Malformed."""
     if kind != wire.MULTIPART_REPLY or len(body) < _MULTIPART.size:
         return None
     if _MULTIPART.unpack_from(body)[::2] != (_EXPERIMENTER, _ONF) or (

@@ -71,6 +71,8 @@ class StraySpec(NamedTuple):
 
 
 class Selection(NamedTuple):
+    """The part of a match that names ports and addresses of IPv4."""
+
     in_port: int | None = None
     # as 0x0800; None for each, likewise the others
     ether_type: int | None = None

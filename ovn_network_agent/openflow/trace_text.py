@@ -84,6 +84,8 @@ class Trace:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Port:
+    """A port of a bridge."""
+
     name: str
     bridge: str
     # in OpenFlow

@@ -14,7 +14,7 @@ import struct
 import typing
 
 _T = typing.TypeVar('_T')
-#: table, priority, whether plain (no timeouts or flags), cookie, OXM fields,
+#: table, priority, whether without timeouts and flags, cookie, OXM,
 #: instructions
 Entry: typing.TypeAlias = tuple[int, int, bool, int, bytes, bytes]
 
@@ -75,6 +75,7 @@ class Malformed(Exception):
 
 
 def message(kind: int, xid: int, body: bytes = b'') -> bytes:
+    """A message with its header."""
     return HEADER.pack(VERSION, kind, HEADER.size + len(body), xid) + body
 
 

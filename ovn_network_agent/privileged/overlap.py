@@ -148,9 +148,7 @@ def _release(keeper: subprocess.Popen[bytes]) -> None:
 
 
 def _forget() -> str:
-    """Forget ended programs, which outlive their key; returns what the last
-    left.
-    """
+    """Forget ended programs, a moment after their key; what the last left."""
     for one in _keepers:
         if _pipes(one)[0].closed:
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -141,9 +141,7 @@ class Keeper:
         return version, key, respelled(ids.get(_REMOTE, ''))
 
     def begin(self) -> None:
-        """Begin; :meth:`end` has to follow errors but NotOurs: nothing
-        changed.
-        """
+        """Begin; :meth:`end` has to follow any error but NotOurs."""
         try:
             status = self._controller.call('debug/status').strip()
             _version, key, remote = self.able()
@@ -193,8 +191,7 @@ class Keeper:
             'up', 'up') for status in self._database.status(self._tunnels))
 
     def _resume(self) -> None:
-        """It may be too busy to answer at once; a restarted one is not paused.
-        """
+        """It may be too busy to answer at once; a restart ends a pause."""
         deadline = time.monotonic() + self._timeout
         while True:
             try:
@@ -208,9 +205,7 @@ class Keeper:
             time.sleep(_AGAIN)
 
     def _wait_round(self) -> None:
-        """It answers in each iteration of its loop, so it has read the key
-        then.
-        """
+        """An answer comes once in each iteration, which reads the new key."""
         with contextlib.suppress(servers.Absent):
             self._controller.call('debug/status', _ROUND)
 

@@ -166,8 +166,7 @@ def _with_uuid(uuid: str) -> list[typing.Any]:
 
 def _call(address: _Where, method: str, params: list[typing.Any],
           timeout: float = TIMEOUT) -> typing.Any:
-    """One request of JSON-RPC 1.0; Failed if refused, OSError if unanswered.
-    """
+    """A request of JSON-RPC 1.0; Failed if refused, OSError if unanswered."""
     family = socket.AF_UNIX if isinstance(address, str) else (
         socket.AF_INET6 if ':' in address[0] else socket.AF_INET)
     with socket.socket(family, socket.SOCK_STREAM) as opened:

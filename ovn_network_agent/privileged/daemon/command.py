@@ -17,6 +17,8 @@ _AFTERMATH = 5.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
+    """The result of a program that ended by itself."""
+
     status: int  # exit status, negative for a signal
     stdout: str
     stderr: str

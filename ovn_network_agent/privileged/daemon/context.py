@@ -203,9 +203,7 @@ class Context(priv_context.PrivContext):
         self.channel = self._channel(sock)
 
     def helper_command(self, sockpath: str) -> list[str]:
-        """The operator's ``helper_command``, or ``root_helper`` with the
-        helper, named by its path, as in sudoers.
-        """
+        """``root_helper`` and the helper's path, as in sudoers, by default."""
         command: list[str] = super().helper_command(sockpath)
         if self.conf.helper_command:
             return command

@@ -61,9 +61,7 @@ class _Requests:
 
     def _checked(self, kind: typing.Any, *values: typing.Any
                  ) -> list[typing.Any]:
-        """A refused call gets a name that the library answers with an
-        exception.
-        """
+        """The library answers the name in a refused call with an exception."""
         name = values[0] if values else None
         if kind == comm.Message.CALL and not str(name).startswith(
                 self._prefix):

@@ -90,8 +90,7 @@ def start(command: Callable[[str], list[str]], where: str) -> socket.socket:
 
 
 def _run(argv: list[str]) -> int:
-    """The status; the log gets the standard error, which the daemon inherits.
-    """
+    """The status; the log gets standard error, which the daemon inherits."""
     # fixed words and configured values
     process = subprocess.Popen(  # noqa: S603
         argv, stderr=subprocess.PIPE, text=True, errors='replace')

@@ -65,7 +65,8 @@ def trim() -> None:
 
 
 class Keeper:
-    """Releases memory when it has grown, after each of pauses (seconds)."""
+    """Releases memory when it has grown, after each of ``pauses`` (seconds).
+    """
 
     def __init__(self, release: Callable[[], None],
                  size: Callable[[], int] | None = None,

@@ -33,6 +33,8 @@ _SYSCTLS = ('net/ipv4/conf/{}/forwarding', 'net/ipv6/conf/{}/ndisc_notify')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EgressLimits:
+    """The values of the configuration."""
+
     loaded: bool  # without the driver, nothing is allowed
     others: frozenset[str]  # devices of the agent, which are no links
 

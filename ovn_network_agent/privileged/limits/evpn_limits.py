@@ -23,6 +23,8 @@ _LINK_LOCAL = (f'{ownership.SEGMENT_LINK_LOCAL}/64', 'fe80::1/64')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvpnLimits:
+    """The values of the configuration."""
+
     loaded: bool  # without the driver, nothing is allowed
     base: int  # the option table_base
     # source address, UDP port, MTU of each VXLAN device; '' with a device

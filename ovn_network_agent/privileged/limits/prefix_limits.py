@@ -37,6 +37,8 @@ _TENANTS = 'tenant_network'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AllowedPrefixes:
+    """The limits of prefixes that the configuration sets."""
+
     # provider networks; empty if they are discovered in OVN
     networks: frozenset[ip_text.Network]
     leaks: bool  # whether the agent makes routes for provider networks
@@ -84,13 +86,13 @@ class AllowedPrefixes:
         return found.prefixlen >= ip_text.SHORTEST[found.version]
 
     def tenant(self, prefix: str) -> bool:
-        """Any of IPv4: its rule matches only packets from the bridge; IPv6
-        needs none.
-        """
+        """Any of IPv4: its rule matches only packets from the bridge."""
         return ip_text.network(prefix).version == 4
 
 
 class Shape(typing.NamedTuple):
+    """A kind of policy rule."""
+
     driver: str
     priority: int
     table: int  # 0 for a blackhole

@@ -27,8 +27,7 @@ _connection: connection.Connection | None = None
 
 @contextlib.contextmanager
 def kernel() -> Iterator[connection.Connection]:
-    """The connection, locked; replaced after errors, as answers may be late.
-    """
+    """The connection, locked; a new one after an error, for late answers."""
     global _connection
     with _lock:
         if _connection is None:
@@ -53,9 +52,7 @@ def close() -> None:
 def send(connected: connection.Connection, items: checks.Items,
          encode: Callable[..., Request], done: Container[int] = ()
          ) -> list[Failure]:
-    """Send each item, a bad one does not matter; ``done`` are errnos of
-    success.
-    """
+    """Send items, each on its own; ``done`` are errnos of success."""
     failures = []
     requests: list[Request] = []
     positions = []

@@ -195,9 +195,10 @@ def delete_routes(items: checks.Items) -> list[channel.Failure]:
 def keep_metrics(items: checks.Items) -> list[channel.Failure]:
     """Remove the agent's routes with other metrics beside its right ones.
 
-    These are set before, as a metric is part of a route's key; without one
-    nothing is withdrawn.  EBUSY where another program's metric is lower than
-    the right one: the kernel would use that route.
+    A metric is part of a route's key, so the right route is set before; where
+    it is missing, nothing is removed, which would withdraw the destination.
+    EBUSY where another program's metric is lower: the kernel would use that
+    route.
 
     :param items: each [table, dst, metric], metric 0 for the default
     """

@@ -35,9 +35,7 @@ def set_links_up(names: Sequence[str]) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def set_veth_pairs(items: checks.Items) -> list[channel.Failure]:
-    """Make, or complete, pairs [name, peer, vrf]: ends up, the peer in the
-    VRF.
-    """
+    """Make or complete pairs [name, peer, vrf], up, the peer in the VRF."""
     with channel.kernel() as kernel:
         return each(items, lambda *item: _set_veth_pair(kernel, *item))
 
@@ -162,5 +160,6 @@ def _check_names(name: str, peer: str) -> None:
 
 def request(kernel: connection.Connection, flags: int, body: bytes,
             kind: int = links.RTM_NEWLINK) -> None:
+    """Send one request of RTM_NEWLINK or RTM_DELLINK."""
     for _index, number, text in kernel.batch([(kind, flags, body)]):
         raise OSError(number, text)

@@ -65,8 +65,7 @@ def _rule(priority: object, table: object, src: str | None, dst: str | None,
 
 
 def _check_ours(kernel: connection.Connection, dev: str) -> None:
-    """Refuse others' device named as a VNI's: it would lose passing packets.
-    """
+    """Refuse others' device named as a VNI's: it would lose our packets."""
     found = links.named(kernel, [dev])
     if dev in found and found[dev].alias != ownership.LINK_ALIAS:
         raise checks.foreign(dev)

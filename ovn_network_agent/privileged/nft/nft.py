@@ -47,8 +47,7 @@ def read_tables(families: Sequence[str]) -> dict[str, str]:
 
 @privileged.netfilter.entrypoint
 def read_sets(family: str, names: Sequence[str]) -> dict[str, str]:
-    """Sets that are there, JSON text by name; a table takes 100 times as long.
-    """
+    """Sets that are there: JSON by name; a table takes 100 times as long."""
     for name in checks.sequence(names):
         if not known_names.is_name(name):
             raise checks.invalid(f'{name!r} is no name of a set')
@@ -107,8 +106,7 @@ def delete_table(family: str) -> int:
 
 @privileged.netfilter.change
 def delete_connections(family: str, zone: int, targets: checks.Items) -> int:
-    """Forget [proto, VIP, port, destination, port]; returns how many there
-    were.
+    """Forget connections to [proto, VIP, port, destination, port]; how many.
     """
     if (type(family) is not str or family not in elements.FAMILIES or
             not 0 < checks.integer(zone, 'zone') < 65536):

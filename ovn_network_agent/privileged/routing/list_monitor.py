@@ -98,6 +98,8 @@ def _tell(receiver: socket.socket, notice: bytes) -> None:
 
 
 class Looks:
+    """The looks at the lists of one name."""
+
     def __init__(self, name: str,
                  read: Callable[[str, bool], Digests] | None = None) -> None:
         self._name = name

@@ -69,8 +69,7 @@ def read_of(name: str, networks: Sequence[str]
 
 @privileged.frr.entrypoint
 def permit() -> str:
-    """Permit the list of the configuration files, read by the privileged side.
-    """
+    """Permit the list that the configuration files name by now."""
     return limits.permit_prefix_list()
 
 
@@ -155,9 +154,7 @@ def _write(configuration: list[str]) -> str:
 
 
 def _remove_left(name: str, removals: dict[_Line, str]) -> None:
-    """vtysh stops at the first daemon without an entry, so each is asked
-    alone.
-    """
+    """vtysh stops at the first daemon that lacks an entry: ask each alone."""
     for printed, left in _left(name, removals).items():
         vtysh.configure([removals[line] for line in left], (),
                         only=_HOLDERS[printed])

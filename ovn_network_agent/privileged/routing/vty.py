@@ -145,8 +145,7 @@ def ask(questions: dict[str, list[str]]) -> str:
 
 
 def texts(questions: dict[str, list[str]]) -> list[str]:
-    """As :func:`ask`; empty when a command fails, as in a version without it.
-    """
+    """As :func:`ask`; empty when a command fails, as in an old version."""
     missing = questions.keys() - set(_sockets())
     if missing:
         raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
@@ -175,8 +174,8 @@ def _begin(opened: session.Session, command: str) -> None:
 
 
 def _answering(deadline: float) -> set[str]:
-    """All daemons have to answer: while one hangs, another's change would not
-    reach the fabric, and a withdrawal be none.
+    """All have to answer: with one hanging, a change would not reach the
+    fabric.
     """
     found = set()
     for name in daemons():

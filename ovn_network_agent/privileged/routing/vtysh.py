@@ -142,8 +142,8 @@ def change_static(vrf: str, adds: checks.Items, deletes: checks.Items
 
 @privileged.frr.entrypoint
 def read_daemons(answering: bool = False) -> list[str]:
-    """Names of the running daemons, or of the answering ones: staticd accepts
-    a change while zebra hangs, without effect.
+    """Names of running, or of answering daemons: staticd accepts a change
+    while zebra hangs, without effect.
     """
     return sorted(_daemons(answering))
 
@@ -290,6 +290,7 @@ def require(running: Container[str], *names: str) -> None:
 
 
 def unreadable(error: Exception, result: command.Result) -> OSError:
+    """The OSError for output that could not be parsed."""
     return OSError(errno.EPROTO, f'{error} ({result.messages})')
 
 

@@ -3,13 +3,10 @@
 
 """Lines of an interface that advertise a router.  Pure.
 
-The agent's lines are marked by two odd numbers, of which one suffices, so that
-a lost line is no lost mark.  FRR has no comment or tag for these lines, the
-description of an interface is the operator's, and a record on disk would not
-follow what the operator or a restart of FRR does.
-
-The marks are written first and removed last.  So whatever part of a change FRR
-has taken, advertisements of the agent have a mark.
+Two odd numbers mark the agent's lines; one suffices, so that a lost line is no
+lost mark.  FRR has no comment or tag for them, the interface's description is
+the operator's, and a record on disk would not follow the operator or FRR's
+restarts.  Marks come first and go last, so that an incomplete change has one.
 """
 
 from collections.abc import Iterable
@@ -23,11 +20,9 @@ from ovn_network_agent.frr import lines
 
 _INTERFACE = 'interface'
 _OF_ROUTER = ('ipv6 nd ', 'no ipv6 nd ')
-# FRR refuses a lifetime that is shorter than the interval.  In this order, it
-# takes both whatever it has.
+# FRR refuses a lifetime below the interval; this order suits any former ones.
 _LIFETIME = f'ipv6 nd ra-lifetime {ownership.RA_LIFETIME}'
-# The interval also says which of the flags is the agent's: both lines may also
-# be the operator's.
+# says which flags are the agent's, which may be the operator's
 _FLAGS = ('ipv6 nd managed-config-flag', 'ipv6 nd other-config-flag')
 _INTERVALS = {
     f'ipv6 nd ra-interval msec {ownership.RA_INTERVAL + managed + 2 * other}':
@@ -35,10 +30,10 @@ _INTERVALS = {
 _NO_FLAG = (False, False)
 _ON = 'no ipv6 nd suppress-ra'
 _OFF = 'ipv6 nd suppress-ra'
-# Neither on-link nor for autonomous configuration of addresses.
+# neither on-link nor for autonomous configuration of addresses
 _PREFIX = 'ipv6 nd prefix {} off-link no-autoconfig'
 _OURS = re.compile(_PREFIX.format(r'(\S+)'))
-# Lines of an operator that the agent would replace, or would put into effect.
+# lines of an operator that the agent would replace, or put into effect
 _IN_THE_WAY = (_ON, 'ipv6 nd ra-interval ', 'ipv6 nd ra-lifetime ',
                'ipv6 nd prefix ')
 
@@ -49,9 +44,9 @@ class Found(typing.NamedTuple):
     marks: tuple[str, ...]  # the agent's, lines
     on: bool  # whether there are advertisements at all
     prefixes: tuple[str, ...]  # in lines of the agent's form, sorted
-    # Lines that prevent the agent's, none with a mark.
+    # lines that prevent the agent's, none with a mark
     in_the_way: tuple[str, ...]
-    # Which flags the marks name: managed, other.
+    # which flags the marks name: managed, other
     flags: tuple[bool, bool] = _NO_FLAG
     has_flags: bool = True  # whether there are lines for them
 
@@ -65,10 +60,7 @@ NOTHING = Found((), False, (), ())
 
 
 def read(configuration: Sequence[str]) -> dict[str, Found]:
-    """What each interface has, by its name.
-
-    :param configuration: lines of the running configuration
-    """
+    """What each interface has, by its name."""
     blocks: dict[str, list[str]] = {}
     name = ''
     for line in configuration:
@@ -82,7 +74,7 @@ def read(configuration: Sequence[str]) -> dict[str, Found]:
 
 def _found(block: Sequence[str]) -> Found:
     marks = tuple(mark for mark in (_LIFETIME, *_INTERVALS) if mark in block)
-    # mgmtd and zebra may both show them.
+    # mgmtd and zebra may both show them
     prefixes = {line[1] for line in map(_OURS.fullmatch, block) if line}
     flags = _INTERVALS.get(marks[-1], _NO_FLAG) if marks else _NO_FLAG
     return Found(marks, _ON in block, tuple(sorted(prefixes)),
@@ -92,10 +84,7 @@ def _found(block: Sequence[str]) -> Found:
 
 
 def check(dev: str, prefixes: Iterable[str] = ()) -> None:
-    """Check what becomes a part of lines.
-
-    :raises ValueError: when it is no name of a device, or no prefix of IPv6
-    """
+    """Check what becomes a part of lines; ValueError for something else."""
     lines.check_device(dev)
     for prefix in prefixes:
         if lines.check_network(prefix).version != 6:
@@ -107,8 +96,8 @@ def added(dev: str, prefixes: Sequence[str], flags: Sequence[bool],
     """Lines that make an interface advertise exactly some prefixes.
 
     :param flags: managed, other; see :class:`Found`
-    :raises ValueError: as :func:`check`, and when lines of the operator are
-        in the way
+    :raises ValueError: as :func:`check`, and for the operator's lines in the
+        way
     """
     check(dev, prefixes)
     if found.in_the_way:
@@ -138,10 +127,7 @@ def _quoted(texts: Iterable[str]) -> str:
 
 
 def removed(dev: str, found: Found) -> list[str]:
-    """Lines that end advertisements of the agent, none without a mark.
-
-    :raises ValueError: as :func:`check`
-    """
+    """Lines that end advertisements of the agent, none without a mark."""
     check(dev)
     if not found.marks:
         return []

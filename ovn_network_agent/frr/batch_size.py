@@ -3,42 +3,35 @@
 
 """How many lines FRR gets in one transaction.
 
-A transaction also costs FRR time for each route that is there already, so few
-of them are better.  But meanwhile the daemon answers nobody, and watchfrr
-restarts a daemon after 10 s without an answer (watchfrr(8), --timeout).
+Each also costs time for the routes that are there, but meanwhile the daemon
+answers nobody, and watchfrr restarts it after 10 s (watchfrr(8), --timeout).
 """
 
 from collections.abc import Callable
 from collections.abc import Iterator
 import time
 
-# Lines of a transaction while nobody knows how long FRR takes.  A route takes
-# 0.2 ms on a common machine and 1.4 ms on a very slow one, so these are within
-# the time limit of 10 s.
+# Lines at an unknown speed: a route takes 0.2 ms on a common machine, 1.4 ms
+# on a very slow one, so within 10 s.
 _UNKNOWN = 2500
-# Seconds for each transaction, by the speed of the one before.
+# seconds for each transaction, by the speed of the one before
 _BUSY = 2.0
-# By this factor the last one may be longer, so that no short one follows.
+# by this factor the last may be longer, so that no short one follows
 _LAST = 1.25
-# Seconds that a route takes at least, for the case of a clock that stands.
+# seconds that a route takes at least, for a clock that stands
 _QUICKEST = 0.0001
-# Lines that tell the speed: with fewer, most of the time is for the routes
-# that are there already.
+# tells the speed: fewer lines take most time for present routes
 _TELLING = 1000
-# Seconds for which a speed counts, because FRR or the machine may have got
-# other work.
+# seconds for which a speed counts, as FRR or the machine may be busy
 _RECENT = 10.0
 
 
 class BatchSize:
-    """The speed of FRR in the last transactions.
-
-    :param clock: returns monotonic seconds
-    """
+    """The speed of FRR in the last transactions, by monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        # Seconds for a line, and until when they count.
+        # seconds for a line, and until when they count
         self._known: tuple[float, float] | None = None
 
     def forget(self) -> None:
@@ -46,10 +39,8 @@ class BatchSize:
         self._known = None
 
     def parts(self, lines: list[str]) -> Iterator[list[str]]:
-        """Parts of a configuration, each for a transaction.
-
-        The caller writes one part before it takes the next one.  When the
-        caller does not come back, the speed is unknown.
+        """Parts for one transaction each; a caller that does not come back for
+        the next one makes the speed unknown.
         """
         while lines:
             size = self._size(len(lines))

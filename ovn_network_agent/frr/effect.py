@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The state of announced routes in zebra and bgpd.  Pure.
+"""The state of announced routes in zebra and bgpd, from JSON documents.  Pure.
 
-The input is a stream of JSON documents.  The parser recognises a document by
-its content and not by its place, because a daemon without a result prints
-``{}`` or a warning.
+A document is known by its content, not its place: a daemon without a result
+prints ``{}`` or a warning.
 """
 
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from typing import Any
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import output
 
-# The most addresses that one reason names.
+# the most addresses that one reason names
 _NAMED = 5
 
 
@@ -24,17 +23,13 @@ _NAMED = 5
 class Found:
     """The state of some host routes in zebra and bgpd."""
 
-    # By prefix, the protocols whose route zebra has selected and installed.
+    # by prefix, the protocols whose route zebra has selected and installed
     active: dict[str, list[str]]
-    # By prefix that bgpd has from this node, the neighbours that it is
-    # advertised to.
+    # by prefix that bgpd has from this node, its neighbours with it
     advertised: dict[str, list[str]]
 
     def take(self, text: str) -> None:
-        """Add the content of a stream of documents, output of FRR.
-
-        :raises output.Unreadable: when the text is no such stream
-        """
+        """Add a stream of documents of FRR; may raise output.Unreadable."""
         try:
             for document in output.json_documents(text):
                 self._take(document)
@@ -52,11 +47,7 @@ class Found:
                 self.active[prefix] = protocols
 
     def _take_paths(self, document: Mapping[str, Any]) -> None:
-        """Note the neighbours of a route that comes from this node.
-
-        bgpd also advertises routes that it has learned, such as those of
-        another gateway node.  These do not count.
-        """
+        """Note the neighbours of this node's routes, not of learned ones."""
         prefix = document['prefix']
         own = [path for path in document['paths'] if path.get('sourced')]
         if own:
@@ -71,8 +62,8 @@ class Surroundings:
     """The prerequisites of announcements."""
 
     connected: list[str]  # the networks that zebra is connected to
-    # By BGP neighbour its state ('Established'), of those for routes of IPv4,
-    # or of IPv6 where there are none; None when bgpd was not asked.
+    # State ('Established') by BGP neighbour for routes of IPv4, or of IPv6
+    # where there are none; None when bgpd was not asked.
     neighbours: dict[str, str] | None
 
     @property
@@ -89,11 +80,9 @@ class Surroundings:
 
 
 def surroundings(text: str, bgp: bool) -> dict[str, Any]:
-    """Parse 'show ip route connected' and 'show bgp summary'.
-
-    :param bgp: whether bgpd was asked, which prints ``{}`` without neighbours
-    :returns: the fields of :class:`Surroundings`
-    :raises output.Unreadable: when the text is something else
+    """:class:`Surroundings` fields of 'show ip route connected' and, if asked
+        for, 'show bgp summary', ``{}`` without neighbours; may raise
+        Unreadable.
     """
     found: dict[str, Any] = {'connected': [],
                              'neighbours': {} if bgp else None}
@@ -113,11 +102,7 @@ def surroundings(text: str, bgp: bool) -> dict[str, Any]:
 
 
 def received(text: str) -> list[str]:
-    """The neighbours from which bgpd has received a prefix, sorted.
-
-    :param text: output of 'show bgp summary'
-    :raises output.Unreadable: when the text is something else
-    """
+    """Neighbours with prefixes in 'show bgp summary'; may raise Unreadable."""
     try:
         return sorted(
             peer for document in output.json_documents(text)
@@ -143,13 +128,7 @@ NOT_ADVERTISED = 'not advertised'
 
 
 def problem(prefix: str, protocol: str, found: Found, bgp: bool) -> str | None:
-    """The fault of one announcement.
-
-    :param protocol: 'static' or 'kernel'
-    :param bgp: whether bgpd was asked
-    :returns: :data:`INACTIVE`, :data:`NOT_IN_BGP`, :data:`NOT_ADVERTISED`, or
-        None without a fault
-    """
+    """INACTIVE, NOT_IN_BGP, NOT_ADVERTISED, or None."""
     if protocol not in found.active.get(prefix, ()):
         return INACTIVE
     if not bgp:
@@ -165,7 +144,6 @@ def reasons(problems: Mapping[str, str], wanted: Mapping[str, str],
 
     :param problems: the result of :func:`problem` by prefix
     :param wanted: the protocol of each announced prefix
-    :param vrf: name of a VRF, '' for the default VRF
     :param nexthop: address or device that the routes lead to
     """
     where = f'VRF {vrf}' if vrf else 'the default VRF'

@@ -3,8 +3,8 @@
 
 """Lines of a VNI: the BGP instance of its VRF, and the line in the VRF.  Pure.
 
-An instance is the agent's as long as it has one of two odd timers, which have
-no use without neighbours.  So a lost line is no lost mark.
+An instance is the agent's while it has one of two odd timers, which have no
+use without neighbours: so a lost line is no lost mark.
 """
 
 from collections.abc import Iterable
@@ -18,10 +18,10 @@ from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
 from ovn_network_agent.model import evpn_names
 
-#: The address family and the text of a line of an instance.
+#: the address family and the text of a line of an instance
 Line = tuple[str, str]
 _KEEPALIVE, _HOLD = ownership.EVPN_TIMERS
-# The address families in the order of FRR; '' is the instance itself.
+# in the order of FRR; '' is the instance itself
 _TOP, _IPV4, _IPV6, L2VPN = '', 'ipv4 unicast', 'ipv6 unicast', 'l2vpn evpn'
 FAMILIES = (_TOP, _IPV4, _IPV6, L2VPN)
 MARKS = ((_TOP, f'timers bgp {_KEEPALIVE:d} {_HOLD:d}'),
@@ -31,8 +31,8 @@ _FIXED = (*MARKS, (_IPV4, 'redistribute kernel'),
           (L2VPN, 'advertise ipv6 unicast'))
 ROUTER_ID, RD = 'bgp router-id ', 'rd '
 _IMPORT, _EXPORT = 'route-target import ', 'route-target export '
-# Lines of the families that change what is announced or imported.  Others,
-# such as maximum-paths, are the operator's business.
+# Lines that change what is announced or imported; others, such as
+# maximum-paths, are the operator's business.
 _WATCHED = re.compile(
     r'(?:redistribute|network|aggregate-address|import|export|rd|rt|'
     r'route-map|route-target|advertise|default-originate) .*')
@@ -80,18 +80,14 @@ class Found(typing.NamedTuple):
 
     @property
     def rest(self) -> bool:
-        """Whether the VRF has nothing but maybe a VNI.
-
-        FRR 10 shows an empty section, which goes after its device.
+        """Whether the VRF has nothing but maybe a VNI.  FRR 10 shows an empty
+        section, which goes after its device.
         """
         return self.of_vrf is not None and len(self.of_vrf) == len(self.vnis)
 
 
 def read(configuration: Sequence[str]) -> dict[int, Found]:
-    """What FRR has of each VNI that there are names of.
-
-    :param configuration: lines of the running configuration
-    """
+    """What FRR has of each VNI that there are names of."""
     instances, vrfs = _sections(configuration)
     holders = {vni: name for name, held in vrfs.items()
                for line in held if (vni := vni_of(line))}
@@ -105,12 +101,8 @@ def read(configuration: Sequence[str]) -> dict[int, Found]:
 
 def left_interfaces(configuration: Sequence[str],
                     devices: Iterable[str]) -> list[str]:
-    """Interfaces of VNIs without a line and a device, sorted.
-
-    FRR 10 keeps them after their router advertisements.
-
-    :param configuration: lines of the running configuration
-    :param devices: names of all devices
+    """Interfaces of VNIs without a line and a device, sorted; FRR 10 keeps
+    them after their router advertisements.
     """
     found: set[str] = set()
     filled: set[str] = set()
@@ -161,9 +153,7 @@ def _sections(configuration: Sequence[str]
 def _begin(words: list[str],
            instances: dict[str, tuple[str, dict[Line, None]]],
            vrfs: dict[str, dict[Line, None]]) -> dict[Line, None] | None:
-    """The place for the lines of a section, None for another section.
-
-    mgmtd, zebra and bgpd may each show a section.
+    """The place for a section's lines; mgmtd, zebra, bgpd may each have one.
     """
     match words:
         case ['router', 'bgp', asn, 'vrf', name, *_more]:
@@ -179,9 +169,8 @@ def value(vni: int, found: Found) -> tuple[Wanted, bool | None] | None:
     """What FRR has of the agent, as the fields of a wanted instance.
 
     :returns: with whether nothing is missing or in the way; None when nothing
-        is the agent's.  Without a BGP instance, it is whatever FRR has left of
-        the VRF, with 0 for the AS number, and with None in place of False for
-        an empty section
+        is the agent's.  Without a BGP instance it is what FRR has left of the
+        VRF, with AS number 0, and None in place of False for an empty section
     """
     if not found.ours:
         rest = not found.asn and found.rest and (
@@ -207,11 +196,7 @@ def as_number(text: str) -> int:
 
 
 def underlay(configuration: Sequence[str], vrf: str) -> int:
-    """AS number of the instance that has the sessions, 0 without one.
-
-    :param configuration: lines of the running configuration
-    :param vrf: name of its VRF, '' for the default VRF
-    """
+    """AS number of the instance that has the sessions, 0 without one."""
     return as_number(setup.bgp_instance(configuration, vrf)[0])
 
 
@@ -233,11 +218,7 @@ def difference(wanted: Sequence[Line],
 
 
 def lacks(configuration: Sequence[str], vrf: str) -> list[str]:
-    """What the operator's own instance lacks, each with the lines to add.
-
-    :param configuration: lines of the running configuration
-    :param vrf: name of its VRF, '' for the default VRF
-    """
+    """What the operator's own instance lacks, each with the lines to add."""
     asn, section = setup.bgp_instance(configuration, vrf)
     instance = f'router bgp {asn or "ASN"}' + (f' vrf {vrf}' if vrf else '')
     if not asn:
@@ -272,11 +253,7 @@ class State(typing.NamedTuple):
 
 
 def states(text: str) -> list[State]:
-    """The VNIs of VRFs.
-
-    :param text: output of 'show vrf vni json'
-    :raises output.Unreadable: when the text is something else
-    """
+    """The VNIs of 'show vrf vni json'; may raise output.Unreadable."""
     try:
         return [State(each['vni'], each['vrf'], each['state'] == 'Up',
                       each['routerMac'])

@@ -3,12 +3,10 @@
 
 """The steps that write a VNI into FRR, or remove one.  Pure.
 
-FRR 8 has traps (:doc:`adr/0043-evpn`), and nothing here may step into them:
-
-* the line ``vni`` comes last.  With the instance after it, the neighbours of
-  some VNIs were missing for good.
-* ``route-target both`` is never written: bgpd ends at the removal.
-* Route targets and the like do not change while the VNI is up.
+They avoid traps of FRR 8 (:doc:`adr/0043-evpn`): ``vni`` comes last, because
+with the instance after it some VNIs lacked neighbours for good; ``route-target
+both`` is never written, because bgpd ends at its removal; route targets and
+the like do not change while the VNI is up.
 """
 
 from collections.abc import Iterator
@@ -25,8 +23,7 @@ _ADVERTISED = re.compile(r'advertise ipv[46] unicast')
 # A change of these lines while the VNI is up leaves receivers of FRR 8, or
 # this node, without neighbours for good.
 _IDENTITY = (evpn.ROUTER_ID, evpn.RD, 'route-target ')
-# FRR 8 does not write the former route distinguisher of an instance again,
-# unless it has had another one in between.
+# FRR 8 writes a former route distinguisher again only after another one
 _OTHER_RD = evpn.RD + '0:0'
 _LARGEST_AS = (1 << 32) - 1
 
@@ -37,15 +34,12 @@ class Steps(typing.NamedTuple):
     down: list[str]  # take the VNI out of FRR
     change: list[str]  # the BGP instance
     up: list[str]  # Put the VNI into FRR, or remove what is left of its VRF.
-    # Whether withdrawals have to arrive before the change.
+    # whether withdrawals have to arrive before the change
     settle: bool = False
 
 
 def check(wanted: evpn.Wanted) -> None:
-    """Check what becomes a part of lines.
-
-    :raises ValueError: when something is no number, address, or target
-    """
+    """Check what becomes a part of lines; ValueError for something else."""
     check_vni(wanted.vni)
     if type(wanted.asn) is not int or not 0 <= wanted.asn <= _LARGEST_AS:
         raise ValueError(f'{wanted.asn!r} is no AS number')
@@ -61,20 +55,14 @@ def check(wanted: evpn.Wanted) -> None:
 
 
 def check_vni(vni: int) -> None:
-    """Check the number of a VNI.
-
-    :raises ValueError: when it is none
-    """
+    """Check a VNI; ValueError for something else."""
     if type(vni) is not int or vni not in evpn_names.VNIS:
         raise ValueError(f'{vni!r} is no VNI')
 
 
 def added(wanted: evpn.Wanted, found: evpn.Found) -> Steps:
-    """The steps to a wanted instance.
-
-    :param wanted: with an AS number
-    :raises ValueError: as :func:`check`, and when an object of somebody else
-        is in the way
+    """The steps to an instance with an AS number; ValueError as :func:`check`,
+    and for an object of somebody else in the way.
     """
     check(wanted)
     vrf = evpn_names.vrf(wanted.vni)
@@ -122,10 +110,7 @@ def _without(vrf: str, vni: int) -> list[str]:
 
 
 def _check_others(vni: int, vrf: str, found: evpn.Found) -> None:
-    """Refuse to touch what somebody else has.
-
-    :raises ValueError: with the section and the remedy
-    """
+    """ValueError for what somebody else has, with the remedy."""
     if found.asn and not found.ours:
         section = f'router bgp {found.asn} vrf {vrf}'
         raise ValueError(
@@ -148,10 +133,7 @@ def _check_others(vni: int, vrf: str, found: evpn.Found) -> None:
 
 
 def removed(vni: int, found: evpn.Found) -> Steps:
-    """The steps that remove an instance of the agent, and its VNI.
-
-    :raises ValueError: as :func:`check_vni`
-    """
+    """The steps that remove an instance of the agent, and its VNI."""
     check_vni(vni)
     if evpn.value(vni, found) is None:
         return Steps([], [], [])

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The prefixes that outbound filters of BGP let pass.  Pure.
+"""The prefixes that outbound filters of BGP let pass, as in FRR.  Pure.
 
-The rules are those of FRR: an empty prefix list lets everything pass, a list
-without a fitting entry nothing.  A filter of a neighbour that does not exist
-lets nothing pass, and a missing list of a route map fits no route.
+An empty prefix list lets everything pass, one without a fitting entry nothing,
+nor does a neighbour's missing filter; a map's missing list fits no route.
 """
 
 from collections.abc import Mapping
@@ -18,9 +17,9 @@ from ovn_network_agent.frr import output
 from ovn_network_agent.frr import prefix_list_lines
 
 LIST, MAP = 'prefix-list', 'route-map'
-#: the beginning of a match of a route map against a list of each family
+#: the beginning of a match of a route map against a list of a family
 OF_LIST = {4: 'ip address prefix-list ', 6: 'ipv6 address prefix-list '}
-# lib/routemap.h of FRR: RMAP_RECURSION_LIMIT.
+# lib/routemap.h of FRR: RMAP_RECURSION_LIMIT
 _DEPTH = 10
 
 
@@ -52,19 +51,18 @@ class Denial(typing.NamedTuple):
 class Filters:
     """Prefix lists of one family, and route maps."""
 
-    # Name of the agent's list, '' for none.  The agent adds a line for each of
-    # its networks, so only a line that denies counts there.
+    # Name of the agent's list, '' for none, where only a line that denies
+    # counts: the agent adds one for each of its networks.
     own: str
-    # By name, None for what does not exist.
+    # by name, None for what does not exist
     lists: Mapping[str, tuple[output.Entry, ...] | None]
     maps: Mapping[str, tuple[Rule, ...] | None]
 
     def denial(self, kind: str, name: str,
                address: ip_text.Address) -> Denial | None:
-        """Why the route of an address does not pass a filter, None if it does.
+        """Why a filter denies the route of an address, None if it does not.
 
         :param kind: 'prefix-list', 'route-map', or another word of FRR
-        :param name: of the filter
         :raises Undecided: when the filter goes by something else
         """
         if kind == LIST:
@@ -105,8 +103,7 @@ class Filters:
                   depth: int) -> tuple[Denial | None, list[tuple[str, bool]]]:
         """The outcome of the entries that certainly fit or do not fit.
 
-        An entry that goes by more than the address is no doubt when the
-        route fares the same with the entry and without.
+        Another is no doubt when the route fares the same with and without it.
 
         :returns: with the doubts: text of a match, and whether the route
             passes the entry if the match fits
@@ -128,7 +125,6 @@ class Filters:
 
     def _of_rule(self, name: str, rule: Rule, address: ip_text.Address,
                  depth: int) -> Denial | None:
-        """The outcome of an entry for a route that fits."""
         if rule.action != 'permit':
             return Denial(MAP, name, f'deny {rule.sequence:d}')
         called = rule.call and self._of_map(rule.call, address, depth - 1)
@@ -140,11 +136,7 @@ class Filters:
 
     def _fits(self, rule: Rule,
               address: ip_text.Address) -> tuple[bool, Denial | None, str]:
-        """Whether an entry may fit, the line that says no, and the doubt.
-
-        :returns: with the denial of a list, and the text of a match that goes
-            by more than the address or ''
-        """
+        """Whether an entry may fit, a list's denial, a match by more or ''."""
         of_list, doubt = OF_LIST[address.version], ''
         for text in rule.matches:
             if not text.startswith(of_list):
@@ -157,10 +149,7 @@ class Filters:
 
 
 def line(entry: output.Entry) -> str:
-    """An entry of a prefix list as FRR writes it, without the list's name.
-
-    :returns: such as 'seq 5 deny 198.51.100.0/24 le 32'
-    """
+    """'seq 5 deny 198.51.100.0/24 le 32', as FRR writes an entry."""
     return ' '.join((f'seq {entry.sequence:d} {entry.action} {entry.prefix}',
                      *(f'{word} {value:d}' for word, value in (
                          ('ge', entry.ge), ('le', entry.le)) if value)))

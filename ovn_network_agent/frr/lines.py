@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Configuration lines for vtysh, from checked values only.  Pure."""
+"""Configuration lines of checked values; ValueError for others.  Pure."""
 
 import ipaddress
 import re
@@ -11,11 +11,11 @@ from ovn_network_agent.common import ip_text
 
 _NAME = re.compile(r'[A-Za-z0-9_.-]+')
 _NETWORK = re.compile(r'[0-9a-f.:]+/[0-9]+')
-# The host route of an IPv4 address in the usual notation.
+# the host route of an IPv4 address in the usual notation
 _HOST_4 = re.compile(ip_text.FOUR + '/32')
-# IFNAMSIZ less the terminating zero, for VRFs and devices.
+# IFNAMSIZ less the terminating zero, for VRFs and devices
 _MAX_DEVICE = 15
-# Keywords that FRR accepts in the place of a device.
+# keywords that FRR accepts in the place of a device
 _NO_DEVICES = {'blackhole', 'reject', 'Null0', 'null0', 'all', 'default',
                '.', '..'}
 _ONLINK = ' onlink'
@@ -23,21 +23,14 @@ _MAX_SEQUENCE = 0xffffffff
 
 
 def check_name(text: object, what: str = 'name') -> str:
-    """Check a name that becomes a part of a command.
-
-    :param what: word for the name in the error
-    :raises ValueError: when a character is not allowed in names
-    """
+    """Check a name in a command; errors call it ``what``."""
     if not isinstance(text, str) or not _NAME.fullmatch(text):
         raise ValueError(f'{text!r} is not a {what}')
     return text
 
 
 def check_device(text: object) -> str:
-    """Check the name of a device or VRF.
-
-    :raises ValueError: when the text is no such name
-    """
+    """Check the name of a device or VRF."""
     name = check_name(text, 'device name')
     if len(name) > _MAX_DEVICE or name in _NO_DEVICES or name.isdigit():
         raise ValueError(f'{text!r} is not a device name')
@@ -45,11 +38,8 @@ def check_device(text: object) -> str:
 
 
 def check_network(text: object) -> ip_text.Network:
-    """Check a network in the usual notation.
-
-    :raises ValueError: when the text is no network
-    """
-    # ipaddress allows any characters, even blanks, in the zone of an address.
+    """Check a network in the usual notation."""
+    # ipaddress allows any characters, even blanks, in the zone of an address
     if not isinstance(text, str) or not _NETWORK.fullmatch(text):
         raise ValueError(f'{text!r} is not a network')
     network = ip_text.network(text)
@@ -59,10 +49,7 @@ def check_network(text: object) -> ip_text.Network:
 
 
 def check_host(text: object) -> ip_text.Address:
-    """Check the route of one host, such as '198.51.100.10/32'.
-
-    :raises ValueError: when the text is no such route
-    """
+    """Check the route of one host, such as '198.51.100.10/32'."""
     network = check_network(text)
     if network.prefixlen != network.max_prefixlen:
         raise ValueError(f'{text} is not the route of one host')
@@ -70,9 +57,8 @@ def check_host(text: object) -> ip_text.Address:
 
 
 def _version(prefix: object) -> int:
-    """The IP version of a prefix, checked as by :func:`check_network`.
-
-    The library takes six times as long, and FRR waits for 10,000 lines.
+    """As :func:`check_network`, which takes six times as long for 10,000
+    lines.
     """
     if isinstance(prefix, str) and _HOST_4.fullmatch(prefix):
         return 4
@@ -85,13 +71,9 @@ def _version(prefix: object) -> int:
 def static_route(prefix: object, nexthop: object, tag: object = 0) -> str:
     """The line 'ip route ...' (or ipv6) of a prefix.
 
-    :param prefix: such as '198.51.100.10/32'
-    :param nexthop: name of a device; or an IPv4 address; or, for IPv6, a
-        link-local address, a blank and the name of the device of the address;
-        or an address, a device and "onlink"
-    :param tag: one of :data:`ownership.TAGS`, :data:`ownership.NETWORK_TAG`,
-        or 0 for none
-    :raises ValueError: when a value is something else
+    :param nexthop: a device; or an IPv4 address; or, for IPv6,
+        "link-local-address device"; or "address device onlink"
+    :param tag: of :data:`ownership.TAGS`, :data:`ownership.NETWORK_TAG`, or 0
     """
     version = _version(prefix)
     words = 'ip' if version == 4 else 'ipv6'
@@ -106,11 +88,9 @@ def prefix_list_entry(name: object, network: object, ge: object, le: object,
                       sequence: object = None) -> str:
     """The line 'ip prefix-list ...' (or ipv6) that permits routes.
 
-    :param ge: prefix length of host routes, or of the network itself;
-        likewise le
-    :param sequence: number of the line; None for a removal, because FRR would
-        remove any line that has the number by now
-    :raises ValueError: when a value is out of range
+    :param ge: prefix length of host routes, or the network's own, as ``le``
+    :param sequence: None for a removal, because FRR would remove any line that
+        has the number by now
     """
     checked = check_network(network)
     for value in (ge, le):

@@ -3,12 +3,10 @@
 
 """Strict parsers of vtysh's output.  Pure.
 
-Operational state is JSON.  But no JSON of FRR has all configured static
-routes: ``show ip route`` lacks a route whose next hop is down.  staticd would
-announce this route again as soon as the next hop is back.  So static routes
-are read from the running configuration, and only if it is complete.  A line
-in an unknown notation counts as a route of another program.  So at the worst
-the agent adds routes again, and it never removes a route by mistake.
+Static routes come from the running configuration, and only if it is complete:
+no JSON of FRR has one whose next hop is down, which staticd announces when the
+next hop is back.  A line in an unknown notation counts as another program's
+route, so at worst routes are added again, never removed by mistake.
 """
 
 from collections.abc import Callable
@@ -29,9 +27,9 @@ _END = 'end'
 _ROUTES = ('ip route ', 'ipv6 route ')
 _VERSION = re.compile(r'frr version (\d{1,4})')
 _MGMTD_SINCE = 9
-# vtysh of FRR 10 prints {"zebra":} for a daemon without a prefix list.
+# vtysh of FRR 10 prints {"zebra":} for a daemon without a prefix list
 _NO_ANSWER = re.compile(r'"(\w+)":(?=[,}])')
-# Lists are read again and again, and rarely change.
+# lists are read again and again, and rarely change
 _network = functools.lru_cache(4096)(ip_text.network)
 _ANY = 'any'
 
@@ -51,21 +49,13 @@ class Entry(typing.NamedTuple):
 
 
 def split(text: str) -> tuple[set[str], list[str]]:
-    """Split the output of 'show daemons' and 'show running-config'.
-
-    :returns: daemons, configuration lines
-    :raises Unreadable: when the configuration is not complete
-    """
+    """Daemons and configuration, see :func:`daemons` and :func:`parts`."""
     before, configuration = parts(text)
     return daemons(before), configuration
 
 
 def parts(text: str) -> tuple[list[str], list[str]]:
-    """Split output that ends with that of 'show running-config'.
-
-    :returns: lines before the configuration, lines of the configuration
-    :raises Unreadable: when the configuration is not complete
-    """
+    """Lines before and of the configuration; Unreadable without its end."""
     lines = text.split('\n')
     try:
         begin = lines.index(_BEGIN)
@@ -78,11 +68,7 @@ def parts(text: str) -> tuple[list[str], list[str]]:
 
 
 def daemons(lines: Iterable[str]) -> set[str]:
-    """Names of the daemons that vtysh is connected to.
-
-    :param lines: output of 'show daemons', which indents names, but not
-        messages of vtysh itself
-    """
+    """Names in 'show daemons', which are indented, unlike vtysh's messages."""
     return {name for line in lines if line.startswith(' ')
             for name in line.split()}
 
@@ -93,12 +79,8 @@ def is_version(line: str) -> bool:
 
 
 def holders(lines: Iterable[str]) -> tuple[str, ...]:
-    """Daemons that have to run to show and accept static routes.
-
-    Without the first daemon, FRR 9 and later show no static routes although
-    zebra still has them.
-
-    :param lines: lines of the running configuration
+    """Daemons that have to run to show and accept static routes.  Without
+    mgmtd, FRR 9 and later show none, though zebra has them.
     """
     versions = [int(found[1]) for found in map(_VERSION.match, lines)
                 if found]
@@ -107,12 +89,7 @@ def holders(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def static_routes(lines: Iterable[str], vrf: str) -> list[tuple[str, str]]:
-    """The static routes of one VRF.
-
-    :param lines: lines of the running configuration
-    :param vrf: name of the VRF, '' for the default VRF
-    :returns: prefix, rest of the line
-    """
+    """(prefix, rest of the line) of one VRF's static routes."""
     found = []
     section: str | None = None
     for line in lines:
@@ -130,31 +107,21 @@ def static_routes(lines: Iterable[str], vrf: str) -> list[tuple[str, str]]:
 
 
 def known_routes(text: str) -> set[str]:
-    """Prefixes for which zebra has a route, selected or not.
-
-    :param text: output of 'show ip route ... json', or of several such
-        commands
-    :raises Unreadable: when the text is something else
+    """Prefixes of zebra's routes, also unselected, in 'show ip route ...
+    json'; may raise :class:`Unreadable`.
     """
     return {prefix for document in json_documents(text, _without_values)
             for prefix in document}
 
 
 def _without_values(pairs: Iterable[tuple[str, object]]) -> dict[str, None]:
-    """A JSON object of which the names matter alone.
-
-    A route takes 95 bytes in this way, and 1,280 with all values.
-    """
+    """The names alone: 95 bytes for a route, 1,280 with all values."""
     return dict.fromkeys(name for name, _value in pairs)
 
 
 def prefix_list(text: str, name: str) -> list[Entry] | None:
-    """The prefix lists of a name in the answer of one daemon.
-
-    :param text: output of 'show ip prefix-list <name> json', or of several
-        such commands
-    :returns: of all answers; None when the daemon has no such list
-    :raises Unreadable: when the text is something else
+    """The lists of a name in a daemon's 'show ip prefix-list <name> json',
+    None without one; may raise :class:`Unreadable`.
     """
     found: list[Entry] | None = None
     try:
@@ -174,10 +141,9 @@ def named(document: Mapping[str, Any],
           member: str) -> Iterator[tuple[str, Any]]:
     """The objects that a daemon shows by name, such as its route maps.
 
-    FRR 8 and 9 put the name of the daemon around the objects.  In FRR 10 only
-    vtysh does so, and prints no value for a daemon that has none.
+    FRR 8 and 9 put the daemon's name around them; in FRR 10 only vtysh does
+    so, and prints no value for a daemon that has none.
 
-    :param document: JSON object of one daemon
     :param member: name of a list that each of the objects has
     :raises AttributeError: when the document has another shape
     :raises Unreadable: for a document of several daemons
@@ -186,7 +152,7 @@ def named(document: Mapping[str, Any],
         raise Unreadable(f'FRR shows {", ".join(sorted(document))} in place '
                          'of one object')
     for name, shown in document.items():
-        # An object may have the name of a daemon.
+        # an object may have the name of a daemon
         if isinstance(shown.get(member), list):
             yield name, shown
         else:
@@ -196,13 +162,10 @@ def named(document: Mapping[str, Any],
 def json_documents(text: str,
                    made: Callable[[list[tuple[str, Any]]], Any] | None = None
                    ) -> Iterator[dict[str, Any]]:
-    """The JSON objects that follow each other in a text.
+    """The JSON objects that follow each other in a text, each made when asked
+    for: thousands at once take ten times the memory of their text.
 
-    Each object is made when it is asked for: thousands of objects at once take
-    ten times the memory of their text.
-
-    :param made: makes the dict of an object, also of an object inside of
-        another one; None for all values
+    :param made: makes the dict of each object, also of inner ones
     :raises Unreadable: when the text has anything else, on the way
     """
     decoder = json.JSONDecoder(object_pairs_hook=made)
@@ -236,11 +199,7 @@ def _entries(shown: Mapping[str, Any]) -> list[Entry]:
 
 
 def _check(entry: Entry) -> None:
-    """Check the types of an entry, and its network.
-
-    :raises TypeError: for a value of another type
-    :raises Unreadable: for a text that is no network
-    """
+    """TypeError for a value of another type, Unreadable for no network."""
     if not (isinstance(entry.action, str) and isinstance(entry.prefix, str)
             and all(type(number) is int for number in (
                 entry.sequence, entry.ge, entry.le))):

@@ -11,9 +11,9 @@ from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import output
 
-# The same few lines are compared with each address of a node.
+# the same few lines are compared with each address of a node
 _network = functools.lru_cache(4096)(ip_text.network)
-# The Go program (see the glossary) numbers the lines in these steps.
+# the steps of the Go program's numbers (see the glossary)
 _STEP = 5
 
 
@@ -30,18 +30,15 @@ def fits(network: str, ge: int, le: int) -> bool:
 
 def permits(entries: Iterable[output.Entry]
             ) -> dict[tuple[str, int, int], int]:
-    """The entries that permit host routes or a network, whosever they are.
-
-    :returns: sequence number by network, ge and le; both lengths are those of
-        the network if it is permitted itself
+    """Number by (network, ge, le) of any entry that permits host routes, or
+    the network itself by its own length.
     """
     return {(entry.prefix, *lengths): entry.sequence for entry in entries
             if entry.action == 'permit' and (lengths := _lengths(entry))}
 
 
 def _lengths(entry: output.Entry) -> tuple[int, int] | None:
-    """The ge and le of an entry, None for one that the agent would not write.
-    """
+    """None for an entry that the agent would not write."""
     if (entry.ge, entry.le) == hosts(entry.prefix):
         return hosts(entry.prefix)
     if entry.ge or entry.le or '/' not in entry.prefix:
@@ -50,10 +47,7 @@ def _lengths(entry: output.Entry) -> tuple[int, int] | None:
 
 
 def shaped(entries: Iterable[output.Entry]) -> dict[str, int]:
-    """The entries that permit host routes, of the agent or of others.
-
-    :returns: sequence number by network
-    """
+    """Number by network of anybody's entries that permit host routes."""
     return {network: number for (network, *lengths), number
             in permits(entries).items() if tuple(lengths) == hosts(network)}
 
@@ -66,10 +60,7 @@ def is_ours(network: str, number: int | None) -> bool:
 
 def numbered(copies: Mapping[str, Iterable[output.Entry]]
              ) -> set[tuple[str, int, int]]:
-    """Network, ge and le of the entries with a number of the agent.
-
-    :param copies: by daemon
-    """
+    """(Network, ge, le) of entries, by daemon, with the agent's numbers."""
     return {line for entries in copies.values()
             for line, number in permits(entries).items()
             if is_ours(line[0], number)}
@@ -86,11 +77,7 @@ def free_number(network: str,
 
 def permitting(entries: Iterable[output.Entry],
                addresses: Iterable[ip_text.Address]) -> dict[str, int]:
-    """The agent's entries for addresses that a list permits.
-
-    :returns: sequence number by network, without the networks of addresses
-        that no entry permits, or that an entry denies first
-    """
+    """Number by network of the agent's entries for permitted addresses."""
     ordered = sorted(entries)
     permitted = [address for address in addresses
                  if _permits(ordered, address)]
@@ -108,7 +95,7 @@ def _permits(ordered: Iterable[output.Entry],
 
 def matches(entry: output.Entry, address: ip_text.Address,
             length: int | None = None) -> bool:
-    """Whether an entry of a prefix list matches the route of an address.
+    """Whether an entry matches a route.
 
     :param address: the first one of a route to several
     :param length: that of the route, None for a host route
@@ -125,12 +112,8 @@ def matches(entry: output.Entry, address: ip_text.Address,
 
 
 def counted(lines: Mapping[str, int]) -> set[str]:
-    """Networks whose line the Go program may have written.
-
-    The Go program begins with the number 5, and gives each new line the
-    highest number of such lines plus 5.  It writes no IPv6 lines.
-
-    :param lines: result of :func:`shaped`
+    """Networks of :func:`shaped` that may be the Go program's: its numbers
+    begin with 5, each the highest plus 5, and it has no IPv6.
     """
     return {network for network, number in lines.items()
             if ':' not in network and not is_ours(network, number) and any(

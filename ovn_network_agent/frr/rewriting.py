@@ -3,14 +3,11 @@
 
 """The lines that write entries of a prefix list again.
 
-FRR 8 keeps the networks of a prefix list a second time, for its route maps.
-The removal of any entry takes the network of this entry out of there, also
-when another entry has the same network.  A new entry puts the network back,
-and the same entry with the same number is none: FRR finds no difference.  So
-the entry gets another number of its network.
-
-FRR carries out the lines one by one, and bgpd may look at its routes between
-two lines.  So both halves of the network are permitted meanwhile.
+FRR 8 keeps a list's networks again for route maps, and the removal of an entry
+takes its network out of there, also when another entry has it.  A new entry
+puts it back, but not with the same number: FRR finds no difference.  So it
+gets another number.  bgpd may look at its routes between two lines, so both
+halves of the network are permitted meanwhile.
 """
 
 from collections.abc import Iterable
@@ -26,14 +23,12 @@ from ovn_network_agent.frr import prefix_list_lines
 def renewal(name: str, due: Mapping[str, int],
             copies: Mapping[str, Sequence[output.Entry]]
             ) -> tuple[list[tuple[str, int, int]], list[str]]:
-    """The lines that write entries again.
+    """The lines that write entries of the list ``name`` again.
 
-    :param name: of the list
     :param due: number of the entry by network
     :param copies: by daemon
-    :returns: network, former number, new number; and configuration lines.  An
-        entry is left out when another daemon has another number for it, or
-        when no number is free
+    :returns: (network, former number, new number); lines.  Without entries
+        that have another number in a daemon, or no free one
     """
     entries = [entry for copy in copies.values() for entry in copy]
     renewed: list[tuple[str, int, int]] = []
@@ -45,7 +40,7 @@ def renewal(name: str, due: Mapping[str, int],
                 for copy in copies.values()}
         number = prefix_list_lines.free_number(network, [entries])
         if held != {former} or number is None:
-            # A copy that differs is for the next comparison.
+            # a copy that differs is for the next comparison
             continue
         entries.append(_entry(network, number))
         for half in _halves(network, entries):
@@ -60,10 +55,7 @@ def renewal(name: str, due: Mapping[str, int],
 
 
 def _halves(network: str, entries: Iterable[output.Entry]) -> list[str]:
-    """The halves of a network, unless an entry of another owner has one.
-
-    The removal of a half at the end would disturb such an entry.  A network of
-    two addresses or one has no halves that a line could name.
+    """Halves of more than two addresses; others' entries would be disturbed.
     """
     whole = ip_text.network(network)
     if whole.prefixlen > whole.max_prefixlen - 2:
@@ -79,7 +71,7 @@ def _entry(network: str, number: int) -> output.Entry:
 
 
 def _line(name: str, network: str, number: int | None = None) -> str:
-    """The line that adds the entry, or removes it if there is no number."""
+    """The line that adds the entry, or removes it without a number."""
     line = lines.prefix_list_entry(name, network,
                                    *prefix_list_lines.hosts(network), number)
     return line if number is not None else 'no ' + line

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""A session with one daemon of FRR, in the protocol of vtysh.
-
-A command ends with a zero byte; an answer is text, three zero bytes and a
-status.
+"""A session with one daemon of FRR, in the protocol of vtysh: commands end
+with a zero byte, an answer is text, three zero bytes and a status.
 """
 
 from collections.abc import Callable
@@ -20,27 +18,22 @@ from ovn_network_agent.common import unix_sockets
 SUFFIX = '.vty'
 SUCCESS = 0
 _MARK = b'\0\0\0'
-#: Status and text.
+#: status and text
 Answer = tuple[int, str]
 
 
 def daemons(directory: str) -> list[str]:
-    """Names of the daemons that have a socket.
-
-    :raises OSError: when the directory cannot be read
-    """
+    """Names of the daemons with a socket; OSError for a bad directory."""
     return [entry.removesuffix(SUFFIX) for entry in os.listdir(directory)
             if entry.endswith(SUFFIX)]
 
 
 class Session:
-    """A connection to one daemon.
+    """A connection to one daemon; any call raises OSError without an answer.
 
-    :param directory: directory with the sockets of the daemons
-    :param name: name of the daemon
+    :param directory: with the sockets of the daemons
     :param limit: seconds that the caller waits for, for messages
     :param deadline: monotonic seconds, the limit for all answers
-    :raises OSError: when the daemon accepts no connections
     """
 
     def __init__(self, directory: str, name: str, limit: float,
@@ -56,49 +49,31 @@ class Session:
             raise
 
     def ask(self, command: str) -> Answer:
-        """Run a command; the text of a failure is never empty.
-
-        :raises OSError: when there is no answer
-        """
+        """Run a command; the text of a failure is never empty."""
         return self.ask_all([command])[0]
 
     def ask_all(self, commands: Sequence[str]) -> list[Answer]:
-        """Run commands, which the daemon gets at once; see :meth:`ask`.
-
-        :raises OSError: when an answer is missing
-        """
+        """Run commands, which the daemon gets at once; see :meth:`ask`."""
         return [(status, text if text or status == SUCCESS
                  else f'status {status} of {self._name}')
                 for status, text in self.exchange_all(commands)]
 
     def exchange(self, command: str) -> Answer:
-        """Run a command; the answer is that of the daemon.
-
-        :raises OSError: when there is no answer
-        """
+        """Run a command; the answer is that of the daemon."""
         return self.exchange_all([command])[0]
 
     def exchange_all(self, commands: Sequence[str]) -> list[Answer]:
-        """Run commands, which the daemon gets at once; see :meth:`exchange`.
-
-        :raises OSError: when an answer is missing
-        """
+        """As :meth:`exchange`, with commands that the daemon gets at once."""
         self.send(commands)
         return self.receive(len(commands))
 
     def send(self, commands: Sequence[str]) -> None:
-        """Send commands, whose answers :meth:`receive` has to take.
-
-        :raises OSError: when the daemon does not take them
-        """
+        """Send commands, whose answers :meth:`receive` has to take."""
         self._in_time(self._socket.sendall, b''.join(
             command.encode() + b'\0' for command in commands))
 
     def receive(self, count: int) -> list[Answer]:
-        """Receive the answers to commands that were sent.
-
-        :raises OSError: when an answer is missing
-        """
+        """Receive the answers to commands that were sent."""
         received, looked = bytearray(), 0
         answers: list[Answer] = []
         while len(answers) < count:
@@ -119,10 +94,7 @@ class Session:
         return answers
 
     def extend(self, deadline: float) -> None:
-        """Set another limit for the answers to come.
-
-        :param deadline: monotonic seconds
-        """
+        """Set another limit for the answers to come, in monotonic seconds."""
         self._deadline = deadline
 
     def close(self) -> None:
@@ -134,7 +106,7 @@ class Session:
             self._within_limit(lambda where: unix_sockets.connect(
                 self._socket, where, self._deadline), path)
         except (ConnectionRefusedError, FileNotFoundError) as error:
-            # The kernel's text does not say who refused.
+            # the kernel's text does not say who refused
             raise type(error)(
                 error.errno, f'{self._name} of FRR takes no connections, so '
                 f'it does not run or only starts: {error.strerror}') from error
@@ -144,7 +116,7 @@ class Session:
         return self._within_limit(function, argument)
 
     def _left(self) -> float:
-        # A timeout of 0 would have another meaning.
+        # a timeout of 0 would have another meaning
         return max(0.001, self._deadline - time.monotonic())
 
     def _within_limit(self, function: Callable[[Any], Any],

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The configuration of FRR that the agent needs, and its missing parts.
-
-Pure.  The agent writes static routes and one prefix list.  The operator
-configures BGP, its neighbours and its redistribution.
+"""The configuration of FRR that the agent needs, and its missing parts.  Pure:
+the agent writes static routes and a prefix list, the operator the rest.
 """
 
 from collections.abc import Iterable
@@ -14,15 +12,15 @@ import typing
 
 from ovn_network_agent.frr import output
 
-#: FRR's word for each family in the names of lists and routes
+#: in the names of lists and routes
 WORDS = {4: 'ip', 6: 'ipv6'}
 _BGP = 'router bgp '
-# With the AS number.
+# with the AS number
 _BGP_WORDS = 3
 _ROUTE_MAP = 'route-map '
-# The most other instances that are named.
+# the most other instances that are named
 _NAMED = 3
-# The parts whose lack :func:`faults` names.
+# the parts whose lack :func:`faults` names
 VRF, INSTANCE, REDISTRIBUTION, FILTER = (
     'vrf', 'instance', 'redistribution', 'filter')
 
@@ -36,23 +34,23 @@ class Setup(typing.NamedTuple):
     neighbours: bool  # whether the instance has neighbours
     filters: bool  # whether a filter uses the prefix list
     described: bool = False  # whether the prefix list has a description
-    # Source and route map of redistributions whose route map does not exist;
-    # FRR lets no route pass such a map.
+    # Source and route map of redistributions whose map does not exist; FRR
+    # lets no route pass such a map.
     undefined: tuple[tuple[str, str], ...] = ()
     bfd: bool = False  # whether a neighbour has BFD, which bfdd does
     version: str = ''  # of FRR, '' when it is not shown
-    # Source and route map of redistributions through a route map.
+    # source and route map of redistributions through a route map
     mapped: tuple[tuple[str, str], ...] = ()
     family: int = 4  # 4 or 6, of the redistribution and of the filters
-    # First lines of the BGP instances, if none is of the VRF.
+    # first lines of the BGP instances, if none is of the VRF
     others: tuple[str, ...] = ()
 
 
 def read(text: str, vrf: str, prefix_list: str, version: int = 4) -> Setup:
     """Parse the output of 'show vrf' and 'show running-config'.
 
-    :param vrf: name of the VRF, '' for the default VRF
-    :param prefix_list: name of the prefix list, '' for none
+    :param vrf: '' for the default VRF
+    :param prefix_list: '' for none
     :param version: 4 or 6, the family of the announced routes
     :raises frr.output.Unreadable: when the configuration is not complete
     """
@@ -129,7 +127,6 @@ def _route_maps(lines: Sequence[str], prefix_list: str,
 
 
 def _passed(unicast: Iterable[list[str]]) -> Iterator[str]:
-    """Names of the route maps that announced routes pass."""
     for line in unicast:
         if line[0] == 'redistribute' and 'route-map' in line[:-1]:
             yield line[line.index('route-map') + 1]
@@ -139,11 +136,7 @@ def _passed(unicast: Iterable[list[str]]) -> Iterator[str]:
 
 
 def bgp_instance(lines: Sequence[str], vrf: str) -> tuple[str, list[str]]:
-    """AS number ('' without an instance) and lines of the instance of a VRF.
-
-    :param lines: lines of the running configuration
-    :param vrf: name of the VRF, '' for the default VRF
-    """
+    """AS number ('' without an instance) and lines of a VRF's instance."""
     section: list[str] = []
     asn, inside = '', False
     of_vrf = ['vrf', vrf] if vrf else []
@@ -161,10 +154,7 @@ def bgp_instance(lines: Sequence[str], vrf: str) -> tuple[str, list[str]]:
 
 
 def _unicast(words: Iterable[list[str]], version: int) -> Iterator[list[str]]:
-    """The lines of the unicast routes of a family.
-
-    Lines outside of all address families are about IPv4.
-    """
+    """A family's unicast lines; those outside of all families are IPv4's."""
     inside = version == 4
     for line in words:
         if line[0] == 'address-family':
@@ -176,11 +166,8 @@ def _unicast(words: Iterable[list[str]], version: int) -> Iterator[list[str]]:
 
 
 def lacks(setup: Setup, vrf: str, method: str, prefix_list: str) -> list[str]:
-    """The missing parts, each with the lines that add it.
-
-    :param vrf: name of the VRF, '' for the default VRF
-    :param method: 'static' or 'kernel', the source to redistribute
-    :param prefix_list: name of the prefix list, '' for none
+    """The missing parts of announcing ``method`` ('static', 'kernel') routes,
+    each with the lines that add it.
     """
     return ['FRR: ' + text
             for _part, text in faults(setup, vrf, method, prefix_list)]
@@ -188,10 +175,8 @@ def lacks(setup: Setup, vrf: str, method: str, prefix_list: str) -> list[str]:
 
 def faults(setup: Setup, vrf: str, method: str,
            prefix_list: str) -> list[tuple[str, str]]:
-    """The missing parts, as :func:`lacks`, by part.
-
-    :returns: part (:data:`VRF`, :data:`INSTANCE`, :data:`REDISTRIBUTION` or
-        :data:`FILTER`) and text
+    """The missing parts, as :func:`lacks`, with their part: :data:`VRF`,
+    :data:`INSTANCE`, :data:`REDISTRIBUTION` or :data:`FILTER`.
     """
     where = f'VRF {vrf}' if vrf else 'the default VRF'
     of_vrf = f' vrf {vrf}' if vrf else ''
@@ -226,7 +211,6 @@ def _instance_faults(setup: Setup, where: str,
 
 
 def _elsewhere(setup: Setup) -> str:
-    """A hint to the instances that are not of the VRF."""
     if not setup.others:
         return ''
     return (f': {", ".join(setup.others)} is of another VRF, and takes no '
@@ -271,5 +255,4 @@ def _filter_faults(setup: Setup, where: str, instance: str,
 
 
 def _of_ipv6(setup: Setup) -> str:
-    """The family for people, where it is not the usual one."""
     return ' of IPv6' if setup.family == 6 else ''

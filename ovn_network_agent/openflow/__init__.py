@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""OpenFlow: messages, flows, and a connection to a switch.
-
-The agent and its privileged daemons use this package, which imports values
-alone, and starts no thread and no program.
+"""OpenFlow: messages, flows, and a connection to a switch.  The agent and its
+daemons use it; it starts no thread or program, and imports values alone.
 """

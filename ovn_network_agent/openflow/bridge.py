@@ -16,15 +16,15 @@ from ovn_network_agent.openflow import flow_digest
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 
-# Without a flow monitor, each addition asks for the flow that is in its way.
-# For each request with one match, Open vSwitch goes through all flows of the
-# table, 3 ms for 10,000.  Beyond this number, one dump of all is cheaper.
+# Without a flow monitor, each addition asks for the flow in its way, for which
+# Open vSwitch goes through the table, 3 ms for 10,000 flows.  Beyond this
+# number, one dump is cheaper.
 _SINGLE_LOOKUPS = 8
 # For a deletion with a full cookie mask, Open vSwitch goes through all flows
-# with the cookie.  With 10,000 flows this takes 0.2 ms for each deletion, 2 s
-# for all flows, and Open vSwitch does nothing else meanwhile.
+# with the cookie: with 10,000 flows 0.2 ms each, 2 s for all, and it does
+# nothing else meanwhile.
 _SINGLE_DELETES = 50
-# A mask of the cookie with which Open vSwitch finds one flow by its match.
+# A mask with which Open vSwitch finds one flow by its match.
 _FAST = wire.ALL_BITS & ~wire.TOP_BIT
 _Flow = specs.FlowSpec | specs.StraySpec
 _T = TypeVar('_T')
@@ -32,10 +32,7 @@ _OUR_PRIORITIES = frozenset(specs.PRIORITIES.values())
 
 
 def dump(connection: connections.Switch) -> list[_Flow]:
-    """All flows with a cookie of the agent.
-
-    :raises OSError: when the flows cannot be read in full
-    """
+    """All flows with a cookie of the agent; OSError unless read in full."""
     return [codec.decode(entry) for body in _ours(connection)
             for entry in wire.flow_entries(body)[0]]
 
@@ -43,12 +40,12 @@ def dump(connection: connections.Switch) -> list[_Flow]:
 def dump_again(connection: connections.Switch, former: str,
                known: Collection[bytes] = frozenset()
                ) -> tuple[list[tuple[bytes, list[_Flow] | None]] | None, str]:
-    """All flows with a cookie of the agent, unless they are known.
+    """As :func:`dump`, unless the flows are known.
 
     :param former: digest of an earlier answer, '' for none
     :param known: digests of portions, see :func:`flow_digest.portions`
-    :returns: (digest of each portion and its flows, None for a known portion),
-        None for the flows of the earlier answer; digest of this answer
+    :returns: (digest of each portion and its flows, None if known), None for
+        the flows of the earlier answer; digest of this answer
     :raises OSError: when the flows cannot be read in full
     """
     bodies = flow_digest.plain(_ours(connection))
@@ -61,7 +58,6 @@ def dump_again(connection: connections.Switch, former: str,
 
 
 def _ours(connection: connections.Switch) -> list[bytes]:
-    """The flows of the agent, as bodies of replies."""
     requests = {}
     for cookie in ownership.FLOW_COOKIES:
         xid = connection.next_xid()
@@ -72,13 +68,8 @@ def _ours(connection: connections.Switch) -> list[bytes]:
 
 def look_up(connection: connections.Switch, wanted: list[specs.FlowSpec]
             ) -> list[list[tuple[int, int, _Flow, int]]]:
-    """The flows that are there in the places of some wanted flows.
+    """(cookie, priority, flow, packets) in table 0 with each wanted match.
 
-    Each question names a match, so the switch sends no other flows than those
-    that the match covers.
-
-    :returns: for each wanted flow the (cookie, priority, flow, packets) of the
-        flows in table 0 with exactly its match
     :raises OSError: when the flows cannot be read in full
     """
     found = []
@@ -95,12 +86,10 @@ def look_up(connection: connections.Switch, wanted: list[specs.FlowSpec]
 
 def drops(connection: connections.Switch
           ) -> list[tuple[int, int, specs.Selection]]:
-    """The flows of other programs that drop, in the first table.
+    """(cookie, priority, match) of others' flows that drop, in the first
+    table, which is read as a whole: OpenFlow cannot ask for flows without
+    actions.
 
-    This reads all flows of the table: OpenFlow has no question for flows
-    without actions.
-
-    :returns: (cookie, priority, match)
     :raises OSError: when the flows cannot be read in full
     """
     xid = connection.next_xid()
@@ -115,14 +104,13 @@ def drops(connection: connections.Switch
 def learn_shared(connection: connections.Switch) -> None:
     """Find the agent's priorities at which other programs have flows.
 
-    The caller has started the flow monitor before, which reports each later
-    flow of another program (:mod:`privileged.switch.flow_monitor`).  So a
-    change needs no question about the flows that are in its way, for which
-    Open vSwitch would go through all flows of the table.
+    The flow monitor reports later ones
+    (:mod:`privileged.switch.flow_monitor`), so a change needs no question, for
+    which Open vSwitch searches the table.
 
     :raises OSError: when the flows cannot be read in full
     """
-    # Updates may arrive together with the answer.
+    # updates may arrive together with the answer
     connection.shared = shared = set[int]()
     xid = connection.next_xid()
     try:
@@ -135,9 +123,7 @@ def learn_shared(connection: connections.Switch) -> None:
 
 
 def others_may_have(priority: int, cookie: int) -> bool:
-    """Whether a flow of the first table is one of another program that has
-    a priority of the agent.
-    """
+    """Whether a flow is another program's at a priority of the agent."""
     return (priority in _OUR_PRIORITIES and
             cookie not in ownership.FLOW_COOKIES)
 
@@ -150,7 +136,6 @@ def change(connection: connections.Switch, steps: list[specs.Step]
     :raises OSError: when the connection broke; each step may have been done
     """
     if connection.shared is not None:
-        # Take the updates that are there.
         connection.pump()
     failed = _foreign(connection, [
         step for step in steps if not _alone(connection, step)])
@@ -178,9 +163,7 @@ def change(connection: connections.Switch, steps: list[specs.Step]
 
 
 def _alone(connection: connections.Switch, step: specs.Step) -> bool:
-    """Whether no other program has a flow in the place of a step.
-
-    Of stray flows nobody knows this, because they may be in any table.
+    """Whether no other program has a flow in a step's place; not for strays.
     """
     return (connection.shared is not None and
             step.verb != specs.DELETE_STRAY and
@@ -189,10 +172,8 @@ def _alone(connection: connections.Switch, step: specs.Step) -> bool:
 
 def _delete_mask(connection: connections.Switch, steps: list[specs.Step]
                  ) -> int:
-    """Mask of the cookie of flows to delete.
-
-    A mask without one bit is faster.  It is used only if no flow has a cookie
-    that differs from the agent's in this bit alone.
+    """Mask of the cookie of flows to delete.  One without a bit is faster, but
+    no flow may differ from the agent's cookies in this bit alone.
     """
     deletes = sum(step.verb != specs.ADD for step in steps)
     if deletes <= _SINGLE_DELETES:
@@ -223,11 +204,9 @@ def _flow_mod(xid: int, step: specs.Step, mask: int) -> bytes:
 
 def _foreign(connection: connections.Switch, steps: list[specs.Step]
              ) -> dict[Hashable, str]:
-    """The flows to add that exist already with a cookie of another program.
-
-    OpenFlow allows one flow for a match and priority, so the addition would
-    replace the other program's flow.  OpenFlow has no means against a flow
-    that is added between this check and the change.
+    """The additions in place of another program's flow, which they would
+    replace: OpenFlow has one for a match and priority.  Nothing helps against
+    one in between.
     """
     adds = {step.ref: (step.spec.priority, codec.encode_match(step.spec))
             for step in steps if isinstance(step.spec, specs.FlowSpec) and
@@ -235,7 +214,7 @@ def _foreign(connection: connections.Switch, steps: list[specs.Step]
     if not adds:
         return {}
     requests = {}
-    # One question without a match asks for all flows.
+    # one question without a match asks for all flows
     for match in ([wire.NO_MATCH] if len(adds) > _SINGLE_LOOKUPS else
                   [match for _priority, match in adds.values()]):
         xid = connection.next_xid()
@@ -252,13 +231,11 @@ def _foreign(connection: connections.Switch, steps: list[specs.Step]
 
 def _read(connection: connections.Switch, requests: dict[int, bytes]
           ) -> list[wire.Entry]:
-    """Send requests for flows, and collect the entries of all replies."""
     return [entry for entry, _packets in _counted(connection, requests)]
 
 
 def _counted(connection: connections.Switch, requests: dict[int, bytes]
              ) -> list[tuple[wire.Entry, int]]:
-    """As :func:`_read`, with the packets of each entry."""
     return _entries(connection, requests, wire.counted_entries)
 
 
@@ -270,11 +247,7 @@ def _marks(connection: connections.Switch, xid: int) -> list[tuple[int, int]]:
 
 def _entries(connection: connections.Switch, requests: dict[int, bytes],
              decode: Callable[[bytes], tuple[list[_T], bool]]) -> list[_T]:
-    """Send requests for flows, and collect what decode() finds in replies.
-
-    :param decode: of the body of a reply, to the findings and True when more
-        replies follow
-    """
+    """Findings of ``decode``, which also says whether more replies follow."""
     answers = connection.request(list(requests.values()))
     entries = []
     for xid in requests:

@@ -3,8 +3,8 @@
 
 """The agent's flows in fields and actions of OpenFlow 1.3, both ways.
 
-:func:`decode` reads each match that :func:`encode_match` can produce as a
-:class:`spec.FlowSpec`.  So a stray flow never has the match of a wanted flow.
+:func:`decode` reads whatever :func:`encode_match` produces as a FlowSpec, so
+    that a stray flow never has the match of a wanted flow.
 """
 
 from collections.abc import Callable
@@ -77,11 +77,7 @@ def encode_actions(spec: specs.FlowSpec) -> bytes:
 
 
 def encode_stray(match: str) -> bytes:
-    """ofp_match of a stray flow, from its text.
-
-    :param match: 'oxm:' and hex digits
-    :raises ValueError: when the text has another form
-    """
+    """ofp_match of a stray flow's 'oxm:' and hex digits, else ValueError."""
     tag, _colon, digits = match.partition(':')
     if tag != 'oxm':
         raise ValueError(f'{match!r} was not read through OpenFlow')
@@ -89,10 +85,7 @@ def encode_stray(match: str) -> bytes:
 
 
 def decode(entry: wire.Entry) -> specs.FlowSpec | specs.StraySpec:
-    """Decode one entry of :func:`wire.flow_entries`.
-
-    :raises wire.Malformed: when lengths do not fit
-    """
+    """Decode an entry of :func:`wire.flow_entries`; may raise Malformed."""
     table, priority, plain, cookie, match, instructions = entry
     fields = _decode_match(cookie, match)
     if (fields is None or table != 0 or
@@ -107,11 +100,7 @@ def decode(entry: wire.Entry) -> specs.FlowSpec | specs.StraySpec:
 
 
 def decode_selection(data: bytes) -> specs.Selection:
-    """The part of any match that names ports and addresses of IPv4.
-
-    :param data: OXM fields
-    :raises wire.Malformed: when lengths do not fit
-    """
+    """The ports and IPv4 addresses in any OXM fields; may raise Malformed."""
     fields: dict[int, Any] = {}
     narrow, offset = False, 0
     while offset < len(data):
@@ -137,12 +126,12 @@ def _nothing(_value: bytes, _mask: bytes) -> None:
 
 
 def _number(value: bytes, mask: bytes) -> int | None:
-    """A whole number, None when a mask leaves bits out."""
+    """None when a mask leaves bits out."""
     return None if mask else int.from_bytes(value)
 
 
 def _network(value: bytes, mask: bytes) -> str | None:
-    """An IPv4 prefix as text, None when the mask is none of a prefix."""
+    """None when the mask is none of a prefix."""
     try:
         return str(ipaddress.IPv4Network(
             (value, str(ipaddress.IPv4Address(mask or b'\xff' * 4)))))
@@ -161,7 +150,7 @@ def _oxm(field: int, value: bytes, mask: bytes = b'') -> bytes:
 
 
 def _parse_oxm(data: bytes, offset: int) -> tuple[int, int, bytes, bytes, int]:
-    """One OXM field: (class, field, value, mask, next offset)."""
+    """(class, field, value, mask, next offset)."""
     if offset + _OXM.size > len(data):
         raise wire.Malformed('short match field')
     oxm_class, field, length = _OXM.unpack_from(data, offset)
@@ -174,7 +163,6 @@ def _parse_oxm(data: bytes, offset: int) -> tuple[int, int, bytes, bytes, int]:
 
 
 def _decode_match(cookie: int, data: bytes) -> specs.Match | None:
-    """The match of a flow if the agent writes such a match."""
     fields = {}
     offset = 0
     while offset < len(data):
@@ -209,7 +197,7 @@ def _our_match(cookie: int, in_port: int, family: int, dst: str | None
 
 def _decode_dst(fields: dict[int, tuple[bytes, bytes]], family: int
                 ) -> str | None:
-    """The destination prefix as text, None for other fields."""
+    """None for other fields."""
     value, mask = fields.pop(_DST_FIELDS[family], (b'', b''))
     size = 4 if family == 4 else 16
     if fields or len(value) != size or len(mask) not in (0, size):
@@ -222,10 +210,7 @@ def _decode_dst(fields: dict[int, tuple[bytes, bytes]], family: int
 
 
 def _decode_instructions(data: bytes) -> specs.Actions:
-    """(set_src, set_dst, output) of a flow's instructions.
-
-    The output is :data:`spec.OTHER` for actions that the agent never writes.
-    """
+    """:data:`spec.OTHER` is the output for what the agent never writes."""
     nothing = None, None, specs.OTHER
     if len(data) < _INSTRUCTION.size:
         return nothing
@@ -252,7 +237,6 @@ def _decode_instructions(data: bytes) -> specs.Actions:
 
 
 def _decode_ports(ports: list[int]) -> str:
-    """The output of a flow, from its port numbers."""
     if len(ports) == 1 and ports[0] in _OUTPUTS:
         return _OUTPUTS[ports[0]]
     return specs.ports_text(ports)

@@ -3,10 +3,9 @@
 
 """A connection to the management socket of one bridge.
 
-Requests are sent together, with a barrier at the end, and the transaction id
-assigns answers to requests.  Reading and writing alternate, because Open
-vSwitch stops to read while its answers are not read.  Messages that the switch
-sends by itself have the transaction id 0, which no request has.
+Requests end with a barrier; transaction ids assign the answers.  Reading and
+writing alternate, because Open vSwitch stops to read while its answers are not
+read.  What the switch sends by itself has id 0, as no request.
 """
 
 from collections.abc import Callable
@@ -19,38 +18,31 @@ import typing
 
 from ovn_network_agent.openflow import wire
 
-# Seconds without data.  Open vSwitch answers in less than a millisecond, or
-# in some seconds during a large change of routes or flows.
+# Seconds without data: Open vSwitch answers in less than a millisecond, or in
+# some seconds during a large change of routes or flows.
 SILENCE = 5.0
-# Seconds for all requests of a call.  10,000 flows take 0.1 s.
+# seconds for all requests of a call; 10,000 flows take 0.1 s
 OVERALL = 30.0
 _CHUNK = 256 * 1024
-# The transaction id of messages without a request, and the most chunks of them
-# that one call reads.
+# id of messages without a request, most chunks of them in one call
 _UNASKED = 0
 _MOST = 16
 
 
-#: Type, transaction id and body.
+#: type, transaction id and body
 _Message: typing.TypeAlias = tuple[int, int, bytes]
 
 
 class Switch:
-    """An OpenFlow 1.3 connection to a switch, for one thread at a time.
-
-    :raises OSError: when no switch listens there, or when it does not speak
-        OpenFlow 1.3
-    """
+    """An OpenFlow 1.3 connection, or OSError; for a thread at a time."""
 
     def __init__(self, path: str) -> None:
-        # Called with the type and body of each message that the switch sends
-        # by itself; must not send.
+        # Called with type and body of unasked messages; must not send.
         self.unasked: Callable[[int, bytes], object] = lambda kind, body: None
-        # The agent's priorities at which other programs may have flows in the
-        # first table; None while nobody keeps the set up to date
-        # (openflow.bridge.learn_shared).
+        # The agent's priorities at which others may have flows in the first
+        # table; None while outdated (openflow.bridge.learn_shared).
         self.shared: set[int] | None = None
-        # Seconds until the switch counts as hanging, as SILENCE and OVERALL.
+        # seconds until the switch counts as hanging
         self.silence = SILENCE
         self.overall = OVERALL
         self._path = path
@@ -60,7 +52,7 @@ class Switch:
         self._socket = socket.socket(
             socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         try:
-            # connect() blocks when the backlog of a stopped process is full.
+            # connect() blocks when the backlog of a stopped process is full
             self._socket.settimeout(self.silence)
             self._socket.connect(path)
             self._socket.setblocking(False)
@@ -89,13 +81,12 @@ class Switch:
 
     def request(self, messages: list[bytes]
                 ) -> dict[int, list[tuple[int, bytes]]]:
-        """Send requests and collect all answers.
+        """Send messages with ids of their own, and collect all answers.
 
-        :param messages: each with its own transaction id
         :returns: by transaction id the (message type, body) of its answers
         :raises TimeoutError: when Open vSwitch does not answer in time
-        :raises OSError: when the connection is broken or the answer is not
-            OpenFlow; the connection cannot be used any more
+        :raises OSError: when the connection is broken or speaks no OpenFlow;
+            it cannot be used any more
         """
         barrier = self.next_xid()
         data = b''.join(messages) + wire.message(
@@ -113,10 +104,7 @@ class Switch:
         return answers
 
     def pump(self) -> None:
-        """Take what the switch has sent by itself, without a wait.
-
-        :raises OSError: when the connection is broken
-        """
+        """Take unasked messages, without a wait; OSError if it is broken."""
         for _chunk in range(_MOST):
             readable, writable = self._poll(0)
             if writable:
@@ -137,7 +125,7 @@ class Switch:
                 raise self._broken(_refusal(body))
 
     def _exchange(self, data: bytes) -> Iterator[_Message]:
-        """Send ``data`` and yield the messages that arrive, endlessly."""
+        """Yield the messages that arrive, endlessly."""
         self._unsent += data
         silence = time.monotonic() + self.silence
         overall = time.monotonic() + self.overall
@@ -157,7 +145,7 @@ class Switch:
                 silence = time.monotonic() + self.silence
 
     def _poll(self, seconds: float) -> tuple[int, int]:
-        # poll() and not select(): the daemon may hold many descriptors.
+        # poll() and not select(): the daemon may hold many descriptors
         poll = select.poll()
         poll.register(self._socket, select.POLLIN |
                       (select.POLLOUT if self._unsent else 0))
@@ -179,7 +167,6 @@ class Switch:
         self._received += data
 
     def _messages(self) -> list[_Message]:
-        """The complete messages of the receive buffer."""
         messages = []
         offset = 0
         received = bytes(self._received)
@@ -195,7 +182,7 @@ class Switch:
             body = received[offset + wire.HEADER.size:offset + length]
             offset += length
             if kind == wire.ECHO_REQUEST:
-                # The reply comes after the message that is being sent.
+                # after the message that is being sent
                 self._unsent += wire.message(wire.ECHO_REPLY, xid, body)
             else:
                 messages.append((kind, xid, body))
@@ -207,7 +194,6 @@ class Switch:
 
 
 def _refusal(body: bytes) -> str:
-    """The text of an error message, also of a malformed one."""
     try:
         return wire.error_text(body)
     except wire.Malformed as error:

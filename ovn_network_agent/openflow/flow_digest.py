@@ -3,13 +3,10 @@
 
 """Digests of flows that packets and time do not change.
 
-Open vSwitch sends each flow with its age and its counters (OpenFlow 1.3.5,
-A.3.5.2), and OpenFlow 1.3 has no request for flows without these.  So they
-are set to zero before a digest.
-
-A digest of all flows says whether any has changed.  The flows are also divided
-into portions by their content, each with a digest of its own.  So a change of
-one flow changes one or two portions, whatever the order of the flows is.
+Open vSwitch sends each flow with age and counters (OpenFlow 1.3.5, A.3.5.2),
+which no request leaves out, so they are set to zero.  Flows are divided into
+portions by content, with a digest each, so that a changed flow changes one or
+two, in any order.
 """
 
 import hashlib
@@ -18,27 +15,21 @@ import zlib
 from ovn_network_agent.common import equal_records
 from ovn_network_agent.openflow import wire
 
-#: Bytes of the digest of a portion.
+#: bytes of the digest of a portion
 SIZE = 16
-# With fewer flows of the same length in a row, a loop over them is faster.
+# with fewer flows of the same length in a row, a loop is faster
 _MANY = 24
-# Portions: with 10,000 flows, one has ten of them.
+# with 10,000 flows, a portion has ten
 _PORTIONS = 1024
 
 
 def plain(bodies: list[bytes]) -> list[bytes]:
-    """Bodies of OFPMP_FLOW replies without ages and counters.
-
-    :raises wire.Malformed: when lengths do not fit
-    """
+    """OFPMP_FLOW bodies without ages and counters; or wire.Malformed."""
     return [_without_counters(body) for body in bodies]
 
 
 def of_flows(bodies: list[bytes]) -> str:
-    """The digest of the flows in replies.
-
-    :param bodies: see :func:`plain`
-    """
+    """The digest of the flows in bodies of :func:`plain`."""
     found = _new()
     for body in bodies:
         found.update(body)
@@ -46,10 +37,8 @@ def of_flows(bodies: list[bytes]) -> str:
 
 
 def portions(bodies: list[bytes]) -> dict[bytes, list[bytes]]:
-    """Divide the flows in replies, by the digest of each portion.
+    """The flows of :func:`plain` bodies by their portion's digest.
 
-    :param bodies: see :func:`plain`
-    :returns: flows as of :func:`wire.one_flow`
     :raises wire.Malformed: when lengths do not fit
     """
     found: list[list[bytes]] = [[] for _portion in range(_PORTIONS)]
@@ -64,9 +53,7 @@ def portions(bodies: list[bytes]) -> dict[bytes, list[bytes]]:
 
 
 def _of_portion(flows: list[bytes]) -> bytes:
-    """The digest of a portion, which goes by no order; each flow says its
-    length.
-    """
+    """By no order; each flow says its length."""
     found = _new()
     found.update(b''.join(sorted(flows)))
     return found.digest()

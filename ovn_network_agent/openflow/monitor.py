@@ -3,13 +3,10 @@
 
 """The flow monitor of Open vSwitch: changes of flows by others.
 
-OpenFlow 1.3 has a flow monitor as extension 187 of the ONF, which Open vSwitch
-answers since version 2.16.  The format of the updates is that of the Nicira
-extension NXST_FLOW_MONITOR (nicira-ext.h of Open vSwitch).
-
-Open vSwitch abbreviates an update about a change that came over the connection
-of the monitor.  So the monitor needs the connection that makes the agent's
-changes, and an abbreviated update is of no interest.
+It is extension 187 of the ONF for OpenFlow 1.3, since Open vSwitch 2.16;
+updates are those of NXST_FLOW_MONITOR (nicira-ext.h).  Changes over the
+monitor's connection come abbreviated and are of no interest, so the agent
+makes its changes over it.
 """
 
 import dataclasses
@@ -19,7 +16,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 
-# A multipart message of an experimenter: OpenFlow 1.3.5, A.3.5.16.
+# a multipart message of an experimenter: OpenFlow 1.3.5, A.3.5.16
 _MULTIPART = struct.Struct('!HH4xII')
 _EXPERIMENTER = 0xffff
 _ONF = 0x4f4e4600
@@ -27,13 +24,11 @@ _FLOW_MONITOR = 1870
 # id, flags, length of the match, output port, table
 _REQUEST = struct.Struct('!IHHIB3x')
 _ANY_PORT = 0xffffffff
-# Added, deleted and modified flows; neither the flows that are there at the
-# start, nor actions, nor the agent's own changes in full.
+# added, deleted, modified; no initial flows, actions, or own in full
 _FLAGS = 1 << 1 | 1 << 2 | 1 << 3
 # length, event
 _HEADER = struct.Struct('!HH')
-# length, event, reason, priority, idle and hard timeout, length of the match,
-# table, cookie
+# length, event, reason, priority, two timeouts, match length, table, cookie
 _UPDATE = struct.Struct('!HHHHHHHBxQ')
 ADDED, DELETED, MODIFIED = range(3)
 _ABBREVIATED = 3
@@ -45,20 +40,17 @@ _VERBS = {ADDED: 'added', DELETED: 'deleted', MODIFIED: 'modified'}
 class Update:
     """A change of a flow by another program."""
 
-    # ADDED, DELETED or MODIFIED.
+    # ADDED, DELETED or MODIFIED
     event: int
     table: int
     priority: int
-    # After the change.
+    # after the change
     cookie: int
 
     @property
     def concerns(self) -> bool:
-        """Whether a flow of the agent may have changed.
-
-        OpenFlow has one flow for a match and priority.  So an added flow of
-        another program may have replaced a flow of the agent, and a deleted
-        flow may have been in the way of one.
+        """Whether the agent's flow may have changed: an added one of its match
+        and priority replaces it, a deleted one may have been in its way.
         """
         return self.cookie in ownership.FLOW_COOKIES or (
             self.table == 0 and self.priority in _OUR_PRIORITIES)
@@ -69,10 +61,7 @@ class Update:
 
 
 def request(xid: int) -> bytes:
-    """The message that starts the monitor; its updates have the same xid 0.
-
-    :param xid: also the id of the monitor
-    """
+    """The message that starts the monitor of this id; updates have xid 0."""
     return wire.message(
         wire.MULTIPART_REQUEST, xid,
         _MULTIPART.pack(_EXPERIMENTER, 0, _ONF, _FLOW_MONITOR) +
@@ -81,12 +70,7 @@ def request(xid: int) -> bytes:
 
 
 def updates(kind: int, body: bytes) -> list[Update] | None:
-    """The updates of a message in full, without abbreviated updates.
-
-    :param body: behind the header
-    :returns: None for a message of another kind
-    :raises wire.Malformed: when lengths do not fit
-    """
+    """The full updates of a body, None for another kind; or Malformed."""
     if kind != wire.MULTIPART_REPLY or len(body) < _MULTIPART.size:
         return None
     if _MULTIPART.unpack_from(body)[::2] != (_EXPERIMENTER, _ONF) or (

@@ -14,15 +14,15 @@ _FAMILIES = {word: family for family, word in _FAMILY_WORDS.items()}
 _DST_WORDS = {4: 'nw_dst', 6: 'ipv6_dst'}
 _OUTPUTS = {'NORMAL': specs.NORMAL, 'IN_PORT': specs.IN_PORT}
 _OUTPUT = re.compile(r'output:([0-9]{1,5})')
-# With --no-names the reserved ports still have names.
+# with --no-names the reserved ports still have names
 _LOCAL = 'LOCAL'
 _SET_FIELD = re.compile(
     r'set_field:((?:[0-9a-f]{2}:){5}[0-9a-f]{2})->eth_(src|dst)')
-# Words of dump-flows that are no part of a flow.
+# words of dump-flows that are no part of a flow
 _STATISTICS = {'duration', 'n_packets', 'n_bytes', 'idle_age', 'hard_age'}
-# ofp-match.c leaves this priority out of the text.
+# ofp-match.c leaves this priority out of the text
 _DEFAULT_PRIORITY = 32768
-# Field names, numbers, masks and the characters between them.
+# field names, numbers, masks and the characters between them
 _STRAY = re.compile(r'[A-Za-z0-9_=,.:/()+|\[\]-]*')
 _NOT_A_MATCH = re.compile(
     r'(?:^|,)(?:cookie|cookie_mask|priority|table|actions?|out_port|'
@@ -34,10 +34,7 @@ class Unreadable(ValueError):
 
 
 def line(step: specs.Step) -> str:
-    """A step as a line for ``ovs-ofctl add-flows -``.
-
-    :raises ValueError: for a stray flow that was not read by ovs-ofctl
-    """
+    """A step for ``ovs-ofctl add-flows -``; ValueError for others' strays."""
     spec = step.spec
     if isinstance(spec, specs.StraySpec):
         return _delete(spec, spec.table, stray_match(spec.match))
@@ -57,10 +54,7 @@ def match(spec: specs.FlowSpec | resources.Flow) -> str:
 
 
 def stray_match(text: str) -> str:
-    """The match of a stray flow, checked.
-
-    :raises ValueError: when the text could be more than a match
-    """
+    """The match of a stray flow; ValueError if it could be more than that."""
     tag, _colon, fields = text.partition(':')
     if (tag != 'text' or not _STRAY.fullmatch(fields) or
             _NOT_A_MATCH.search(fields)):
@@ -69,10 +63,9 @@ def stray_match(text: str) -> str:
 
 
 def parse(text: str) -> list[tuple[int, specs.FlowSpec | specs.StraySpec]]:
-    """Parse the output of ``ovs-ofctl dump-flows --no-names``.
+    """(cookie, flow) of ``ovs-ofctl dump-flows --no-names``; others' are
+    strays.
 
-    :returns: (cookie, flow); a flow with a cookie of another program is a
-        stray flow
     :raises Unreadable: when a line is not understood
     """
     found = []
@@ -134,7 +127,6 @@ def _split_priority(fields: str) -> tuple[int, str]:
 
 
 def _parse_match(cookie: int, fields: str) -> specs.Match | None:
-    """The match of a flow if the agent writes such a match."""
     values = dict(word.partition('=')[::2] for word in fields.split(','))
     family = next((_FAMILIES[word] for word in _FAMILIES if word in values),
                   None)
@@ -155,7 +147,6 @@ def _parse_match(cookie: int, fields: str) -> specs.Match | None:
 
 
 def _parse_actions(text: str) -> specs.Actions | None:
-    """Actions that the agent writes."""
     actions = text.split(',')
     macs = {}
     while actions and (found := _SET_FIELD.fullmatch(actions[0])):
@@ -167,7 +158,6 @@ def _parse_actions(text: str) -> specs.Actions | None:
 
 
 def _parse_outputs(actions: list[str]) -> str:
-    """The output of a flow, from the words after the MACs."""
     if len(actions) == 1 and actions[0] in _OUTPUTS:
         return _OUTPUTS[actions[0]]
     found = [port for word in actions if (port := _OUTPUT.fullmatch(word))]

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The agent's flows as plain values, and the checks of these values.
-
-The backend of flows makes the values.  The privileged side checks them before
-they reach Open vSwitch.  The values are tuples, because a privileged call
-passes tuples unchanged.
+"""The agent's flows as plain values, and their checks on the privileged side.
+They are tuples, because a privileged call passes tuples unchanged.
 """
 
 from collections.abc import Hashable
@@ -29,15 +26,15 @@ DELETE_STRAY = 'delete stray'
 #: output of a flow with an action list that the agent never writes
 OTHER = 'other'
 
-# include/openvswitch/ofp-util.h: port numbers of a bridge end below this
-# (OFPP_MAX of OpenFlow 1.0, which is what Open vSwitch keeps internally).
+# include/openvswitch/ofp-util.h: ports of a bridge end below OFPP_MAX of
+# OpenFlow 1.0, which Open vSwitch keeps internally.
 _MAX_PORT = 0xff00
-# A relay sends a packet to the integration bridge and to the other candidates.
-# OVN has at most 5 candidates, so more outputs than this are an error.
+# A relay sends to the integration bridge and the other candidates; OVN has at
+# most 5, so more outputs than this are an error.
 _MAX_OUTPUTS = 8
 _PORT_LIST = re.compile(r'ports:[1-9][0-9]*(?:,[1-9][0-9]*)*')
 _MAC = re.compile(r'[0-9a-f]{2}(?::[0-9a-f]{2}){5}')
-# IFNAMSIZ less the terminating zero; a bridge is a network device.
+# IFNAMSIZ less the terminating zero; a bridge is a device
 _BRIDGE = re.compile(r'[A-Za-z0-9_.-]{1,15}')
 PRIORITIES = {ownership.COOKIE_MAC_TWEAK: ownership.PRIORITY_MAC_TWEAK,
               ownership.COOKIE_HAIRPIN: ownership.PRIORITY_HAIRPIN,
@@ -69,8 +66,7 @@ class StraySpec(NamedTuple):
     cookie: int
     table: int
     priority: int
-    # 'oxm:' and hex digits when read over OpenFlow, or 'text:' and the
-    # notation of ovs-ofctl when read by ovs-ofctl.
+    # 'oxm:' and hex digits, or 'text:' and the notation of ovs-ofctl
     match: str
 
 
@@ -78,31 +74,28 @@ class Selection(NamedTuple):
     """The part of a match that names ports and addresses of IPv4."""
 
     in_port: int | None = None
-    # As 0x0800; None for each, likewise the others.
+    # as 0x0800; None for each, likewise the others
     ether_type: int | None = None
-    # IPv4 prefix of the sender (of ARP, too).
+    # IPv4 prefix of the sender (of ARP, too)
     src: str | None = None
     dst: str | None = None
-    # Whether the match has more than that.
+    # whether the match has more than that
     narrow: bool = False
 
 
 class Step(NamedTuple):
     """One item of a change."""
 
-    # The caller's name for the step.
+    # the caller's name for the step
     ref: Hashable
-    # ADD, DELETE or DELETE_STRAY.
+    # ADD, DELETE or DELETE_STRAY
     verb: str
-    # A StraySpec with DELETE_STRAY.
+    # a StraySpec with DELETE_STRAY
     spec: FlowSpec | StraySpec
 
 
 def check_bridge(name: object) -> str:
-    """Check the name of a bridge, which becomes part of a path.
-
-    :raises ValueError: when the name is not that of a device
-    """
+    """Check a bridge's name, a part of a path; ValueError for another."""
     if (not isinstance(name, str) or not _BRIDGE.fullmatch(name) or
             name in ('.', '..')):
         raise ValueError(f'{name!r} is not the name of a bridge')
@@ -112,9 +105,7 @@ def check_bridge(name: object) -> str:
 def check_flow(item: Sequence[Any], deleting: bool = False) -> FlowSpec:
     """Check a flow from the unprivileged side.
 
-    :param item: the fields of :class:`FlowSpec`
-    :param deleting: whether to accept a flow that may exist although the agent
-        never writes it
+    :param deleting: whether to accept one that the agent never writes
     :raises ValueError: when the agent never writes the value of a field
     """
     try:
@@ -133,12 +124,8 @@ def check_flow(item: Sequence[Any], deleting: bool = False) -> FlowSpec:
 
 
 def check_match(cookie: Any, in_port: Any, family: Any, dst: Any) -> None:
-    """Check the match of a flow.
-
-    Only a flow of a relay may match packets of the node itself, and no such
-    flow may match all packets.
-
-    :raises ValueError: when the agent never writes the value of a field
+    """Check a match; ValueError for one that the agent never writes.  Only a
+    relay's flow may match the node's own packets, but not all packets.
     """
     relay = cookie == ownership.COOKIE_RELAY
     if not (relay and in_port == resources.LOCAL):
@@ -152,11 +139,7 @@ def check_match(cookie: Any, in_port: Any, family: Any, dst: Any) -> None:
 
 
 def check_stray(item: Sequence[Any]) -> StraySpec:
-    """Check a stray flow to delete; the transport checks its match.
-
-    :param item: the fields of :class:`StraySpec`
-    :raises ValueError: when a field is out of range
-    """
+    """Check a stray flow to delete, but its match; ValueError for others."""
     try:
         spec = StraySpec(*item)
     except TypeError as error:
@@ -170,11 +153,7 @@ def check_stray(item: Sequence[Any]) -> StraySpec:
 
 
 def ports_of(output: object) -> list[int]:
-    """The numbers in 'ports:3,7'.
-
-    :raises ValueError: unless the output is one to eight different port
-        numbers in this notation
-    """
+    """The numbers in 'ports:3,7'; ValueError unless one to eight different."""
     if not isinstance(output, str) or not _PORT_LIST.fullmatch(output):
         raise ValueError(f'{output!r} is not a list of ports')
     numbers = [int(word) for word in output[len(PORTS):].split(',')]
@@ -182,11 +161,7 @@ def ports_of(output: object) -> list[int]:
 
 
 def ports_text(numbers: list[int]) -> str:
-    """The output of a relay, from its port numbers.
-
-    :returns: such as 'ports:3,7', or :data:`OTHER` for an output that the
-        agent never writes
-    """
+    """'ports:3,7', or :data:`OTHER` for what the agent never writes."""
     try:
         _check_ports(numbers)
     except ValueError:
@@ -195,11 +170,8 @@ def ports_text(numbers: list[int]) -> str:
 
 
 def as_found(*fields: Any) -> FlowSpec:
-    """A flow that was read, with a match that the agent writes.
-
-    :param fields: the fields of :class:`FlowSpec`
-    :returns: its output is :data:`OTHER` if the agent never writes the found
-        output with this cookie
+    """A flow that was read, whose match the agent writes; its output is
+    :data:`OTHER` if the agent never writes the found one with this cookie.
     """
     spec = FlowSpec(*fields)
     try:
@@ -224,7 +196,6 @@ def _check_ownership(spec: FlowSpec) -> None:
 
 
 def _check_output(spec: FlowSpec) -> None:
-    """A flow of a relay must output to ports, another flow must not."""
     if spec.cookie == ownership.COOKIE_RELAY:
         if spec.in_port in ports_of(spec.output):
             raise ValueError(f'{spec.output}: port {spec.in_port} is where '
@@ -257,7 +228,7 @@ def _check_prefix(text: object, family: int) -> None:
     if network.version != family:
         raise ValueError(f'{text} is not of family {family}')
     if network.prefixlen == 0:
-        # Open vSwitch would drop the field, which gives another match.
+        # Open vSwitch would drop the field: another match.
         raise ValueError(f'{text} is everything: leave the prefix out')
     if str(network) != text:
         raise ValueError(f'{text} is not the usual notation of {network}')

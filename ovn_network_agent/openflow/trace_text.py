@@ -3,18 +3,18 @@
 
 """The text of ofproto/trace and of dpif/show of ovs-vswitchd.  Pure.
 
-These are the parts of an answer of ofproto/trace (Open vSwitch 3.1)::
+An answer of ofproto/trace (Open vSwitch 3.1) has such parts::
 
     bridge("br-ex")
     ---------------
      0. ip,nw_dst=198.51.100.10, priority 2000, cookie 0x7
         drop
+
     Datapath actions: drop
 
-A packet that returns from connection tracking begins a part of its own, after
-a line of "=" with "recirc".  After a translation of addresses, further lines
-before the second line of "=" name them.  The bridge in the head of such a part
-is that of the first input port, and not the bridge whose tables follow.
+A packet back from connection tracking begins one after a line of "=" with
+"recirc"; lines up to the second "=" name translated addresses.  The bridge in
+its head is that of the first input port, not of the tables that follow.
 """
 
 from collections.abc import Iterator
@@ -40,9 +40,9 @@ class Step:
 
     bridge: str
     table: int
-    # In the notation of ovs-ofctl; None when no flow has matched.
+    # in the notation of ovs-ofctl; None when no flow has matched
     match: str | None = None
-    # Of the flow, likewise the others.
+    # of the flow, likewise the others
     priority: int = 0
     cookie: int = 0
     actions: tuple[str, ...] = ()
@@ -70,12 +70,11 @@ class Step:
 class Trace:
     """What becomes of a packet."""
 
-    # In their order.
+    # in their order
     steps: tuple[Step, ...]
-    # Names of the bridges that the packet enters.
+    # names of the bridges that the packet enters
     bridges: tuple[str, ...]
-    # The data path's actions that send the packet, such as '3'; a tunnel is
-    # 'tunnel to 172.30.0.2'.
+    # the data path's sending actions, as '3' or 'tunnel to 172.30.0.2'
     outputs: tuple[str, ...]
 
     def steps_in(self, bridge: str) -> tuple[Step, ...]:
@@ -89,11 +88,11 @@ class Port:
 
     name: str
     bridge: str
-    # In OpenFlow.
+    # in OpenFlow
     number: int
-    # Its number in the data path, '' for a patch port.
+    # in the data path, '' for a patch port
     datapath: str = ''
-    # Name of the other end of a patch port, else ''.
+    # the other end of a patch port, else ''
     peer: str = ''
 
     @property
@@ -103,10 +102,7 @@ class Port:
 
 
 def parse(text: str) -> Trace:
-    """What becomes of a packet, by the answer of ofproto/trace.
-
-    :raises ValueError: when the text is something else
-    """
+    """What becomes of a packet, by ofproto/trace; else ValueError."""
     steps: list[Step] = []
     bridges: list[str] = []
     outputs: list[str] = []
@@ -127,7 +123,7 @@ def _part(text: str, inherited: str
     steps: list[Step] = []
     bridges: list[str] = []
     outputs: list[str] = []
-    # Depth and index of the steps that a line may belong to.
+    # depth and index of the steps that a line may belong to
     open_: list[tuple[int, int]] = []
     bridge, ended = '', False
     for line in text.splitlines():
@@ -164,7 +160,6 @@ def _step(bridge: str, table: int, flow_text: str) -> Step:
 
 
 def _outputs(text: str) -> Iterator[str]:
-    """The actions of the data path that send a packet somewhere."""
     tunnel = ''
     for action in _top(text):
         if action.startswith('set(tunnel('):
@@ -175,7 +170,7 @@ def _outputs(text: str) -> Iterator[str]:
         elif action.startswith('clone('):
             yield from _outputs(action[len('clone('):-1])
         elif action.startswith('check_pkt_len('):
-            # OVN asks for the MTU of a gateway so; the packet is a small one.
+            # OVN's question for a gateway's MTU; the packet is small
             yield from (sent for case in _top(action[len('check_pkt_len('):-1])
                         if case.startswith('le(')
                         for sent in _outputs(case[len('le('):-1]))

@@ -3,13 +3,10 @@
 
 """The OpenFlow 1.3 messages that the agent sends and receives.
 
-The agent needs six messages and five match fields.  os-ken has them, too, but
-its import takes 140 to 160 ms and 30 MB in a privileged daemon.  os-ken also
-requires eventlet, ncclient, paramiko and lxml.
-
-The numbers are from the OpenFlow Switch Specification 1.3.5; comments name
-the sections.  The unit tests compare this module with os-ken where it is
-installed, and the functional tests compare it with ovs-ofctl.
+os-ken has them, too, but its import takes 140 to 160 ms and 30 MB in a daemon,
+and requires eventlet, ncclient, paramiko and lxml.  Comments name the sections
+of the OpenFlow Switch Specification 1.3.5.  Tests compare with os-ken and
+ovs-ofctl.
 """
 
 from collections.abc import Callable
@@ -17,8 +14,8 @@ import struct
 import typing
 
 _T = typing.TypeVar('_T')
-#: A flow: table, priority, whether it has neither timeouts nor flags (which
-#: the agent never sets), cookie, OXM fields, instructions
+#: table, priority, whether without timeouts and flags, cookie, OXM,
+#: instructions
 Entry: typing.TypeAlias = tuple[int, int, bool, int, bytes, bytes]
 
 VERSION = 4
@@ -55,9 +52,9 @@ _MULTIPART_FLOW = 1
 _MULTIPART_MORE = 1
 _FLOW_REQUEST = struct.Struct('!B3xII4xQQ')
 _FLOW_ENTRY = struct.Struct('!HBxIIHHHH4xQQQ')
-# In the body of a reply: the offset of the first flow.  In a flow: the size of
-# its length, and (first, last + 1) of the bytes that time and packets change,
-# the age in seconds and nanoseconds, and the packets and bytes.
+# Offset of the first flow in a reply; in a flow, the size of its length, and
+# (first, last + 1) of the bytes that change: the age in seconds and
+# nanoseconds, and the packets and bytes.
 FIRST_FLOW = _MULTIPART.size
 FLOW_LENGTH = 2
 FLOW_COUNTERS = (4, 12), (32, 48)
@@ -74,7 +71,7 @@ _FLOW_MOD_FAILED = ('UNKNOWN', 'TABLE_FULL', 'BAD_TABLE_ID', 'OVERLAP',
 
 
 class Malformed(Exception):
-    """A message that is not OpenFlow 1.3."""
+    """A received message is not OpenFlow 1.3, or its lengths do not fit."""
 
 
 def message(kind: int, xid: int, body: bytes = b'') -> bytes:
@@ -84,10 +81,8 @@ def message(kind: int, xid: int, body: bytes = b'') -> bytes:
 
 def flow_mod(xid: int, command: int, cookie: int, table: int, priority: int,
              match: bytes, instructions: bytes = b'', mask: int = 0) -> bytes:
-    """OFPT_FLOW_MOD.
+    """OFPT_FLOW_MOD with ADD or DELETE_STRICT, and a padded ofp_match.
 
-    :param command: ADD or DELETE_STRICT
-    :param match: an ofp_match, padded
     :param mask: bits of the cookie that a flow to delete must have, so that a
         flow of another program with the same match stays
     """
@@ -112,47 +107,28 @@ def match(fields: bytes) -> bytes:
 
 
 def flow_entries(body: bytes) -> tuple[list[Entry], bool]:
-    """The entries of an OFPMP_FLOW reply.
-
-    :returns: the entries, and whether more replies follow
-    :raises Malformed: when lengths do not fit
-    """
+    """Entries of an OFPMP_FLOW reply; whether more follow."""
     entries, more = counted_entries(body)
     return [entry for entry, _packets in entries], more
 
 
 def one_flow(data: bytes) -> Entry:
-    """The entry of one flow.
-
-    :param data: a flow in the body of an OFPMP_FLOW reply
-    :raises Malformed: when lengths do not fit
-    """
+    """The entry of one flow of an OFPMP_FLOW reply."""
     return _flow_entry(data, 0)[0][0]
 
 
 def counted_entries(body: bytes) -> tuple[list[tuple[Entry, int]], bool]:
-    """The entries of an OFPMP_FLOW reply, and their packet counters.
-
-    :returns: (entry, packets) of each, and whether more replies follow
-    :raises Malformed: when lengths do not fit
-    """
+    """(entry, packets) of an OFPMP_FLOW reply; whether more follow."""
     return _all_entries(body, _flow_entry)
 
 
 def flow_body(body: bytes) -> tuple[list[bytes], bool]:
-    """The body of an OFPMP_FLOW reply as it is.
-
-    :returns: the body alone, and whether more replies follow
-    :raises Malformed: when the body is that of another reply
-    """
+    """The body of an OFPMP_FLOW reply as it is; whether more follow."""
     return [body], _more(body)
 
 
 def flow_length(body: bytes, offset: int) -> int:
-    """The length of a flow in the body of an OFPMP_FLOW reply.
-
-    :raises Malformed: when the flow does not fit into the body
-    """
+    """The length of a flow in the body of an OFPMP_FLOW reply."""
     if offset + _FLOW_ENTRY.size > len(body):
         raise Malformed('short flow entry')
     length: int = _FLOW_ENTRY.unpack_from(body, offset)[0]
@@ -162,16 +138,11 @@ def flow_length(body: bytes, offset: int) -> int:
 
 
 def flow_marks(body: bytes) -> tuple[list[tuple[int, int]], bool]:
-    """What says whose the flows of an OFPMP_FLOW reply are.
-
-    :returns: (priority, cookie) of each, and whether more replies follow
-    :raises Malformed: when lengths do not fit
-    """
+    """(priority, cookie) of the flows of a reply; whether more follow."""
     return _all_entries(body, _flow_mark)
 
 
 def _more(body: bytes) -> bool:
-    """Whether more replies follow the body of an OFPMP_FLOW reply."""
     if len(body) < _MULTIPART.size:
         raise Malformed('short multipart reply')
     kind, flags = _MULTIPART.unpack_from(body)
@@ -217,10 +188,7 @@ def _flow_entry(body: bytes, offset: int) -> tuple[tuple[Entry, int], int]:
 
 
 def error_text(body: bytes) -> str:
-    """OFPT_ERROR as text for the operator.
-
-    :raises Malformed: when the body is too short
-    """
+    """OFPT_ERROR as text for the operator."""
     if len(body) < _ERROR.size:
         raise Malformed('short error message')
     kind, code = _ERROR.unpack_from(body)

@@ -25,17 +25,16 @@ from ovn_network_agent.privileged import overlap_keeper
 from ovn_network_agent.privileged import overlap_servers
 from ovn_network_agent.privileged.network import checks
 
-# Seconds until the program undoes the overlap even without the agent; the
-# loop ends an overlap earlier.
+# seconds until the program undoes all without the agent; the loop is earlier
 LIMIT = 12.0
-# Seconds in which the program repeats its request that ovn-controller go on.
+# seconds in which the program repeats to ovn-controller to go on
 RESUME = 30.0
-# Seconds for the program to begin.
+# seconds for the program to begin
 _TIMEOUT = 2 * overlap_servers.TIMEOUT + overlap_keeper.NOTICE
-# Seconds for the program to end after it has undone everything.
+# seconds for the program to end after it has undone everything
 _EXIT = 1.0
 
-# Exit status of a program that has not undone everything.
+# exit status of a program that has not undone everything
 _LEFT = 2
 
 _Pipe = typing.IO[bytes]
@@ -59,9 +58,9 @@ def standing() -> str:
 
 @privileged.ovs.change
 def begin(addresses: Sequence[str]) -> None:
-    """Let the next owners take over while this node still serves.
+    """Let the next owners, by tunnel addresses, take over while this node
+    serves.
 
-    :param addresses: IP addresses of the tunnels of the next owners
     :raises OSError: with the reason; nothing is left then
     """
     if not checks.sequence(addresses):
@@ -77,8 +76,7 @@ def begin(addresses: Sequence[str]) -> None:
         keeper = _start(wanted)
         message = _line(_pipes(keeper)[1])
         if message != 'begun':
-            # The program undoes its changes.  Until then no other program
-            # begins, whose changes it would undo, too.
+            # it undoes its changes; another one's would be undone, too
             _keepers.append(keeper)
             _release(keeper)
             _forget()
@@ -89,13 +87,10 @@ def begin(addresses: Sequence[str]) -> None:
 
 @privileged.ovs.change
 def end() -> None:
-    """End the overlap; returns at once.
+    """End the overlap, also a killed program's, and at last its key; returns
+    at once.
 
-    This also ends an overlap that a killed program has left.  The key in the
-    local database goes at the end of the overlap.
-
-    :raises OSError: with the reason when the last attempt did not undo
-        everything; a new attempt begins nevertheless
+    :raises OSError: what the last attempt could not undo; a new one begins
     """
     with _lock:
         left = _forget()
@@ -108,7 +103,6 @@ def end() -> None:
 
 
 def _options(addresses: list[str]) -> overlap_keeper.Options:
-    """The argument of the program, a dict."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     remote = cfg.CONF.ovs.ovsdb_connection
     return overlap_keeper.Options(
@@ -119,9 +113,8 @@ def _options(addresses: list[str]) -> overlap_keeper.Options:
 
 
 def _start(addresses: list[str]) -> subprocess.Popen[bytes]:
-    """Start the program in a session of its own; returns the Popen."""
     argument = json.dumps(_options(addresses))
-    # The arguments are fixed words, checked addresses and configured values.
+    # fixed words, checked addresses and configured values
     return subprocess.Popen(  # noqa: S603
         [sys.executable, '-I', '-S', overlap_keeper.__file__, argument],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
@@ -143,7 +136,6 @@ def _line(pipe: _Pipe) -> str:
 
 
 def _pipes(keeper: subprocess.Popen[bytes]) -> tuple[_Pipe, _Pipe]:
-    """Standard input and output, which are both pipes."""
     stdin, stdout = filter(None, (keeper.stdin, keeper.stdout))
     return stdin, stdout
 
@@ -156,12 +148,7 @@ def _release(keeper: subprocess.Popen[bytes]) -> None:
 
 
 def _forget() -> str:
-    """Forget the programs that have ended.
-
-    A program removes its key a moment before it ends.
-
-    :returns: the changes that the last program could not undo
-    """
+    """Forget ended programs, a moment after their key; what the last left."""
     for one in _keepers:
         if _pipes(one)[0].closed:
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -3,31 +3,26 @@
 
 """The program that makes an overlap of two owners; stdlib only.
 
-Python runs this file without the package in its path (``-I -S``): no other
-module of the agent may be needed to undo an overlap, except for the one beside
-this file, which the program loads at its start.
+Python runs this file without the package (``-I -S``): what undoes an overlap
+must not need the agent's modules, but for the one beside this file.
 
-The program pauses the ovn-controller of this node, which then keeps its flows
-and claims no port.  It stops BFD in the tunnels to the next owners alone.  For
-them this node is dead, so the next owner takes over.  The compute nodes still
-send to this node until the priorities in the Northbound database change.
+It pauses this node's ovn-controller, which keeps its flows and claims no port,
+and stops BFD in the tunnels to the next owners alone: for them this node is
+dead, so the next takes over, while compute nodes send here until the
+priorities in the Northbound database change.  At the end of standard input, a
+signal, or the end of its time, it restores BFD, also after the agent's death,
+and then ovn-controller, which would else take this node for the only one
+alive.
 
-Then the program waits for the end of its standard input, for a signal, or for
-the end of its time; the agent may die meanwhile.  The program restores BFD.
-When BFD is up, it lets ovn-controller go on, which would otherwise take this
-node for the only one alive.
+ovn-controller reads the Southbound messages of the meantime in parts (at most
+50, or up to an inactivity probe): it could see the port on another chassis
+before the new priorities, and take it back.  A new connection gets the state
+in one message: external_ids:ovn-remote-<chassis> comes before ovn-remote, and
+an address in another spelling makes one.
 
-The connection of ovn-controller to the Southbound database has messages of the
-meantime.  ovn-controller reads them in parts: at most 50, or up to an
-inactivity probe.  After a part it may see that another chassis has the port,
-and not yet the new priorities, and would take the port back.  So this program
-makes ovn-controller connect anew, because the server then sends the state in
-one message.  In ovn-controller, external_ids:ovn-remote-<chassis> comes before
-ovn-remote, and another spelling of an address makes a new connection.
-
-The argument is JSON of :class:`Options`.  The program prints ``begun``, or
-the reason of a failure.  Its exit status is 2 when it could not undo
-everything.  Then the key in external_ids stays, and the next program goes on.
+The argument is JSON of :class:`Options`; it prints ``begun`` or why not.  With
+exit status 2 something, and the key in external_ids, is left to the next
+program.
 """
 
 from collections.abc import Callable
@@ -44,26 +39,25 @@ import typing
 if typing.TYPE_CHECKING or __package__:
     from ovn_network_agent.privileged import overlap_servers as servers
 else:
-    # This file is the program.
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     import overlap_servers as servers
 
-# Seconds for ovs-vswitchd to read a change, and for BFD to come up again: both
-# ends begin with one packet a second (RFC 5880, section 6.8.3).
+# Seconds for ovs-vswitchd to read a change, and for BFD to come up: both ends
+# begin with one packet a second (RFC 5880, section 6.8.3).
 NOTICE, UP = 2.0, 6.0
 _INTERVAL = 0.02
-# Seconds between two requests that ovn-controller go on.
+# seconds between two requests that ovn-controller go on
 _AGAIN = 0.5
-# Seconds for one iteration of ovn-controller's loop, even in a large cloud.
+# seconds for an iteration of ovn-controller's loop in a large cloud
 _ROUND = 20.0
-# Milliseconds between two BFD packets: the first packet reports that the
-# session is down, and the second would begin a new session.
+# Milliseconds between BFD packets: the first reports that the session is down,
+# the second would begin a new one.
 _SILENCE = '60000'
-# The first OVN that has external_ids for one chassis.
+# the first OVN that has external_ids for one chassis
 OLDEST = (23, 3)
-# The last OVN that the tests have used; later versions are accepted, too.
+# the last OVN tested; later versions are accepted, too
 NEWEST = (26, 3)
-# With -<chassis> appended, this key comes before the key without.
+# with -<chassis> appended, this key comes before the key without
 _REMOTE = 'ovn-remote'
 _TARGET = re.compile(r'((?:tcp|ssl):.+:)(\d+)')
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -75,12 +69,12 @@ class Options(typing.TypedDict):
     database: str  # remote of the local Open_vSwitch database
     rundir: str  # directory of the control socket of ovn-controller
     limit: float  # seconds until the program undoes everything by itself
-    # Seconds in which it repeats its request that ovn-controller go on.
+    # seconds in which it repeats its request that ovn-controller go on
     resume: float
     mark: str  # key of external_ids that exists during the overlap
     remote: str  # key of external_ids with another spelling of ovn-remote
-    # IP addresses of the tunnels of the next owners; empty to undo the changes
-    # of a program that was killed.
+    # IP addresses of the next owners' tunnels; empty to undo the changes of a
+    # killed program
     addresses: list[str]
 
 
@@ -89,10 +83,7 @@ class NotOurs(servers.Failed):
 
 
 def respelled(remote: str) -> str:
-    """Another spelling of the same servers, which differs for each server.
-
-    :param remote: such as ``tcp:192.0.2.1:6642,unix:/run/sb.sock``
-    """
+    """Another spelling of the same servers, which differs for each server."""
     return ','.join(_renamed(target) for target in remote.split(','))
 
 
@@ -133,8 +124,8 @@ class Keeper:
     def able(self) -> tuple[tuple[int, int], str, str]:
         """Check whether an overlap is possible, without any change.
 
-        :returns: version of OVN; key of external_ids, and its value, that make
-            ovn-controller connect anew
+        :returns: OVN's version; external_ids key and value for a new
+            connection
         """
         version = self._controller.version()
         if version < OLDEST:
@@ -150,23 +141,19 @@ class Keeper:
         return version, key, respelled(ids.get(_REMOTE, ''))
 
     def begin(self) -> None:
-        """Begin the overlap; after an error :meth:`end` has to be called, too.
-
-        :raises NotOurs: when nothing was changed
-        """
+        """Begin; :meth:`end` has to follow any error but NotOurs."""
         try:
             status = self._controller.call('debug/status').strip()
             _version, key, remote = self.able()
         except (servers.Failed, OSError) as e:
-            # Nothing was changed, and :meth:`end` must undo nothing: another
-            # overlap may have begun meanwhile.
+            # :meth:`end` must undo nothing: another overlap may have begun
             raise NotOurs(str(e)) from e
         if status != 'running':
             raise NotOurs('ovn-controller is paused already')
-        # This comes first, for the program that follows after a crash.
+        # first, for the program that follows after a crash
         self._database.mark({self._mark: ' '.join(self._addresses)})
         self._controller.call('debug/pause')
-        # ovn-controller reads this first when it goes on.
+        # ovn-controller reads this first when it goes on
         self._database.mark({key: remote, self._remote_key: remote})
         tunnels = self._database.tunnels(self._addresses)
         if not tunnels:
@@ -204,10 +191,7 @@ class Keeper:
             'up', 'up') for status in self._database.status(self._tunnels))
 
     def _resume(self) -> None:
-        """Let ovn-controller go on, which may be too busy to answer at once.
-
-        A restarted ovn-controller is not paused.
-        """
+        """It may be too busy to answer at once; a restart ends a pause."""
         deadline = time.monotonic() + self._timeout
         while True:
             try:
@@ -221,10 +205,7 @@ class Keeper:
             time.sleep(_AGAIN)
 
     def _wait_round(self) -> None:
-        """Wait until ovn-controller has read the other spelling.
-
-        It answers once in each iteration of its loop.
-        """
+        """An answer comes once in each iteration, which reads the new key."""
         with contextlib.suppress(servers.Absent):
             self._controller.call('debug/status', _ROUND)
 
@@ -247,8 +228,7 @@ def _tried(step: Callable[[], object]) -> list[str]:
 
 
 def main(argument: str) -> int:
-    """Run the program with the JSON of its options; returns its exit status.
-    """
+    """Run the program; returns its exit status."""
     options: Options = json.loads(argument)
     waking, woken = os.pipe()
     os.set_blocking(woken, False)
@@ -272,7 +252,7 @@ def main(argument: str) -> int:
     message = '; '.join([failure, *reasons]).strip('; ') or 'ended'
     _say(message)
     if left:
-        # This goes to the journal, because the agent may have gone.
+        # to the journal: the agent may have gone
         _say('ovn-network-agent: ' + message, 2)
     return 2 if left else 1 if failure or reasons else 0
 

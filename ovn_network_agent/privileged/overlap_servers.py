@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The local database and ovn-controller, over their sockets; stdlib only.
-
-The program :mod:`overlap_keeper` loads this module without the package.
+"""The local database and ovn-controller, over sockets; stdlib only, for
+:mod:`overlap_keeper`, which loads it without the package.
 """
 
 from collections.abc import Iterable
@@ -16,12 +15,12 @@ import re
 import socket
 import typing
 
-# Seconds for the answer of a server.
+# seconds for the answer of a server
 TIMEOUT = 3.0
-# Path of a Unix socket, or host and port.
+# path of a Unix socket, or host and port
 _Where = str | tuple[str, int]
 _Row = dict[str, typing.Any]
-# A column of keys and values.
+# a column of keys and values
 Settings = dict[str, str]
 
 
@@ -34,10 +33,7 @@ class Absent(Failed):
 
 
 class Database:
-    """The local Open_vSwitch database; each call is one transaction.
-
-    :param remote: 'unix:PATH' or 'tcp:HOST:PORT'
-    """
+    """The local Open_vSwitch database; each call is one transaction."""
 
     def __init__(self, remote: str) -> None:
         self._remote = remote
@@ -142,7 +138,7 @@ class Controller:
             try:
                 return _text(command, _call(path, command, [], timeout))
             except OSError as e:
-                # A killed ovn-controller may have left this socket.
+                # a killed ovn-controller may have left this socket
                 reasons.append(f'{path}: {e.strerror or e}')
                 if not isinstance(e, (ConnectionRefusedError,
                                       FileNotFoundError)):
@@ -170,11 +166,7 @@ def _with_uuid(uuid: str) -> list[typing.Any]:
 
 def _call(address: _Where, method: str, params: list[typing.Any],
           timeout: float = TIMEOUT) -> typing.Any:
-    """The result of one request of JSON-RPC 1.0.
-
-    :raises Failed: when the server refuses the request
-    :raises OSError: when no server answers
-    """
+    """A request of JSON-RPC 1.0; Failed if refused, OSError if unanswered."""
     family = socket.AF_UNIX if isinstance(address, str) else (
         socket.AF_INET6 if ':' in address[0] else socket.AF_INET)
     with socket.socket(family, socket.SOCK_STREAM) as opened:
@@ -198,7 +190,7 @@ def _call(address: _Where, method: str, params: list[typing.Any],
 
 
 def _parsed(method: str, received: bytes) -> typing.Any:
-    """The JSON value of an answer; ValueError for an incomplete one."""
+    """ValueError for an incomplete answer."""
     try:
         return json.loads(received)
     except RecursionError:
@@ -207,7 +199,6 @@ def _parsed(method: str, received: bytes) -> typing.Any:
 
 @contextlib.contextmanager
 def _understood(what: str) -> Iterator[None]:
-    """Turn the errors of an answer in another form into one of ours."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The privileged daemons: their start, their sockets, their memory.
-
-They import only privsep, ``conf`` and ``common``.
-"""
+"""The daemons; they import only privsep, ``conf`` and ``common``."""

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Giving up capabilities for good: capabilities(7), prctl(2).
-
-A process of uid 0 without capabilities still owns root's files, and systemd
-obeys it.  So the service unit has a user of its own.
+"""Giving up capabilities for good: capabilities(7), prctl(2).  uid 0 still
+owns root's files, and systemd obeys it, so the unit has another user.
 """
 
 from collections.abc import Collection
@@ -23,7 +21,7 @@ PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 
-# linux/securebits.h: each bit is followed by its lock.
+# linux/securebits.h: each bit is followed by its lock
 SECBIT_NOROOT = 1 << 0
 SECBIT_NOROOT_LOCKED = 1 << 1
 SECBIT_KEEP_CAPS_LOCKED = 1 << 5
@@ -34,7 +32,6 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _prctl(option: int, arg2: int = 0, arg3: int = 0) -> int:
-    """prctl(2) with unsigned long arguments."""
     result: int = _libc.prctl(option, *map(ctypes.c_ulong, (arg2, arg3, 0, 0)))
     if result < 0:
         number = ctypes.get_errno()
@@ -48,11 +45,8 @@ def no_new_privileges() -> None:
 
 
 def keep_for_programs(numbers: Collection[int]) -> None:
-    """Let programs that are executed later keep permitted capabilities.
-
-    A program of root gets the capabilities of the daemon.  Without this call,
-    a program of another user would get none, so that vtysh could not connect
-    to FRR's sockets.
+    """Let later programs of a user other than root keep these permitted
+    capabilities, as root's do: vtysh has to connect to FRR's sockets.
     """
     if os.geteuid():
         capabilities.drop_all_caps_except(numbers, numbers, numbers)
@@ -67,11 +61,8 @@ def set_name(name: str) -> None:
 
 
 def drop_all() -> None:
-    """Empty all five capability sets of the calling thread, irrevocably.
-
-    Other threads keep their capabilities, so this runs before any starts.
-
-    :raises RuntimeError: when another thread still has capabilities
+    """Empty the five capability sets of this thread, for good, before any
+    other starts; RuntimeError when another thread still has capabilities.
     """
     if capabilities.CAP_SETPCAP in capabilities.get_caps()[0]:
         number = 0
@@ -96,25 +87,21 @@ def _still_has_some(thread: str) -> bool:
     try:
         return permitted(f'self/task/{thread}') != 0
     except FileNotFoundError:
-        # The thread has ended since it was listed.
+        # ended since it was listed
         return False
 
 
 def _bounding_has(number: int) -> bool:
-    """Whether the kernel knows a capability."""
     try:
         _prctl(PR_CAPBSET_READ, number)
     except OSError:
-        # EINVAL: the number is beyond the last capability of this kernel.
+        # EINVAL: beyond the last capability of this kernel
         return False
     return True
 
 
 def permitted(process: str = 'self') -> int:
-    """The permitted set of a process or thread, a bit mask.
-
-    :param process: path below /proc: 'self', '1234' or '1/task/2'
-    """
+    """The permitted set, a bit mask, of 'self', '1234' or '1/task/2'."""
     with open(f'/proc/{process}/status', encoding='utf-8',
               errors='replace') as status:
         for line in status:

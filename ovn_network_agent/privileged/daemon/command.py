@@ -11,8 +11,7 @@ import os
 import signal
 import subprocess
 
-# Seconds for the pipes of a killed process group to close.  A child that has
-# left the group may keep them open, and is not waited for.
+# Seconds for a killed group's pipes; a child that left it may hold them.
 _AFTERMATH = 5.0
 
 
@@ -29,8 +28,7 @@ class Result:
     def messages(self) -> str:
         """The first lines of the output, for the operator."""
         lines = (self.stderr + '\n' + self.stdout).split('\n')
-        # Daemons of FRR answer a question in JSON with an empty object while
-        # another one does not run.
+        # what FRR's daemons print while another one does not run
         messages = [line.strip() for line in lines
                     if line.strip() not in ('', '{}')]
         return '; '.join(messages[:3]) or 'no message'
@@ -39,12 +37,9 @@ class Result:
 def run(argv: Sequence[str], timeout: float, stdin: str = '') -> Result:
     """Run a program and wait for it, at most ``timeout`` seconds.
 
-    The standard input is a file.  Since version 9, ``vtysh -f /dev/stdin``
-    has one child for each daemon, and each child opens and reads the whole
-    file.  From a pipe, each child would read only a part.
-
-    The program has a session of its own, so that a kill also ends its
-    children: wrappers and vtysh fork.
+    Standard input is a file: ``vtysh -f /dev/stdin`` since version 9 has a
+    child for each daemon, which would read only a part of a pipe.  The program
+    has a session, so that a kill also ends the children of wrappers and vtysh.
 
     :raises TimeoutError: when the program was killed because of ``timeout``
     :raises OSError: when the program cannot be started
@@ -52,7 +47,7 @@ def run(argv: Sequence[str], timeout: float, stdin: str = '') -> Result:
     with open(os.memfd_create('stdin'), 'w+b', buffering=0) as stdin_file:
         stdin_file.write(stdin.encode())
         stdin_file.seek(0)
-        # The arguments are fixed words, checked names and configured values.
+        # fixed words, checked names and configured values
         process = subprocess.Popen(  # noqa: S603
             argv, stdin=stdin_file, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, start_new_session=True,
@@ -72,15 +67,14 @@ def run(argv: Sequence[str], timeout: float, stdin: str = '') -> Result:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    # The process is not reaped yet, so the id is still that of its group.
+    # not reaped yet, so the id is still that of its group
     os.killpg(process.pid, signal.SIGKILL)
     try:
         process.communicate(timeout=_AFTERMATH)
     except subprocess.TimeoutExpired:
         for pipe in filter(None, (process.stdout, process.stderr)):
             pipe.close()
-        # On a machine without a free processor, the kernel may need longer to
-        # end a killed program.  The caller hears of the limit all the same;
-        # subprocess collects the program when it starts the next one.
+        # Without a free processor, the kernel may need longer; subprocess
+        # collects the program at its next start.
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_AFTERMATH)

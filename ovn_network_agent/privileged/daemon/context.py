@@ -3,17 +3,16 @@
 
 """A privsep context that forks cleanly, stays alive and stays small.
 
-The class adds to oslo.privsep's PrivContext:
+It adds to oslo.privsep's PrivContext:
 
-* forking and connecting are two steps, so that all daemons are forked and
-  the capabilities of the agent are given up before the first thread exists;
-* the daemon survives SIGINT, SIGTERM and SIGHUP sent to the whole process
-  group or control group, because the clean-up needs the daemon; the daemon
-  ends at the end of file of its channel, with the agent;
-* the daemon sets ``no_new_privs``, so that a program that root executes gets
-  at most the daemon's capabilities and not all;
-* a call to a dead daemon raises at once, and a dead daemon that was forked is
-  not silently replaced through sudo;
+* fork and connection are two steps, so that all daemons are forked, and the
+  agent's capabilities given up, before the first thread exists;
+* the daemon survives SIGINT, SIGTERM and SIGHUP to its group, because the
+  clean-up needs it; it ends with the agent, at end of file of its channel;
+* ``no_new_privs``: a program that root executes gets at most the daemon's
+  capabilities;
+* a call to a dead daemon raises at once, and a forked daemon is not silently
+  replaced through sudo;
 * the client side refuses changes in a dry run.
 """
 
@@ -54,8 +53,7 @@ class ReadOnly(Exception):
     """A change was asked for in a dry run; the text names the function."""
 
 
-#: The exceptions of a privileged call: those of the called function, and
-#: those of a daemon that does not answer in time.
+#: of a privileged call: the function's, and of a daemon that is too late
 FAILURES = (OSError, comm.PrivsepTimeout, daemon.FailedToDropPrivileges,
             daemon.ProtocolError)
 
@@ -65,11 +63,9 @@ def _stay(signum: int, frame: types.FrameType | None) -> None:
 
 
 class _Socket(socket.socket):
-    """A connection to a daemon, whose reset is an end of file.
-
-    A daemon that is killed before it reads a request resets the connection.
-    The library's reader thread would end with an exception, and the caller
-    would wait for ever.
+    """A connection whose reset, by a daemon killed before it reads a request,
+    is an end of file: else the library's reader ends, and the caller waits for
+    ever.
     """
 
     def recv(self, *arguments: int) -> bytes:
@@ -123,13 +119,10 @@ class Context(priv_context.PrivContext):
                  reads: bool = True, without_ovn: bool = False) -> None:
         """Prepare a daemon, which is started later.
 
-        :param name: such as 'kernel', for [privsep_kernel] and
-            privileged.kernel
-        :param caps: capability numbers, the default of ``capabilities``
-        :param timeout: seconds after which a call is given up; the functions
-            have shorter limits of their own
-        :param reads: False for a daemon without functions that only read,
-            which a dry run does not need
+        :param name: as 'kernel' of [privsep_kernel] and privileged.kernel
+        :param caps: the default of ``capabilities``
+        :param timeout: seconds for a call; the functions have shorter limits
+        :param reads: False if it only makes changes, so no dry run needs it
         :param without_ovn: whether the port-forward-only mode needs the daemon
         """
         super().__init__(
@@ -139,7 +132,6 @@ class Context(priv_context.PrivContext):
         self.reads = reads
         self.without_ovn = without_ovn
         self.read_only = False
-        # Names of the functions that make changes.
         self.changes: set[str] = set()
         # Called on another thread when the channel to the daemon has ended.
         self.ended: Callable[[], object] = lambda: None
@@ -162,14 +154,12 @@ class Context(priv_context.PrivContext):
         return bool(self.channel and self.channel.running)
 
     def fork(self, close: Iterable[socket.socket] = ()) -> socket.socket:
-        """Fork the daemon; :meth:`attach` connects to it.
+        """Fork the daemon; :meth:`attach` connects to the returned socket.
 
-        Signals are blocked during the fork, so that no signal is lost in the
-        agent or ends the daemon before it has its handlers.
+        Signals are blocked, so that none is lost or ends it without handlers.
 
-        :param close: sockets of the daemons that were forked before; a copy
-            in this daemon would keep them alive after the agent's death
-        :returns: the agent's end of the connection
+        :param close: sockets of earlier daemons, which a copy in this one
+            would keep alive after the agent's death
         """
         agent_end, daemon_end = socket.socketpair()
         sys.stdout.flush()
@@ -188,7 +178,6 @@ class Context(priv_context.PrivContext):
         return agent_end
 
     def _serve(self, sock: socket.socket) -> typing.NoReturn:
-        """Run the daemon until the agent ends; does not return."""
         status = 1
         try:
             channel = comm.ServerChannel(sock)
@@ -208,17 +197,13 @@ class Context(priv_context.PrivContext):
     def attach(self, sock: socket.socket) -> None:
         """Connect to the forked daemon and wait until it answers.
 
-        :raises daemon.FailedToDropPrivileges: when the daemon has ended, for
-            example for lack of a capability
+        :raises daemon.FailedToDropPrivileges: it ended, as without a
+            capability
         """
         self.channel = self._channel(sock)
 
     def helper_command(self, sockpath: str) -> list[str]:
-        """Arguments of the command that starts the daemon.
-
-        Without a ``helper_command`` of the operator, ``root_helper`` starts
-        the helper.  The command names the helper by its path, as sudoers does.
-        """
+        """``root_helper`` and the helper's path, as in sudoers, by default."""
         command: list[str] = super().helper_command(sockpath)
         if self.conf.helper_command:
             return command
@@ -226,13 +211,12 @@ class Context(priv_context.PrivContext):
         return [*helper.root_helper(), helper.program(), *arguments]
 
     def start(self, method: typing.Any = priv_context.Method.ROOTWRAP) -> None:
-        """Start the daemon with the helper command.
-
-        The library calls this method, too, when the channel is closed.
+        """Start the daemon with the helper command, also by the library when
+        the channel is closed.
 
         :raises daemon.FailedToDropPrivileges: when the helper failed
-        :raises DaemonGone: for a daemon that was forked: the agent has no
-            privileges any more to start another one
+        :raises DaemonGone: for a forked daemon: the agent has no privileges
+            any more to start another one
         :raises ReadOnly: in a dry run, for a daemon that only makes changes
         """
         if self.read_only and not self.reads:
@@ -253,10 +237,8 @@ class Context(priv_context.PrivContext):
         return (_ReadingChannel if self.read_only else _Channel)(sock, self)
 
     def set_client_mode(self, enabled: bool) -> None:
-        """Confine the daemon, which calls this before its first thread.
-
-        Tests call this in their own process, which must not be confined.  So
-        the method recognises a daemon by its capabilities.
+        """Confine the daemon, before its first thread; its capabilities tell
+        it from tests, which call this in their own process.
         """
         super().set_client_mode(enabled)
         if not enabled and (set(capabilities.get_caps()[1])

@@ -3,15 +3,10 @@
 
 """A privileged daemon that gives memory back after large calls.
 
-With 10,000 floating IPs, the arguments and the result of one call take up to
-15 MB, which the daemon rarely needs again.  The library's loop refers to the
-last call until the next one comes; this loop does not.
-
-The library imports the module of a call before it looks for the entry point.
-Some modules of Python run programs, or whole test suites, when they are
-imported.  So this daemon imports only modules behind the wall.
-
-A daemon that sudo or a configured command has started has the library's loop.
+With 10,000 floating IPs, a call takes up to 15 MB, to which the library's loop
+(which a helper's daemon has) refers until the next one.  That also imports a
+call's module before it looks for the entry point, and some modules of Python
+run programs, or test suites; this one imports only from behind the wall.
 """
 
 from collections.abc import Callable
@@ -25,7 +20,7 @@ from oslo_privsep import daemon
 
 from ovn_network_agent.privileged.daemon import memory_trim
 
-# The name of nothing behind the wall.
+# the name of nothing behind the wall
 _NO_ENTRY_POINT = 'no_entry_point'
 
 
@@ -47,10 +42,7 @@ class Daemon(daemon.Daemon):
 
 
 class _Requests:
-    """The channel to the agent; the library's loop takes requests from it.
-
-    :param prefix: of the names behind the wall
-    """
+    """The library's source of requests, for names with ``prefix`` alone."""
 
     def __init__(self, channel: comm.ServerChannel, prefix: str) -> None:
         self.send = channel.send
@@ -58,10 +50,8 @@ class _Requests:
         self._prefix = prefix
 
     def __iter__(self) -> Iterator[tuple[typing.Any, list[typing.Any]]]:
-        """The number and the parts of each request.
-
-        The loop, which has started a call when it asks for the next one,
-        keeps an empty list of the call.
+        """The number and the parts of each request, cleared when the loop,
+        which has started the call, asks for the next one.
         """
         for number, message in self._channel:
             parts = self._checked(*message)
@@ -71,10 +61,7 @@ class _Requests:
 
     def _checked(self, kind: typing.Any, *values: typing.Any
                  ) -> list[typing.Any]:
-        """A message, with a name that does not exist for one that is refused.
-
-        The library answers a call of such a name with an exception.
-        """
+        """The library answers the name in a refused call with an exception."""
         name = values[0] if values else None
         if kind == comm.Message.CALL and not str(name).startswith(
                 self._prefix):
@@ -82,15 +69,13 @@ class _Requests:
         return [kind, *values]
 
 
-# Python imports this module at its first use, which would be after the fork:
-# each daemon would have 1 MB of its own for it.
+# imported here: after the fork, each daemon would have 1 MB for it
 class _Threads(concurrent.futures.thread.ThreadPoolExecutor):
-    """The threads that make the calls, without the results for the loop.
-
-    The library's loop refers to the last call until the next one comes.
+    """The threads that make the calls; the loop does not get the results,
+    because it refers to the last one until the next call.
     """
 
-    # Called after each answer.
+    # called after each answer
     answered: Callable[[], object]
 
     def submit(  # type: ignore[override]

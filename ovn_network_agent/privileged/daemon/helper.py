@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Starting a privileged daemon by a command, such as sudo.
-
-The command is the same at each start, so that sudoers can have its exact
-words.  An attacker could choose any free word, for example a configuration
-file that names other capabilities.
+"""Starting a privileged daemon by a command, such as sudo; always the same, so
+that sudoers can have its exact words: an attacker could choose any free word,
+such as a configuration file with other capabilities.
 """
 
 from collections.abc import Callable
@@ -30,11 +28,11 @@ from ovn_network_agent.conf.options import base as options
 LOG = logging.getLogger(__name__)
 
 NAME = 'privsep-helper'
-# Directory of the socket when [DEFAULT] control_socket is not set.
+# of the socket when [DEFAULT] control_socket is not set
 _DIRECTORY = '/run/ovn-network-agent'
 _DIRECTORY_MODE = 0o700
 _MODE = 0o600
-# Seconds for a daemon to connect after its command has ended.
+# seconds for a daemon to connect after its command has ended
 _TIMEOUT = 10.0
 
 
@@ -62,19 +60,17 @@ def path(name: str) -> str:
 
 
 def start(command: Callable[[str], list[str]], where: str) -> socket.socket:
-    """Run a command, and wait until its daemon connects.
+    """Run a command with a socket's path, and wait for its daemon.
 
-    :param command: function of the path of the socket
     :raises daemon.FailedToDropPrivileges: when the command fails
     """
     with contextlib.suppress(FileExistsError):
         os.mkdir(os.path.dirname(where), _DIRECTORY_MODE)
     with socket.socket(socket.AF_UNIX) as listener:
         with contextlib.suppress(FileNotFoundError):
-            # A killed agent may have left the file; a second agent is
-            # refused elsewhere.
+            # left by a killed agent; a second agent is refused elsewhere
             os.unlink(where)
-        # bind() makes the file with this mode.
+        # bind() makes the file with this mode
         os.fchmod(listener.fileno(), _MODE)
         listener.bind(where)
         try:
@@ -94,11 +90,8 @@ def start(command: Callable[[str], list[str]], where: str) -> socket.socket:
 
 
 def _run(argv: list[str]) -> int:
-    """The exit status of a command, whose messages go to the log.
-
-    The daemon inherits the standard error, and may write to it at any time.
-    """
-    # The arguments are fixed words and configured values.
+    """The status; the log gets standard error, which the daemon inherits."""
+    # fixed words and configured values
     process = subprocess.Popen(  # noqa: S603
         argv, stderr=subprocess.PIPE, text=True, errors='replace')
     threading.Thread(target=_log, args=(process.stderr,), daemon=True,

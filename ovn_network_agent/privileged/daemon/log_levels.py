@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Levels of the log in the privileged daemons.
-
-A daemon sends the records of its log to the agent.  Those of the libraries
-stay as they are, because privsep would log every call.
+"""Levels of the log in the privileged daemons, whose records go to the agent;
+not of libraries, because privsep would log every call.
 """
 
 import errno
@@ -60,8 +58,7 @@ _SETTERS = ((privileged.kernel, set_in_kernel), (privileged.ovs, set_in_ovs),
 
 
 def follow(name: str, level: int) -> None:
-    """Set the level of a logger in each daemon that runs, not of a library's.
-    """
+    """Set a logger's level in each daemon that runs, not of a library's."""
     if name and name.partition('.')[0] != _OURS:
         return
     for context, setter in _SETTERS:

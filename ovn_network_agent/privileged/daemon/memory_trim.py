@@ -3,10 +3,9 @@
 
 """The memory of this process, and how free parts go back to the kernel.
 
-The allocators keep what was freed for later use.  Python keeps thousands of
-free tuples and lists, each of which holds a whole arena of 1 MB in place.  A
-full collection frees them.  The C library keeps freed pages between pages in
-use; malloc_trim(3) of glibc gives them back.
+Python keeps thousands of free tuples and lists, each of which holds an arena
+of 1 MB, until a full collection.  The C library keeps freed pages between
+those in use; malloc_trim(3) of glibc gives them back.
 """
 
 from collections.abc import Callable
@@ -18,34 +17,30 @@ import threading
 import time
 
 _PAGE = os.sysconf('SC_PAGE_SIZE')
-# Bytes by which a process has to grow until it looks for free memory.
+# bytes by which a process has to grow until it looks for free memory
 _GROWTH = 2 << 20
-# Seconds from the growth to the releases.  More of the same is likely to come
-# soon, and a release says nothing about what is still in use then.
+# seconds to each release: more may come soon, or be in use then
 _PAUSES = (1.0, 10.0)
 # malloc.h of glibc
 _M_ARENA_MAX = -8
-# musl, for example, has no such functions, and needs none.
+# musl, for example, has no such functions, and needs none
 _library = ctypes.CDLL(None)
 _trim = getattr(_library, 'malloc_trim', None)
 _set_option = getattr(_library, 'mallopt', None)
 
 
 def share() -> None:
-    """Have all threads use one heap of the C library, before the first thread.
-
-    Otherwise most threads get a heap of their own, and each keeps its free
-    parts.  Python runs one thread at a time, so they rarely wait for another.
+    """Have all threads share one heap of the C library, before the first
+    thread: else most have their own free parts.  They rarely wait, as one runs
+    at a time.
     """
     if _set_option is not None:
         _set_option(_M_ARENA_MAX, 1)
 
 
 class Size:
-    """Bytes of this process in memory, shared pages included.
-
-    The file stays open: a process that has no file descriptor left can still
-    tell its size.  A fork needs an object of its own.
+    """Bytes of this process in memory, shared pages included.  The file stays
+    open for a process out of descriptors; a fork needs its own object.
     """
 
     def __init__(self) -> None:
@@ -56,30 +51,21 @@ class Size:
 
 
 def release() -> None:
-    """Give free memory back to the kernel.
-
-    The collection takes about 1 ms in a privileged daemon, because most of its
-    objects are frozen (:mod:`runtime.process.garbage_collector`).
+    """Give free memory back to the kernel; about 1 ms in a daemon, whose
+    objects are mostly frozen (:mod:`runtime.process.garbage_collector`).
     """
     gc.collect()
     trim()
 
 
 def trim() -> None:
-    """Give back the free pages of the C library alone.
-
-    This also suits a process with many objects, in which a full collection
-    takes long.
-    """
+    """Give back the C library's alone: no collection of many objects."""
     if _trim is not None:
         _trim(0)
 
 
 class Keeper:
-    """Gives free memory back to the kernel when the process has grown.
-
-    :param pauses: seconds from the growth to the first release, and further
-        seconds to each later one
+    """Releases memory when it has grown, after each of ``pauses`` (seconds).
     """
 
     def __init__(self, release: Callable[[], None],

@@ -3,9 +3,8 @@
 
 """Receiving a socket that the privileged side has opened.
 
-Any user sees the abstract socket that waits for the privileged side, and may
-connect to it.  So the agent accepts all connections at once, closes those of
-other users, and takes the one of the right process.
+Any user may connect to the abstract socket that waits.  So the agent accepts
+all at once, closes other users', and takes that of the right process.
 """
 
 from collections.abc import Callable
@@ -25,17 +24,15 @@ from ovn_network_agent import privileged
 
 # struct ucred: pid, uid, gid
 _CREDENTIALS = struct.Struct('=iII')
-# Seconds; both ends are on this machine.
+# seconds; both ends are on this machine
 TIMEOUT = 10.0
-# Seconds after a connection that could not be accepted.
+# seconds after a connection that could not be accepted
 _REST = 0.05
 
 
 def receive(hand_over: Callable[[str], int]) -> socket.socket:
-    """Receive a socket from the privileged side.
-
-    :param hand_over: entry point, called with the name of the abstract Unix
-        socket that waits; it sends a socket there and returns its process id
+    """Receive a socket by an entry point that gets the name of the waiting
+    abstract socket, and returns its process id.
     """
     name = secrets.token_hex(16)
     with _Door(name) as listener:
@@ -71,7 +68,7 @@ class _Door:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        # This ends the thread, which waits in accept().
+        # ends the thread, which waits in accept()
         self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._socket.close()
@@ -101,7 +98,7 @@ class _Door:
             except OSError as error:
                 if error.errno == errno.EINVAL:
                     return
-                # Such as too many open files: the next one may be closed.
+                # such as too many open files: the next one may be closed
                 time.sleep(_REST)
                 continue
             pid, uid, _gid = _CREDENTIALS.unpack(channel.getsockopt(

@@ -12,7 +12,7 @@ from ovn_network_agent.common import unix_sockets
 from ovn_network_agent.privileged.network import checks
 
 _NAME = re.compile(r'[0-9a-f]{32}')
-# Seconds; the agent is on this machine and waits already.
+# seconds; the agent is on this machine and waits already
 _TIMEOUT = 5
 
 
@@ -25,7 +25,7 @@ def check(name: object) -> None:
 def give(name: str, opened: socket.socket) -> int:
     """Send an open socket to the agent; returns the id of this process."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
-        # Others may have filled the queue of the agent.
+        # others may have filled the queue of the agent
         unix_sockets.connect(channel, '\0' + name,
                              time.monotonic() + _TIMEOUT)
         socket.send_fds(channel, [b'.'], [opened.fileno()])

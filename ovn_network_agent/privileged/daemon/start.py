@@ -31,11 +31,7 @@ class NoPrivileges(Exception):
 
 
 def prepare() -> None:
-    """Do once, before the fork, what each daemon would do for itself.
-
-    At its first question about capabilities, the library parses declarations
-    in C, which takes 1.6 MB.
-    """
+    """Do what each daemon would: the library parses C declarations, 1.6 MB."""
     memory_trim.share()
     capabilities.get_caps()
 
@@ -45,22 +41,18 @@ def start(conf: cfg.ConfigOpts,
           dry_run: bool = False, drop: bool = True) -> None:
     """Start the daemons, in a process that has no threads yet.
 
-    A process with the needed capabilities forks the daemons, and then gives
-    up its capabilities for good.  Without them,
-    ``root_helper`` (:mod:`privileged.daemon.helper`) or the ``helper_command``
-    of a group starts each daemon.
+    With the needed capabilities it forks them, and gives its own up for good;
+    else ``root_helper`` (:mod:`privileged.daemon.helper`) or a group's
+    ``helper_command`` starts each.
 
     :param conf: the global one, from which privsep reads [privsep_kernel]
-    :param dry_run: whether to refuse every change, and to leave out daemons
-        that only make changes
+    :param dry_run: refuse changes, and leave out daemons that only make them
     :param drop: False to keep the capabilities of this process (tests)
     """
-    # The forked daemons inherit the limits.
     limits.fix(conf)
     if limits.current().forwards or limits.current().egress.loaded:
-        # The daemons share the memory of all that is imported by now.  The
-        # classes of connections take 8 ms, and only what translates needs
-        # them.
+        # Daemons share what is imported by now; the classes of connections
+        # take 8 ms, and only what translates needs them.
         importlib.import_module('ovn_network_agent.netlink.objects.conntrack')
     for context in privileged.CONTEXTS:
         context.read_only = dry_run
@@ -84,10 +76,8 @@ def start(conf: cfg.ConfigOpts,
 
 
 def _missing(contexts: _Contexts) -> _Contexts:
-    """Contexts whose daemons need capabilities that this process lacks.
-
-    The user does not count: a service unit may give capabilities to any user
-    (AmbientCapabilities), and a container may withhold them from root.
+    """Contexts that lack capabilities here, whoever the user is: a unit may
+    give them to any (AmbientCapabilities), and a container withhold root's.
     """
     held = capability.permitted()
     return [context for context in contexts
@@ -118,14 +108,12 @@ def _fork(contexts: _Contexts, drop: bool) -> None:
 
 
 def _names(contexts: _Contexts) -> str:
-    """Names of the capabilities that contexts need."""
     return ' '.join(sorted({
         capabilities.CAPS_BYVALUE.get(number, str(number))
         for context in contexts for number in context.conf.capabilities}))
 
 
 def _run_helpers(contexts: _Contexts) -> None:
-    """Start the daemons with root_helper or their helper_command."""
     for context in contexts:
         try:
             context.start(priv_context.Method.ROOTWRAP)
@@ -142,9 +130,5 @@ def _run_helpers(contexts: _Contexts) -> None:
 
 
 def drop_privileges() -> None:
-    """Give up all capabilities of this process for good.
-
-    The user stays.  Even without capabilities, uid 0 owns root's files, and
-    systemd obeys it.  So the service unit has another user.
-    """
+    """Give up all capabilities of this process for good; the user stays."""
     capability.drop_all()

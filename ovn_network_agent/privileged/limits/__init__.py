@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""What the privileged side permits.  Pure.
-
-They import ``ownership``, ``model`` and ``resources``, and no entry point.
-"""
+"""What is permitted: pure, from ``ownership``, ``model``, ``resources``."""

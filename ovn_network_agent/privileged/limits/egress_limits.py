@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The limits of the privileged side for the driver egress_ip.
-
-Tenants choose the addresses of their machines, and a link may be any device of
-the operator.  So any is allowed, but the rules, tables and prefixes are those
-of egress addresses alone: what one rule lets out is one machine, and comes out
-of OVN; and a table has the routes of one link.
+"""The limits for the driver egress_ip: any address and link, which tenants and
+the operator choose, but only rules, tables and prefixes of egress addresses.
+A rule lets out one machine, out of OVN; a table has the routes of one link.
 """
 
 from collections.abc import Callable
@@ -22,12 +19,12 @@ from ovn_network_agent.privileged.limits import prefix_limits
 from ovn_network_agent.privileged.network import checks
 
 if typing.TYPE_CHECKING:
-    # Not loaded: a daemon of FRR has no use for them.
+    # not loaded: a daemon of FRR has no use for them
     from ovn_network_agent.netlink.objects import addresses
     from ovn_network_agent.netlink.objects import rules
 
 _BLACKHOLE = 0
-# The rules of answers: priority and table.
+# the rules of answers: priority and table
 _ANSWERS = ((ownership.EGRESS_BACK, ownership.EGRESS_BACK_TABLE),
             (ownership.EGRESS_DROP, _BLACKHOLE))
 _IsSegment = Callable[[object], bool]
@@ -77,8 +74,7 @@ class EgressLimits:
 
     def is_route(self, table: int, dst: str, dev: str, via: str,
                  is_segment: _IsSegment) -> bool:
-        """Whether a route is a copy of one of a link, or leads to a machine.
-        """
+        """Whether a route is a copy of a link's, or leads to a machine."""
         if not self.loaded:
             return False
         if table == ownership.EGRESS_BACK_TABLE:
@@ -95,8 +91,7 @@ class EgressLimits:
 
 
 def check_inside(present: 'Iterable[addresses.Address]', address: str) -> None:
-    """Check that a link, which has addresses, has a network with another one.
-    """
+    """Check that an address is in a network of its link, which has others."""
     own = ip_text.interface(address).ip
     checks.permit(
         any(each.protocol != ownership.ADDRESS_PROTOCOL and
@@ -111,7 +106,7 @@ def from_conf(conf: cfg.ConfigOpts, loaded: bool, others: Iterable[str]
     return EgressLimits(loaded, frozenset((
         *others, *ownership.VETH_ENDS,
         conf.port_forward.port_forward_dev, 'lo',
-        # No devices, but words for all of them in paths of sysctls.
+        # no devices, but words for all of them in paths of sysctls
         'all', 'default')))
 
 

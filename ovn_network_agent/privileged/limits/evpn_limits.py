@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The limits of the privileged side for the driver evpn.
-
-Tenants choose the addresses of their networks, so any is allowed.  But the
-devices and tables are those of VNIs alone, and each route is in the table of
-the VNI whose devices it leads to.
+"""The limits for the driver evpn: any address, as tenants choose, but only
+VNIs' devices and tables, and routes in the table of their devices' VNI.
 """
 
 from collections.abc import Iterable
@@ -30,7 +27,7 @@ class EvpnLimits:
 
     loaded: bool  # without the driver, nothing is allowed
     base: int  # the option table_base
-    # Source address, UDP port, MTU of each VXLAN device; '' with a device.
+    # source address, UDP port, MTU of each VXLAN device; '' with a device
     tunnel: tuple[str, int, int]
     device: str  # the option local_device
     underlays: tuple[str, ...]  # VRFs of the tunnels, '' for the default VRF

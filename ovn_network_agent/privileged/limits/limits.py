@@ -3,13 +3,11 @@
 
 """The limits that the configuration sets for the privileged side.
 
-An attacker may control the agent.  So each request is compared with the
-configuration of the start: the bridge, the devices, the routing tables, the
-VRF and the prefix list.  A forked daemon has the limits of its parent.  A
-daemon of a helper command reads the files that the command names.  A reload
-does not change the limits, except for the prefix list, because no other option
-here can change while the agent runs: :func:`permit_prefix_list` reads the name
-from the configuration files themselves, which the agent cannot choose.
+An attacker may control the agent, so each request is compared with the
+configuration of the start: a fork has its parent's, a helper's daemon reads
+the files of its command.  A reload changes only the prefix list, the one
+option here that can change: :func:`permit_prefix_list` reads it from those
+files, which the agent cannot choose.
 """
 
 import errno
@@ -38,9 +36,9 @@ _FORWARD = 'port_forward'
 _PREFIX_LIST = 'frr_prefix_list'
 _LEAK = 'veth_leak'
 _fixed: permitted.Limits | None = None
-# The configuration of the limits; files and directories are of the start.
+# the configuration of the limits, with the files of the start
 _source: cfg.ConfigOpts | None = None
-# Names of prefix lists that the files have had at reloads.
+# prefix lists that the files have had at reloads
 _lists: set[str] = set()
 
 
@@ -68,10 +66,8 @@ def from_conf(conf: cfg.ConfigOpts) -> permitted.Limits:
 
 
 def _loaded(conf: cfg.ConfigOpts) -> set[str]:
-    """Names of the drivers that may want resources.
-
-    A reload can change the rules of port forwards, but not whether ports are
-    forwarded at all.
+    """Drivers that may want resources; a reload changes port forwards' rules,
+    but not whether there are any.
     """
     found = set(conf.drivers)
     if mode.forwards_only(conf):
@@ -117,10 +113,8 @@ def forget() -> None:
 
 
 def permit_prefix_list() -> str:
-    """Permit the prefix list that the configuration files name now.
-
-    The lists of earlier times stay permitted, for the removal of the entries
-    there.  A name on the command line stays as it was.
+    """Permit the prefix list of the files now; earlier ones stay, for
+    removals, and so does that of the command line.
     """
     source = _source or cfg.CONF
     name = current().prefix_list
@@ -147,10 +141,7 @@ def check_prefix_list(name: str) -> None:
 
 
 def current() -> permitted.Limits:
-    """The limits of this process.
-
-    A daemon that a helper command has started reads its configuration files.
-    """
+    """The limits of this process; a helper's daemon reads its files."""
     if _fixed is not None:
         return _fixed
     for module in opts.MODULES:

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""What the limits of the privileged side permit.  Pure.
-
-An object with the agent's mark may be removed anywhere, because an earlier
-configuration may have made it there.
+"""What the limits of the privileged side permit.  Pure.  What has the agent's
+mark may be removed anywhere: an earlier configuration may have made it.
 """
 
 from collections.abc import Container
@@ -22,12 +20,12 @@ from ovn_network_agent.privileged.limits import prefix_limits as reaches
 from ovn_network_agent.privileged.network import checks
 
 if typing.TYPE_CHECKING:
-    # Not loaded: a daemon of FRR has no use for them.
+    # not loaded: a daemon of FRR has no use for them
     from ovn_network_agent.netlink.objects import rules as policy_rules
 
 _ONLINK = ' onlink'
 _ENDS = ownership.VETH_ENDS
-# The two sysctls of port_forward_l3mdev_accept.
+# of port_forward_l3mdev_accept
 _L3MDEV = ('net/ipv4/tcp_l3mdev_accept', 'net/ipv4/udp_l3mdev_accept')
 _permit = checks.permit
 
@@ -49,7 +47,7 @@ class Limits:
     gateways: frozenset[tuple[int, str, str]]
     allowed: reaches.AllowedPrefixes  # allowed prefixes of routes
     rules: frozenset[reaches.Shape]
-    # Of the rules of all drivers, loaded or not.
+    # of all drivers, loaded or not
     frames: frozenset[reaches.Frame]
     forwards: bool  # whether ports are forwarded
     leak: tuple[int, int]  # priority and table of the rules of the veth leak
@@ -180,10 +178,7 @@ class Limits:
 
     def check_route(self, table: int, dst: str, dev: str, via: str,
                     vrf_table: int) -> None:
-        """Check a route that is set.
-
-        :param vrf_table: table of the VRF, 0 while there is no VRF
-        """
+        """Check a route that is set; ``vrf_table`` is 0 without a VRF."""
         allowed = self.allowed
         if dev in self.others:
             fits = table not in self._tables(vrf_table) or allowed.narrow(dst)
@@ -221,10 +216,7 @@ class Limits:
                 'a rule of this agent')
 
     def check_removal(self, rule: 'policy_rules.Rule') -> None:
-        """Check a policy rule that is removed without a mark.
-
-        It may be of another configuration, so its networks do not count.
-        """
+        """Without a mark; another configuration's networks do not count."""
         _permit(rule.iif in self.others or
                 reaches.frame(self._as_of_bridge(rule)) in self.frames,
                 f'rule {rule.priority} to table {rule.table}',
@@ -245,10 +237,8 @@ class Limits:
                 self._check_device(dev, _ENDS)
 
     def is_onlink(self, table: int, dev: str) -> bool:
-        """Whether a gateway of a route needs no route to itself.
-
-        Only the agent makes routes through a provider device, and in the
-        tables of links.
+        """Whether a gateway needs no route to itself: only the agent makes
+        routes through a provider device, and in the tables of links.
         """
         return dev not in self.others and (
             self._is_segment(dev) or self.evpn.is_port(dev) or
@@ -259,14 +249,11 @@ class Limits:
         return self.egress.is_link(dev, self._is_segment)
 
     def _is_segment(self, dev: object) -> bool:
-        """Whether a device is named like that of a provider segment."""
         return isinstance(dev, str) and vlan_names.is_device(dev, self.bridges)
 
     def _as_of_bridge(self, rule: 'policy_rules.Rule') -> 'policy_rules.Rule':
-        """A rule as it would be for the default bridge.
-
-        The rules for packets out of OVN are alike for all segments.  So are
-        those of all devices of VNIs.
+        """A rule as for the default bridge: rules for packets out of OVN are
+        alike for all segments, and so are those of all devices of VNIs.
         """
         if self.evpn.is_device(rule.iif):
             return rule._replace(iif=reaches.ANY_VNI)
@@ -279,11 +266,10 @@ class Limits:
             f', further_bridges = {",".join(further)}' if further else '')
 
     def _vips(self) -> tuple[str, ...]:
-        """Names of the devices of VIPs, at most one."""
         return (self.vip_device,) if self.forwards else ()
 
     def _tables(self, vrf_table: int) -> set[int]:
-        """Tables that the agent uses, which external drivers may not use."""
+        """Tables of the agent, which external drivers may not use."""
         return {route_codec.MAIN_TABLE, vrf_table, *self.host_tables,
                 *(table for table, _dst, _via in self.gateways)}
 
@@ -294,7 +280,6 @@ class Limits:
 
 
 def _host(address: str) -> str:
-    """The host prefix of an address that is not checked yet."""
     ip = ip_text.address(address)
     return f'{ip}/{ip.max_prefixlen:d}'
 

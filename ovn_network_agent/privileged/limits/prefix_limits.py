@@ -3,10 +3,9 @@
 
 """The prefixes that routes and policy rules of the agent may have.
 
-Two routes for the halves of the address space would be a default route.  So
-the privileged side knows whether a kind of route or rule is for one address or
-for a provider network.  Provider networks come from the configuration, or from
-OVN; those of OVN have at least the prefix length :data:`ip_text.SHORTEST`.
+Routes for two halves of the address space would be a default route.  So each
+kind is for an address or a provider network, of the configuration or of OVN,
+then with a length of at least :data:`ip_text.SHORTEST`.
 """
 
 from collections.abc import Container
@@ -23,13 +22,13 @@ from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import route_codec
 
 if typing.TYPE_CHECKING:
-    # Not loaded: a daemon of FRR has no use for them.
+    # not loaded: a daemon of FRR has no use for them
     from ovn_network_agent.netlink.objects import rules
 
-# In place of each incoming device of a VNI.
+# in place of each incoming device of a VNI
 ANY_VNI = evpn_names.vrf(evpn_names.VNIS[0])
 _BLACKHOLE = 0
-# Priority, table, iif, fwmark.
+# priority, table, iif, fwmark
 Frame = tuple[int, int, str | None, tuple[int, int] | None]
 _FORWARD = 'port_forward'
 _LEAK = 'veth_leak'
@@ -40,7 +39,7 @@ _TENANTS = 'tenant_network'
 class AllowedPrefixes:
     """The limits of prefixes that the configuration sets."""
 
-    # Provider networks; empty if they are discovered in OVN.
+    # provider networks; empty if they are discovered in OVN
     networks: frozenset[ip_text.Network]
     leaks: bool  # whether the agent makes routes for provider networks
     forwards: bool  # whether addresses of VIPs are announced
@@ -87,11 +86,7 @@ class AllowedPrefixes:
         return found.prefixlen >= ip_text.SHORTEST[found.version]
 
     def tenant(self, prefix: str) -> bool:
-        """Whether a prefix may be a network of a tenant: any of IPv4.
-
-        A rule with such a prefix matches only packets from the bridge.  For
-        IPv6, a rule without a prefix matches them all.
-        """
+        """Any of IPv4: its rule matches only packets from the bridge."""
         return ip_text.network(prefix).version == 4
 
 
@@ -103,7 +98,7 @@ class Shape(typing.NamedTuple):
     table: int  # 0 for a blackhole
     iif: str | None = None
     mark: int | None = None  # packet mark, which is its own mask
-    # Methods of AllowedPrefixes for the prefixes, '' without a prefix.
+    # Methods of AllowedPrefixes, '' without a prefix.
     src: str = ''
     dst: str = ''
     suppress: int | None = None  # suppress_prefixlength
@@ -124,7 +119,7 @@ class Shape(typing.NamedTuple):
 
 
 def frame(rule: 'Shape | rules.Rule') -> Frame:
-    """The part of a :class:`Shape` or rule that the configuration sets."""
+    """The part of a rule that the configuration sets."""
     return rule.priority, rule.table, rule.iif, rule.fwmark
 
 

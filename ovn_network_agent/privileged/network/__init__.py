@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Entry points for the kernel: routes, rules, addresses, devices.
-
-They import ``netlink`` and the limits.
-"""
+"""Entry points for the kernel; they import ``netlink`` and the limits."""

@@ -16,12 +16,9 @@ from ovn_network_agent.privileged.network import checks
 
 @privileged.kernel.change
 def renew(dev: str, address: str) -> bool:
-    """Remove an address and set it again, in one batch.
+    """Set an address, 'address/length' (IPv4, below 32), anew in one batch; a
+    host address keeps the device's routes and neighbours meanwhile.
 
-    With its last address a device would lose its routes and neighbours.  So
-    the device has a host address meanwhile.
-
-    :param address: 'address/length', IPv4, with a length below 32
     :returns: False when the device lacks the address; nothing is done then
     :raises OSError: when a change failed; the address may be missing
     """
@@ -35,7 +32,7 @@ def renew(dev: str, address: str) -> bool:
                    for a in addresses.read(kernel, index)}
         if address not in present:
             return False
-        # The address keeps its mark, by which the agent recognises it.
+        # its mark, by which the agent recognises it
         body = addresses.encode(index, checks.interface(address),
                                 present[address])
         steps = [(addresses.RTM_DELADDR, 0, body),

@@ -3,8 +3,7 @@
 
 """The privileged side's netlink socket, and the sending of batches.
 
-The daemon uses one socket all the time.  Notifications carry the port of the
-socket, so that the agent recognises those of its own changes.
+Notifications carry its port, by which the agent knows its own changes.
 """
 
 from collections.abc import Callable
@@ -17,9 +16,9 @@ import threading
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.privileged.network import checks
 
-# Kind, flags and body.
+# kind, flags and body
 Request = tuple[int, int, bytes]
-# Position of the item, errno and text.
+# position of the item, errno and text
 Failure = tuple[int, int, str]
 
 _lock = threading.Lock()
@@ -28,11 +27,7 @@ _connection: connection.Connection | None = None
 
 @contextlib.contextmanager
 def kernel() -> Iterator[connection.Connection]:
-    """The daemon's connection, locked.
-
-    After an error the connection is replaced, so that a late answer is never
-    taken for the answer to another request.
-    """
+    """The connection, locked; a new one after an error, for late answers."""
     global _connection
     with _lock:
         if _connection is None:
@@ -57,10 +52,7 @@ def close() -> None:
 def send(connected: connection.Connection, items: checks.Items,
          encode: Callable[..., Request], done: Container[int] = ()
          ) -> list[Failure]:
-    """Encode and send items; a bad item does not affect the others.
-
-    :param done: errnos of an item that is as wanted already
-    """
+    """Send items, each on its own; ``done`` are errnos of success."""
     failures = []
     requests: list[Request] = []
     positions = []

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Argument checks of the kernel entry points, on the privileged side.
+"""Argument checks of the kernel entry points, which do not trust the caller.
 
-The checks do not trust the caller.  Each raises OSError with EINVAL or ENODEV
-and a text for the operator, which becomes the failure of one item.  Each
-returns the checked value.
+Each returns the checked value, or raises OSError (EINVAL, ENODEV) with a text
+for the operator, the failure of one item.
 """
 
 from collections.abc import Callable
@@ -23,10 +22,10 @@ from ovn_network_agent.netlink import texts
 Items = Sequence[Sequence[typing.Any]]
 _T = typing.TypeVar('_T')
 
-# linux/rtnetlink.h: 0 is "unspecified", 255 is the kernel's local table.
+# linux/rtnetlink.h: 0 is "unspecified", 255 the kernel's local table
 _MAX_TABLE = 0xffffffff
 _LOCAL_TABLE = 255
-# 0, 32766 and 32767 are the kernel's own rules, ip-rule(8).
+# 0, 32766 and 32767 are the kernel's own rules, ip-rule(8)
 _PRIORITIES = range(1, 32766)
 
 _SYSCTLS = re.compile(
@@ -67,11 +66,10 @@ def sequence(value: object, what: str = 'argument') -> Sequence[typing.Any]:
 
 def items(*lists: tuple[str, Callable[..., _T], object]
           ) -> tuple[list[list[typing.Any]], list[tuple[str, int, _T]]]:
-    """Check the items of lists one by one.
+    """Check (name, function of the parts of an item, list) item by item.
 
-    :param lists: (name, function that checks the parts of an item, list)
-    :returns: [name, index, reason] of the refused items; (name, index, result
-        of the function) of the others
+    :returns: [name, index, reason] of the refused items; (name, index, result)
+        of the others
     """
     refused: list[list[typing.Any]] = []
     fitting = []
@@ -140,7 +138,7 @@ def suppress(value: object) -> int:
 
 def device(name: object) -> str:
     """Check the name of a device like dev_valid_name() of the kernel."""
-    # A lone surrogate would have no bytes by itself.
+    # a lone surrogate would have no bytes by itself
     if (not isinstance(name, str) or name in ('', '.', '..')
             or len(name.encode(errors='surrogatepass')) >= texts.IFNAMSIZ
             or any(c in '/:\0' or c.isspace() for c in name)):

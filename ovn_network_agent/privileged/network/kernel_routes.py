@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Kernel routes, on the privileged side.
-
-See :mod:`privileged.network.netlink`.
-"""
+"""Privileged kernel routes; see :mod:`privileged.network.netlink`."""
 
 from collections.abc import Collection
 from collections.abc import Iterable
@@ -26,17 +23,17 @@ from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import channel
 from ovn_network_agent.privileged.network import checks
 
-# Table, destination, metric: the kernel has one route there.
+# table, destination, metric: the kernel has one route there
 _Place = tuple[int, str, int]
-# Metrics of the routes by table and destination.
+# metrics of the routes by table and destination
 _Metrics = dict[tuple[int, str], set[int]]
 
 _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
 _REPLACE = wire.NLM_F_CREATE | wire.NLM_F_REPLACE
 _DEFAULT_METRIC_6 = routes.DEFAULT_METRIC[socket.AF_INET6]
-# Protocols of zebra's routes (linux/rtnetlink.h, and rt_netlink.h of FRR).
+# protocols of zebra's routes (linux/rtnetlink.h, and rt_netlink.h of FRR)
 _OF_ZEBRA = frozenset((11, 42, *range(186, 199)))
-# RTPROT_UNSPEC, and RTPROT_BOOT, the default of libraries and ip(8).
+# RTPROT_UNSPEC, and RTPROT_BOOT, the default of libraries and ip(8)
 _NO_ORIGIN = (0, 3)
 
 
@@ -44,10 +41,9 @@ _NO_ORIGIN = (0, 3)
 def set_routes(items: checks.Items) -> list[channel.Failure]:
     """Create or change routes of the agent's protocol.
 
-    An exclusive creation comes first, which never removes a route.  A route of
-    the agent that is in the way is then replaced in one step.  So is an equal
-    route without a protocol through the veth pair, which the Go program made.
-    A route of the agent with another metric stays, see :func:`keep_metrics`.
+    An exclusive creation never removes a route.  Then the agent's in the way
+    is replaced in one step, as is an equal one of the Go program, without a
+    protocol on the veth pair.  Another metric stays, see :func:`keep_metrics`.
 
     :param items: each [table, dst, dev, via, metric]: via '' for scope link;
         metric a tag, or 0 or missing for the default
@@ -118,7 +114,6 @@ def _vrf(kernel: connection.Connection, vrf: str) -> tuple[int, int]:
 
 def _check_inside(kernel: connection.Connection, table: int, dev: str, vni: int
                   ) -> None:
-    """Check that a device is the VRF of a VNI, or in it."""
     vrf = evpn_names.vrf(vni)
     found = links.named(kernel, {dev, vrf})
     checks.permit(
@@ -129,7 +124,6 @@ def _check_inside(kernel: connection.Connection, table: int, dev: str, vni: int
 
 
 def _place(item: Sequence[typing.Any]) -> _Place:
-    """That of an item of :func:`set_routes`."""
     table, dst, _dev, _via, *metric = item
     return table, dst, *(metric or (0,))
 
@@ -138,10 +132,9 @@ def _check_first(kernel: connection.Connection, table: int, dst: str, vrf: int
                  ) -> None:
     """Check that no other program's route comes before one with a metric.
 
-    A route with the default metric is in the way of another one, as the kernel
-    says.  A route with a tag would be created behind the other, without use.
-    zebra prefers a kernel route, and removes its own: such as the route of the
-    former owner, or a static route of the other announce method.
+    A default metric gets EEXIST of the kernel; a tag would create a route
+    behind the other, without use.  zebra prefers a kernel route, and removes
+    its own, such as that of the former owner or of the other announce method.
 
     :param vrf: ifindex of the VRF of the table, 0 for another table
     """
@@ -165,8 +158,7 @@ def _of_the_original(kernel: connection.Connection, table: int, dst: str,
 
 def _ours(kernel: connection.Connection, tables: Iterable[int]
           ) -> dict[_Place, tuple[str, str | None]]:
-    """The (device, gateway) of the agent's routes; a metric is 0 by default.
-    """
+    """(Device, gateway) of the agent's routes; metric 0 is the default."""
     return {(route.table, route.dst, route.own_metric):
             (route.dev, route.via)
             for table in tables
@@ -175,9 +167,8 @@ def _ours(kernel: connection.Connection, tables: Iterable[int]
 
 def _behind_others(kernel: connection.Connection, places: Collection[_Place]
                    ) -> set[_Place]:
-    """The places where another program's route is before the agent's.
-
-    Of several routes with one metric, the kernel uses and replaces the first.
+    """The places where another's route is first of several with one metric,
+    which the kernel uses and replaces.
     """
     first: dict[_Place, int] = {}
     for table in {table for table, _dst, _metric in places}:
@@ -204,11 +195,10 @@ def delete_routes(items: checks.Items) -> list[channel.Failure]:
 def keep_metrics(items: checks.Items) -> list[channel.Failure]:
     """Remove the agent's routes with other metrics beside its right ones.
 
-    The route with the right metric has to be there, because its destination
-    would be withdrawn otherwise.  The kernel's metrics are parts of the keys
-    of its routes, so a route gets another metric as another route, which is
-    set before.  Nothing is removed where another program's route has a lower
-    metric than the right one (EBUSY): the kernel would use that route.
+    A metric is part of a route's key, so the right route is set before; where
+    it is missing, nothing is removed, which would withdraw the destination.
+    EBUSY where another program's metric is lower: the kernel would use that
+    route.
 
     :param items: each [table, dst, metric], metric 0 for the default
     """
@@ -245,10 +235,8 @@ def keep_metrics(items: checks.Items) -> list[channel.Failure]:
 
 def _at(kernel: connection.Connection, places: Collection[tuple[int, str]]
         ) -> tuple[_Metrics, _Metrics]:
-    """The metrics of the agent's routes, and those of other programs' routes.
-
-    The agent's with 0 for the default, the others' as in the kernel.  zebra's
-    routes are in neither: zebra removes its own beside a kernel route.
+    """Metrics of the agent's routes (0 for the default), and of others' (as in
+    the kernel) but zebra's, which it removes beside a kernel route.
     """
     ours: _Metrics = {place: set() for place in places}
     others: _Metrics = {place: set() for place in places}
@@ -265,11 +253,10 @@ def _at(kernel: connection.Connection, places: Collection[tuple[int, str]]
 
 
 def _number(dst: str, metric: int) -> int:
-    """The metric in the kernel, where 0 stands for the family's default."""
     return metric or (_DEFAULT_METRIC_6 if ':' in dst else 0)
 
 
 def _encode_removal(table: int, dst: str, metric: int) -> channel.Request:
-    # 0 removes the route with the lowest metric, which the default of IPv4 is.
+    # 0 removes the route with the lowest metric: IPv4's default
     return routes.RTM_DELROUTE, 0, route_codec.encode_key(
         table, dst, ownership.ROUTE_PROTOCOL, _number(dst, metric))

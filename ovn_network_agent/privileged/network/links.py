@@ -35,10 +35,7 @@ def set_links_up(names: Sequence[str]) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def set_veth_pairs(items: checks.Items) -> list[channel.Failure]:
-    """Make veth pairs [name, peer, vrf]: both ends up, the peer in the VRF.
-
-    An existing pair is adopted, and its missing properties are added.
-    """
+    """Make or complete pairs [name, peer, vrf], up, the peer in the VRF."""
     with channel.kernel() as kernel:
         return each(items, lambda *item: _set_veth_pair(kernel, *item))
 
@@ -52,10 +49,9 @@ def delete_veth_pairs(items: checks.Items) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def set_vlans(items: checks.Items) -> list[channel.Failure]:
-    """Make VLAN devices [name, bridge, tag], and bring them up.
-
-    A right device of another program is adopted without the mark, so that the
-    device stays at the end.  A wrong one stays as found: EEXIST.
+    """Make VLAN devices [name, bridge, tag], up; a right one of others is
+    adopted without the mark, and so stays at the end; a wrong one gives
+    EEXIST.
     """
     with channel.kernel() as kernel:
         return each(items, lambda *item: _set_vlan(kernel, *item))
@@ -71,8 +67,7 @@ def delete_vlans(names: Sequence[str]) -> list[channel.Failure]:
 
 def each(items: checks.Items, change: Callable[..., object]
          ) -> list[channel.Failure]:
-    """Call a function with each item; a bad item does not affect the others.
-    """
+    """Call a function with each item; a bad item does not affect the rest."""
     failures = []
     for position, item in enumerate(checks.sequence(items)):
         try:
@@ -103,8 +98,7 @@ def _set_veth_pair(kernel: connection.Connection, name: str, peer: str,
                       f'in this network namespace; rename or remove what has '
                       f'the name')
     for end, wanted in ((found[name], 0), (found[peer], master.index)):
-        # This comes before the device is up: a change of the VRF takes the
-        # device down and up, and its routes and neighbours are lost.
+        # before it is up: else its routes and neighbours are lost
         if end.master != wanted:
             request(kernel, 0, links.encode_master(end.index, wanted))
         if not end.up:

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry points for neighbour proxies of IPv6.
-
-They behave as those of :mod:`privileged.network.netlink`.
-"""
+"""Privileged proxies of IPv6, as :mod:`privileged.network.netlink`."""
 
 import errno
 import socket
@@ -21,10 +18,8 @@ from ovn_network_agent.privileged.network import checks
 
 @privileged.kernel.change
 def set_proxies(items: checks.Items) -> list[channel.Failure]:
-    """Make proxy entries [dev, dst].
-
-    The kernel would give the mark of the agent to an entry of another program
-    (pneigh_create()), so there the failure is EEXIST.
+    """Make entries [dev, dst]; EEXIST for another program's, to which the
+    kernel would give the agent's mark (pneigh_create()).
     """
     with channel.kernel() as kernel:
         protocols = _protocols(kernel)
@@ -65,6 +60,6 @@ def delete_proxies(items: checks.Items) -> list[channel.Failure]:
 
 
 def _protocols(kernel: connection.Connection) -> dict[tuple[int, str], int]:
-    """The number of the program of each entry, by (ifindex, address)."""
+    """Protocol of each entry, by (ifindex, address)."""
     return {(entry.index, entry.dst): entry.protocol for entry
             in neighbours.read_proxies(kernel, socket.AF_INET6)}

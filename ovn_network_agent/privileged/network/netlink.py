@@ -3,11 +3,9 @@
 
 """Privileged entry points for routes, rules, addresses, neighbours, sysctls.
 
-Each function takes a list of items, which are lists of arguments, and returns
-the failures.  All other items are as wanted.
-The creation of an existing object, and the deletion of a missing object,
-succeed.  These functions set the agent's mark, so that the caller can neither
-create an object without the mark nor delete an object of others.
+Each takes a list of items and returns the failures; to create what exists, or
+delete what is missing, succeeds.  They set the agent's mark, so that the
+caller can neither create an object without it nor delete an object of others.
 """
 
 from collections.abc import Callable
@@ -50,7 +48,6 @@ def port() -> int:
 def _rule(priority: object, table: object, src: str | None, dst: str | None,
           iif: str | None, fwmark: Sequence[int] | None,
           suppress: int | None = None, ipv6: bool | None = None) -> rules.Rule:
-    """A checked rule with the agent's mark; it has to select something."""
     if all(each is None for each in (src, dst, iif, fwmark)):
         raise checks.invalid('a rule without a selector matches everything')
     return rules.Rule(
@@ -68,10 +65,7 @@ def _rule(priority: object, table: object, src: str | None, dst: str | None,
 
 
 def _check_ours(kernel: connection.Connection, dev: str) -> None:
-    """Check that a device of somebody else has not the name of a VNI's.
-
-    It would lose all packets that the node passes on.
-    """
+    """Refuse others' device named as a VNI's: it would lose our packets."""
     found = links.named(kernel, [dev])
     if dev in found and found[dev].alias != ownership.LINK_ALIAS:
         raise checks.foreign(dev)
@@ -86,10 +80,9 @@ def _version(rule: rules.Rule) -> bool:
 def set_rules(items: checks.Items) -> list[channel.Failure]:
     """Create rules of the agent's protocol.
 
-    :param items: each [priority, table, src, dst, iif, fwmark, suppress,
-        ipv6], with None for an absent selector and fwmark as [mark, mask];
-        table 0 is a blackhole for packets with a packet mark, or with a device
-        and a prefix; ipv6 is True for an IPv6 rule without a prefix
+    :param items: each [priority, table, src, dst, iif, fwmark as [mark, mask],
+        suppress, ipv6 (an IPv6 rule without a prefix)]; table 0 is a blackhole
+        for a packet mark, or for a device and a prefix
     """
     within = limits.current()
 
@@ -108,13 +101,12 @@ def set_rules(items: checks.Items) -> list[channel.Failure]:
 def delete_rules(items: checks.Items) -> list[channel.Failure]:
     """Delete rules of the agent's protocol, and rules of the Go program.
 
-    Rules of the Go program have no protocol.  The kernel deletes the first
-    rule with all attributes of a deletion, and neither protocol 0 nor an
-    absent selector is an attribute.  So such a deletion is sent only if it
-    deletes the right rule; else the failure is EBUSY.
+    Those have no protocol.  The kernel deletes the first rule with all
+    attributes of a deletion, and neither protocol 0 nor an absent selector is
+    one.  So such a deletion that would hit another rule fails with EBUSY.
 
-    :param items: each [original, rule]: whether the rule without a protocol
-        is of the Go program; the rule as in :func:`set_rules`
+    :param items: each [whether the rule is of the Go program, rule as in
+        :func:`set_rules`]
     """
     with channel.kernel() as kernel:
         listed = rules.listed(kernel) if any(
@@ -137,7 +129,6 @@ def delete_rules(items: checks.Items) -> list[channel.Failure]:
 
 def _check_first(rule: rules.Rule, listed: Iterable[tuple[rules.Rule, bool]]
                  ) -> None:
-    """Check that a deletion without a protocol deletes this rule."""
     first = next(found for found in listed if all(
         getattr(rule, name) in (None, getattr(found[0], name))
         for name in ('priority', 'table', 'src', 'dst', 'iif', 'fwmark'))
@@ -155,12 +146,11 @@ def _check_first(rule: rules.Rule, listed: Iterable[tuple[rules.Rule, bool]]
 def set_addresses(items: checks.Items) -> list[channel.Failure]:
     """Add addresses [dev, 'address/length'].
 
-    The anchor has scope link, so that it is no source address of connections
-    or ICMP errors: no host could answer to it.  Outside of a VRF, the address
-    of a tenant's gateway would be one of the node itself.
+    The anchor has scope link, so that it is no source of connections or ICMP
+    errors, to which no host could answer.  Outside of a VRF, a tenant's
+    gateway would be an address of the node.
     """
     within = limits.current()
-    # Two hundred VNIs are a thousand devices.
     inside = functools.cache(lambda: vni_links.inside(kernel))
 
     def encode(dev: str, address: str) -> channel.Request:
@@ -184,18 +174,14 @@ def set_addresses(items: checks.Items) -> list[channel.Failure]:
 
 @privileged.kernel.change
 def delete_addresses(items: checks.Items) -> list[channel.Failure]:
-    """Remove addresses of the agent, unless this removes others' objects.
+    """Remove the agent's addresses [dev, 'address/length'].
 
-    With a primary address, the kernel removes the secondary addresses of its
-    network.  With the last IPv4 address of a device, it removes all IPv4
-    routes through the device (fib_disable_ip()).  Where these may be the
-    operator's, the failure is EBUSY.
-
-    An address with the number of another program silently stays.  An address
-    without a number is removed only if the configuration has it there: the Go
-    program made it, or the agent on an old kernel.
-
-    :param items: each [dev, 'address/length']
+    With a primary address, the kernel removes the secondary ones of its
+    network; with a device's last IPv4 address, all its IPv4 routes
+    (fib_disable_ip()).  Where these may be the operator's: EBUSY.  An address
+    with another program's number silently stays; one without a number goes
+    only if the configuration has it there: it is of the Go program, or of the
+    agent on an old kernel.
     """
     within = limits.current()
 
@@ -212,8 +198,7 @@ def delete_addresses(items: checks.Items) -> list[channel.Failure]:
             _check_alone(kernel, dev, index, present, address)
             return addresses.RTM_DELADDR, 0, body
 
-        # The items are handled in turn, because the removal of one decides
-        # whether the next address is the last one.
+        # in turn: each removal decides whether the next address is the last
         failures: list[channel.Failure] = []
         for position, item in enumerate(checks.sequence(items)):
             failures.extend(
@@ -248,7 +233,6 @@ def _check_alone(kernel: connection.Connection, dev: str, index: int,
 
 
 def _promotes(dev: str) -> bool:
-    """Whether the kernel makes a secondary address primary instead."""
     for name in ('all', dev):
         path = f'/proc/sys/net/ipv4/conf/{name}/promote_secondaries'
         with open(path, encoding='ascii') as opened:
@@ -259,10 +243,7 @@ def _promotes(dev: str) -> bool:
 
 @privileged.kernel.change
 def set_neighbours(items: checks.Items) -> list[channel.Failure]:
-    """Make permanent neighbour entries [dev, dst, mac].
-
-    A permanent entry of another program is not replaced: EEXIST.
-    """
+    """Make permanent neighbours [dev, dst, mac]; EEXIST for one of others."""
     with channel.kernel() as kernel:
         present = _permanent(kernel)
         within = limits.current()
@@ -304,29 +285,24 @@ def delete_neighbours(items: checks.Items) -> list[channel.Failure]:
 
 def _permanent(kernel: connection.Connection
                ) -> Callable[[int], dict[str, neighbours.Neighbour]]:
-    """A function of ifindex that returns permanent neighbours by address."""
     return functools.cache(lambda index: {
         entry.dst: entry
         for entry in neighbours.read(kernel, index, permanent=True)})
 
 
 def _canonical(address: str) -> str:
-    """An address in canonical notation."""
     return texts.address_text(texts.parse_address(address)[1])
 
 
 def _is_ours(dev: str, entry: neighbours.Neighbour) -> bool:
-    """Whether a permanent neighbour may be changed and removed.
-
-    An entry without a protocol is of the Go program on an end of the veth
-    pair, and of the operator on other devices.
+    """Whether a permanent neighbour may be changed; one without a protocol is
+    of the Go program on an end of the veth pair, of the operator elsewhere.
     """
     return entry.protocol == ownership.NEIGHBOUR_PROTOCOL or (
         not entry.protocol and dev in ownership.VETH_ENDS)
 
 
 def _unless_gone(failures: Iterable[channel.Failure]) -> list[channel.Failure]:
-    """The failures without those of items whose device is gone."""
     return [f for f in failures if f[1] != errno.ENODEV]
 
 
@@ -351,7 +327,6 @@ def set_sysctls(items: checks.Items) -> list[channel.Failure]:
 
 
 def _in_container(path: str, value: str) -> str:
-    """Why a sysctl was not written, with the remedy in a container."""
     return (f'/proc/sys is read-only here, as in a container: write the line '
             f'"{path} = {value}" into a file in /etc/sysctl.d/ of the host, '
             f'and run "sysctl --system" there')

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry points for the devices of EVPN.
+"""Privileged entry points for the devices of EVPN and its veth pairs.
 
-The VRF, the bridge and the VXLAN device of a VNI, and the veth pairs to
-provider bridges.  A device with the agent's name and without its mark stays as
-found; the failure is EEXIST and names the device.
-
-A device gets its mark in the datagram that makes it.  So no device without
-mark is left when the agent is killed.
+One with the agent's name but not its mark stays: EEXIST.  The mark comes in
+the datagram that makes a device, so that a killed agent leaves none without.
 """
 
 from collections.abc import Callable
@@ -42,10 +38,8 @@ _CREATE = wire.NLM_F_CREATE | wire.NLM_F_EXCL
 @privileged.kernel.change
 def set_devices(items: checks.Items, rested: bool = False
                 ) -> list[channel.Failure]:
-    """Make the devices of VNIs, or repair them.
-
-    EAGAIN is for devices that are right but for the bridge, which is down: to
-    be called again after a moment.
+    """Make the devices of VNIs, or repair them; EAGAIN when all is right but
+    for the bridge, which is down: call again soon.
 
     :param items: each the fields of :class:`resources.VniDevices`
     :param rested: whether bridges that are down were so for long enough
@@ -115,8 +109,6 @@ def delete_ports(names: Sequence[str]) -> list[channel.Failure]:
 # -- the devices of a VNI -----------------------------------------------------
 
 class _Wanted(typing.NamedTuple):
-    """The properties of devices that have changed or may change."""
-
     table: int
     mac: str  # of the bridge
     mtu: int  # of the VXLAN device
@@ -127,9 +119,8 @@ def _set_devices(kernel: connection.Connection, found: _Links,
                  details: _Details, source: str, rested: bool, vni: int,
                  table: int, mac: str, local: str, port: int, mtu: int,
                  underlay: str) -> None:
-    """Make the devices of a VNI, or repair them; keeps ``found`` as they are.
-
-    :param source: the address of [evpn] local_device, '' without one
+    """As :func:`set_devices`; ``found`` is kept up to date, and ``source`` is
+    the address of [evpn] local_device, '' without one.
     """
     limits.current().evpn.check_devices(vni, table, local, port, mtu, underlay,
                                         source)
@@ -143,7 +134,7 @@ def _set_devices(kernel: connection.Connection, found: _Links,
     missing = {name for name, _kind in _names(vni)} - found.keys()
     if missing:
         _send(kernel, _creations(vni, wanted, missing), vni)
-        # A VRF that was deleted has let go the others, too.
+        # a deleted VRF has let go the others, too
         vni_links.read_again(kernel, (name for name, _kind in _names(vni)),
                              found, details)
     requests = list(_repairs(found, details, vni, wanted))
@@ -155,19 +146,18 @@ def _set_devices(kernel: connection.Connection, found: _Links,
         requests.remove(up)
     _send(kernel, requests, vni)
     if rests:
-        # This daemon has other changes to make meanwhile.
+        # The daemon has other changes to make meanwhile.
         raise OSError(errno.EAGAIN, f'{evpn_names.bridge(vni)} is down for a '
                       'moment, so that FRR makes its neighbours again')
 
 
 def _names(vni: int) -> tuple[tuple[str, str], ...]:
-    """The names and kinds of the devices, in the order of creation."""
+    """In the order of creation."""
     return ((evpn_names.vrf(vni), 'vrf'), (evpn_names.bridge(vni), 'bridge'),
             (evpn_names.vxlan(vni), 'vxlan'))
 
 
 def _check_table(found: _Links, vni: int, table: int) -> None:
-    """Check that no other VRF has a table."""
     for name, link in found.items():
         if link.vrf_table == table and name != evpn_names.vrf(vni):
             raise OSError(
@@ -198,10 +188,7 @@ def _delete_wrong(kernel: connection.Connection, found: _Links,
 
 def _lower_ends(kernel: connection.Connection, found: _Links, vrf: plain.Link
                 ) -> None:
-    """Set the agent's veth ends down that are in a VRF.
-
-    Outside of the VRF, the gateways of tenants would be addresses of the node.
-    """
+    """Outside of the VRF, tenants' gateways would be addresses of the node."""
     _send(kernel, [
         (0, vni_links.encode_flags(name, False))
         for name, link in found.items()
@@ -211,7 +198,6 @@ def _lower_ends(kernel: connection.Connection, found: _Links, vrf: plain.Link
 
 def _creations(vni: int, wanted: _Wanted, missing: Container[str]
                ) -> list[_Request]:
-    """The requests that make devices, with their marks."""
     vrf, bridge, vxlan = (name for name, _kind in _names(vni))
     bodies = {vrf: vni_links.encode_vrf(vrf, wanted.table),
               bridge: vni_links.encode_bridge(bridge, wanted.mac),
@@ -226,14 +212,12 @@ def _mark(name: str) -> _Request:
 
 def _repairs(found: _Links, details: _Details, vni: int, wanted: _Wanted
              ) -> Iterator[_Request]:
-    """The requests that make devices right, which are all there."""
     vrf, bridge, vxlan = (name for name, _kind in _names(vni))
     for name in vrf, bridge, vxlan:
         yield from _unless(details[name].grouped, vni_links.encode_group, name)
     if not found[vrf].up:
         yield 0, vni_links.encode_flags(vrf, True)
-    # After the bridge was out of the VRF, or had another MAC, FRR has its
-    # neighbours again only when it goes down and up.
+    # FRR has a bridge's neighbours again only when it goes down and up.
     change = [
         *_unless(details[bridge].silent, vni_links.encode_silent, bridge),
         *_unless(found[bridge].mac == wanted.mac, vni_links.encode_mac,
@@ -276,8 +260,8 @@ def _set_port(kernel: connection.Connection, found: _Links, details: _Details,
         _make_pair(kernel, found, name, mac, bridge)
         vni_links.read_again(kernel, (name, peer), found, details)
     inside = found[name]
-    # The VRF comes before the device is up: the kernel takes a device down
-    # and up to enslave it, and its routes and neighbours would be lost.
+    # The VRF first: to enslave, the kernel takes a device down and up, which
+    # would lose its routes and neighbours.
     _send(kernel, [
         *_unless(details[name].grouped, vni_links.encode_group, name),
         *_unless(details[name].silent, vni_links.encode_silent, name),
@@ -290,10 +274,8 @@ def _set_port(kernel: connection.Connection, found: _Links, details: _Details,
 
 def _make_pair(kernel: connection.Connection, found: _Links, name: str,
                mac: str, bridge: str) -> None:
-    """Make a pair, in place of the rest of one.
-
-    Open vSwitch gives the bridge the least MTU of its ports, so the pair has
-    that of the bridge.
+    """Make a pair, in place of the rest of one.  It has the MTU of the bridge,
+    because Open vSwitch gives a bridge the least MTU of its ports.
     """
     peer = evpn_names.bridge_end(name)
     for end in (name, peer):
@@ -324,7 +306,6 @@ def _delete(kernel: connection.Connection, link: plain.Link) -> None:
 
 def _send(kernel: connection.Connection, requests: Iterable[_Request],
           vni: int = 0) -> None:
-    """Send requests about devices."""
     for _index, number, text in kernel.batch([
             (plain.RTM_NEWLINK, flags, body) for flags, body in requests]):
         if number == errno.EADDRINUSE:

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Entry points for nftables and connection tracking.
-
-They import ``nft``, ``netlink`` and the limits.
-"""
+"""Entry points for nftables; they import ``nft``, ``netlink``, the limits."""

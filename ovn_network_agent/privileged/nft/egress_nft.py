@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry points for our nftables table of egress addresses.
-
-As in :mod:`privileged.nft.nft`, no entry point takes words of nft.
+"""Privileged entry points for our nftables table of egress addresses; as in
+:mod:`privileged.nft.nft`, none takes words of nft.
 """
 
 from collections.abc import Callable
@@ -56,13 +55,8 @@ def stamp_egress(family: str, listing_digest: str) -> int:
 
 @privileged.netfilter.change
 def delete_senders(family: str, machines: checks.Items) -> int:
-    """Forget connections of machines, but those with the right translation.
-
-    A connection that has begun without the translation, or with another one,
-    keeps it as long as packets pass.
-
-    :param machines: each [machine, egress address or '']
-    :returns: how many there were
+    """Forget connections of [machine, egress address or ''] with another
+    translation, which they keep while packets pass; returns how many.
     """
     limits.current().egress.check_loaded()
     nft.table(family)
@@ -70,7 +64,7 @@ def delete_senders(family: str, machines: checks.Items) -> int:
     if refused:
         raise checks.invalid(f'refused: {refused[0][2]}')
     wanted = dict(pair for _name, _index, pair in pairs)
-    # privileged/daemon/start.py imports this before the fork, with the driver.
+    # imported before the fork by privileged/daemon/start.py
     from ovn_network_agent.netlink.objects import conntrack
     with connection.Connection(
             True, connection.NETLINK_NETFILTER) as kernel:

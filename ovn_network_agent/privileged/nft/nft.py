@@ -3,10 +3,8 @@
 
 """Privileged entry points for our nftables table and its connections.
 
-No entry point takes words of nft: a table comes as values, which are checked
-(:mod:`nft.codec`) and rendered here (:mod:`nft.rendering`).  Only the table
-``ovn-network-agent`` of the families ip and ip6 can be read or changed.  Each
-nft process has a time limit.
+None takes words of nft: values are checked (:mod:`nft.codec`) and rendered
+(:mod:`nft.rendering`) here, for our table of the families ip and ip6 alone.
 """
 
 from collections.abc import Callable
@@ -30,30 +28,26 @@ from ovn_network_agent.privileged.daemon import sending_sockets
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import checks
 
-# Seconds.  A load of 1,000 VIPs takes 0.2; the kernel may have to wait for
-# the transaction of another program.
+# seconds; 1,000 VIPs take 0.2, other programs' transactions come before
 _TIMEOUT = 30
-# As JSON, and all numbers as numbers.
+# as JSON, and all numbers as numbers
 _LIST = ('-j', '-n', 'list')
-# Elements by the name of a set.
+# elements by the name of a set
 _Contents = dict[str, typing.Any]
 _ABSENT = 'No such file or directory'
 
 
 @privileged.netfilter.entrypoint
 def read_tables(families: Sequence[str]) -> dict[str, str]:
-    """List our tables: JSON text by family, of those that are there."""
-    # Not "list tables" before: nft 1.0.6 reads all that is in them for it.
+    """Our tables that are there: JSON text by family."""
+    # nft 1.0.6 would read all that is in them for "list tables"
     return present({family: ['table', *table(family)]
                      for family in checks.sequence(families)})
 
 
 @privileged.netfilter.entrypoint
 def read_sets(family: str, names: Sequence[str]) -> dict[str, str]:
-    """List sets of our table: JSON text by name, of those that are there.
-
-    A large table takes 100 times as long.
-    """
+    """Sets that are there: JSON by name; a table takes 100 times as long."""
     for name in checks.sequence(names):
         if not known_names.is_name(name):
             raise checks.invalid(f'{name!r} is no name of a set')
@@ -64,10 +58,7 @@ def read_sets(family: str, names: Sequence[str]) -> dict[str, str]:
 @privileged.netfilter.change
 def replace_table(table: Sequence[typing.Any], contents: _Contents,
                   leaving: checks.Items) -> int:
-    """Put a table in the place of the one that is there, if any.
-
-    In one transaction: no packet sees neither of them, and after a failure
-    the former one is there.
+    """Replace a table, in one transaction: a failure leaves the former one.
 
     :param table: see :func:`nft.codec.pack`
     :param leaving: each [proto, VIP, port, destination, port], see
@@ -81,10 +72,7 @@ def replace_table(table: Sequence[typing.Any], contents: _Contents,
 @privileged.netfilter.change
 def extend_table(table: Sequence[typing.Any], contents: _Contents,
                  present: _Contents, leaving: checks.Items) -> int:
-    """Put the rules of a table behind those that are there.
-
-    :param present: see :func:`nft.transaction.extension`
-    """
+    """Add a table's rules, see :func:`nft.transaction.extension`."""
     return _fill(transaction.extension, _unpacked(table), contents, present,
                  leaving)
 
@@ -98,10 +86,8 @@ def prune_table(family: str, rules: checks.Items, chains: Sequence[str],
 
 @privileged.netfilter.change
 def stamp_table(family: str, digest: str, listing_digest: str) -> int:
-    """Write into a table what it was loaded from.
-
-    :param digest: of the table, see :func:`nft.rendering.digest`
-    :param listing_digest: of its listing, 40 hex digits
+    """Write into a table what it was loaded from: :func:`nft.rendering.digest`
+    and the digest of its listing, 40 hex digits.
     """
     return _fill(transaction.stamp, family, digest, listing_digest)
 
@@ -120,17 +106,13 @@ def delete_table(family: str) -> int:
 
 @privileged.netfilter.change
 def delete_connections(family: str, zone: int, targets: checks.Items) -> int:
-    """Forget the tracked connections that were translated to these.
-
-    :param targets: each [proto, VIP, port, destination, port]
-    :returns: how many there were
+    """Forget connections to [proto, VIP, port, destination, port]; how many.
     """
     if (type(family) is not str or family not in elements.FAMILIES or
             not 0 < checks.integer(zone, 'zone') < 65536):
         raise checks.invalid(f'no family and zone: {family!r}, {zone!r}')
     limits.current().check_zone(zone)
-    # privileged/daemon/start.py imports this before the fork if ports are
-    # forwarded.
+    # imported before the fork by privileged/daemon/start.py
     from ovn_network_agent.netlink.objects import conntrack
     try:
         wanted = {_target(*target) for target in checks.sequence(targets)}
@@ -145,10 +127,8 @@ def delete_connections(family: str, zone: int, targets: checks.Items) -> int:
 
 @privileged.netfilter.change
 def subscribe(name: str) -> int:
-    """Hand out a socket that gets the notifications of nftables.
-
-    The kernel gives them to nobody without CAP_NET_ADMIN.  The socket can
-    only receive: what is sent over it counts as sent by who sends it.
+    """Hand out a socket that gets the notifications of nftables, and can only
+    receive: sending counts as the sender's.  The kernel wants CAP_NET_ADMIN.
 
     :returns: our process id, as the other end sees it
     """
@@ -177,7 +157,6 @@ def delete(kernel: connection.Connection,
 
 
 def _unpacked(packed: Sequence[typing.Any]) -> values.Table:
-    """A table of :func:`nft.codec.pack` that the configuration allows."""
     allowed = limits.current()
     allowed.check_forwards()
     try:
@@ -190,7 +169,7 @@ def _unpacked(packed: Sequence[typing.Any]) -> values.Table:
 
 def _target(proto: str, address: str, port: int, destination: str,
             destination_port: int) -> tuple[int, str, int, str, int]:
-    """A target as :func:`conntrack.read` has it."""
+    """As :func:`conntrack.read` has it."""
     if proto not in elements.PROTOCOLS:
         raise checks.invalid(f'{proto!r} is neither tcp nor udp')
     return (elements.PROTOCOLS[proto], checks.address(address), port,
@@ -205,7 +184,7 @@ def table(family: str, name: str = ownership.NFT_TABLE) -> tuple[str, str]:
 
 
 def present(wanted: dict[str, list[str]]) -> dict[str, str]:
-    """List several things by their arguments, without what is not there."""
+    """List things by their arguments, without what is not there."""
     found = {}
     for key, arguments in wanted.items():
         result = _run([*_LIST, *arguments])
@@ -219,16 +198,13 @@ def load(build: Callable[..., str], *args: typing.Any) -> int:
     try:
         script = build(*args)
     except (AttributeError, TypeError, ValueError) as error:
-        # AttributeError: what should be a dict of lists is something else.
+        # AttributeError: something else in place of a dict of lists
         raise checks.invalid(f'refused: {error}') from error
     return _successful(_run(['-f', '-'], script)).pid
 
 
 def _fill(build: Callable[..., str], *args: typing.Any) -> int:
-    """Likewise, for what only those want who forward ports.
-
-    A table that an earlier configuration has left may go anyhow.
-    """
+    """Only for who forwards ports; a table that was left may go anyhow."""
     limits.current().check_forwards()
     return load(build, *args)
 
@@ -238,7 +214,6 @@ def _run(arguments: Iterable[str], stdin: str = '') -> command.Result:
 
 
 def _successful(result: command.Result) -> command.Result:
-    """A result of a program that did what it was asked for."""
     if result.status != 0:
         raise OSError(errno.EIO, f'nft: {result.messages}')
     return result

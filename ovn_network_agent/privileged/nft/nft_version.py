@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry point: the version of nft.
-
-Only the privileged side starts programs.
-"""
+"""Privileged entry point: the version of nft."""
 
 import errno
 
 from ovn_network_agent import privileged
 from ovn_network_agent.privileged.daemon import command
 
-# Seconds; nft only prints.
+# seconds; nft only prints
 _TIMEOUT = 10
 
 

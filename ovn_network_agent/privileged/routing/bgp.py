@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry points for the state of routes in zebra and bgpd.
-
-Each address is one command to zebra, and one to bgpd.  With FRR 8.4 a command
-takes 0.1 ms for any size of the tables.
+"""Privileged entry points for the state of routes in zebra and bgpd.  A
+command for an address takes 0.1 ms (FRR 8.4) for any size of the tables.
 """
 
 from collections.abc import Sequence
@@ -20,18 +18,17 @@ from ovn_network_agent.privileged.network import checks
 from ovn_network_agent.privileged.routing import vty
 from ovn_network_agent.privileged.routing import vtysh
 
-# Most addresses for one session, whose answers have about 0.15 MB.
+# most addresses for one session, whose answers have about 0.15 MB
 _BATCH = 100
 
 
 @privileged.frr.entrypoint
 def read_effect(vrf: str, prefixes: Sequence[str], bgp: bool
                 ) -> list[typing.Any]:
-    """Read the state of some host routes in zebra and, if asked for, in bgpd.
+    """Read host routes in zebra and, if asked for, in bgpd.
 
-    :returns: [active, advertised]: protocols ('static', 'kernel') by prefix
-        whose route zebra has selected and installed; neighbours that it is
-        advertised to by prefix in bgpd's table
+    :returns: [protocols ('static', 'kernel') by prefix that zebra has selected
+        and installed; neighbours with it by prefix in bgpd's table]
     """
     wanted = [str(vtysh.checked(lines.check_network, prefix))
               for prefix in checks.sequence(prefixes)]
@@ -52,10 +49,10 @@ def read_effect(vrf: str, prefixes: Sequence[str], bgp: bool
 def read_effect_digest(vrf: str) -> list[typing.Any]:
     """Read a digest of what :func:`read_effect` would say of all routes.
 
-    zebra counts its routes and those in use, by protocol, and bgpd lists what
-    it has sent to the neighbours, with the version of its table, which grows
-    with each other choice of a route.  With FRR 8.4 and 10,000 routes, this
-    takes 7 ms of FRR, and the question for each route 650 ms.
+    zebra counts its routes and those in use, by protocol; bgpd lists what it
+    has sent, with the version of its table, which grows with each choice of a
+    route.  FRR 8.4 takes 7 ms for 10,000 routes, and 650 ms for a question
+    each.
 
     :returns: [digest, lines]: '' where FRR is asked through vtysh, or lacks a
         command; lines in the lists of bgpd, which are more than the routes
@@ -84,16 +81,15 @@ def read_sessions(vrf: str, daemons: Sequence[str], version: int = 4
 
     :param daemons: those that have to run, bgpd among them
     :param version: of the routes; a session may be of the other family
-    :returns: [missing, neighbours, heard]: daemons that do not run; state
-        ('Established') by neighbour that is activated for the family;
-        neighbours that have announced a prefix
+    :returns: [missing daemons; state ('Established') by neighbour activated
+        for the family; neighbours that have announced a prefix]
     """
     checks.version(version)
     _route, table = _of_vrf(vrf, f'ipv{version:d}')
     try:
         running = vtysh.read_daemons()
     except ConnectionRefusedError:
-        # No daemon runs.
+        # no daemon runs
         running = []
     missing = sorted({
         vtysh.checked(lines.check_name, name)
@@ -116,7 +112,7 @@ def read_surroundings(vrf: str, bgp: bool) -> dict[str, typing.Any]:
     vtysh.require(vtysh.read_daemons(), 'zebra', *(['bgpd'] if bgp else []))
     questions = {'zebra': [f'show ip route {route}connected json']}
     if bgp:
-        # Routes of IPv6 alone may be announced.
+        # routes of IPv6 alone may be announced
         questions['bgpd'] = [f'show bgp {each}summary json'
                              for each in (table, table6)]
     try:
@@ -129,9 +125,8 @@ def read_surroundings(vrf: str, bgp: bool) -> dict[str, typing.Any]:
 def soft_refresh(vrf: str, withdrawn: str, ipv6: bool) -> list[typing.Any]:
     """Make bgpd send its routes to all neighbours of the VRF again.
 
-    A refresh before bgpd knows of a withdrawal would send the route again.
-
-    :param withdrawn: prefix: no refresh while bgpd has it; '' for none
+    :param withdrawn: prefix, '' for none: no refresh while bgpd has it,
+        because that would send the route again
     :returns: [whether bgpd was told, messages of bgpd]
     """
     _route, table = _of_vrf(vrf)
@@ -140,8 +135,7 @@ def soft_refresh(vrf: str, withdrawn: str, ipv6: bool) -> list[typing.Any]:
     if prefix and _has(_in_bgpd(vrf, str(prefix))):
         return [False, '']
     of_vrf = table.removesuffix('ipv4 unicast ')
-    # bgpd takes "ip" for IPv4, and says nothing of neighbours without the
-    # family.
+    # bgpd takes "ip" for IPv4, and is silent on neighbours without the family
     commands = [f'clear ip bgp {of_vrf}* soft out'] + (
         [f'clear bgp {of_vrf}ipv6 unicast * soft out'] if ipv6 else [])
     return [True, '\n'.join(filter(None, (
@@ -159,13 +153,11 @@ def _has(question: str) -> bool:
 
 
 def _in_zebra(vrf: str, prefix: str) -> str:
-    """The question to zebra for the route of a host."""
     family = 'ipv6' if ':' in prefix else 'ip'
     return f'show {family} route {_of_vrf(vrf)[0]}{prefix} json'
 
 
 def _in_bgpd(vrf: str, prefix: str) -> str:
-    """The question to bgpd for the route of a host."""
     table = _of_vrf(vrf, 'ipv6' if ':' in prefix else 'ipv4')[1]
     return f'show bgp {table}{prefix} json'
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry points for the VNIs of FRR.
-
-The running configuration has passwords, so only what is about VNIs is passed
-on.
+"""Privileged entry points for the VNIs of FRR; nothing else of the running
+configuration is passed on, which has passwords.
 """
 
 from collections.abc import Container
@@ -25,27 +23,21 @@ from ovn_network_agent.privileged.routing import running_configuration
 from ovn_network_agent.privileged.routing import vty
 from ovn_network_agent.privileged.routing import vtysh
 
-# The daemons that have the lines, mgmtd in versions that have mgmtd.
 _NEEDED = ('zebra', 'bgpd')
 _DAEMONS = (vty.MGMTD, *_NEEDED)
-# Seconds until a VNI that is taken out of FRR has gone from the receivers,
-# see frr.evpn: with 1 s, they had no trouble with what was changed then.
+# seconds for receivers to lose a VNI, see frr.evpn: 1 s was no trouble
 _SETTLE = 1.0
-# Seconds for which bgpd may go on to know a VNI that zebra has no longer.
-# FRR 10 refuses to remove its instance for so long.
+# seconds for which FRR 10's bgpd knows, and keeps, what zebra has lost
 _TIMEOUT = 5.0
-# VNIs of one vtysh for each second of [frr] vtysh_timeout.  On a busy machine,
-# 200 took longer than 10 s.
+# for each second of [frr] vtysh_timeout: a busy machine took 10 s for 200
 _EACH_SECOND = 2.5
 
 
 @privileged.frr.entrypoint
 def read() -> list[typing.Any]:
-    """Read the AS number of the sessions, and the instances of the agent.
-
-    :returns: [AS number or 0; list of [VNI, AS number, router ID, route
-        distinguisher, imports, exports, whether it is complete]]; see
-        :func:`evpn.value` for what lacks a BGP instance
+    """Read the AS number of the sessions (or 0), and the agent's instances:
+    [VNI, AS number, router ID, route distinguisher, imports, exports, whether
+    complete], without BGP as in :func:`evpn.value`.
     """
     lines = _lines()
     return [_underlay(lines), [
@@ -57,8 +49,7 @@ def read() -> list[typing.Any]:
 def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
     """Write instances with their VNIs, then remove others that have a mark.
 
-    :param adds: each the fields of :class:`evpn.Wanted`; 0 for the AS number
-        of the instance that has the sessions
+    :param adds: each :class:`evpn.Wanted`; AS number 0 for the sessions'
     :param deletes: each [VNI]
     :returns: as :func:`vtysh.change_static`
     """
@@ -105,7 +96,6 @@ def _underlay(lines: list[str]) -> int:
 
 
 def _wanted(*fields: typing.Any) -> evpn.Wanted:
-    """Check an item of ``adds``; returns it."""
     wanted = evpn.Wanted(*fields)
     for targets in wanted.imports, wanted.exports:
         checks.sequence(targets, 'targets')
@@ -115,14 +105,12 @@ def _wanted(*fields: typing.Any) -> evpn.Wanted:
 
 
 def _unwanted(vni: int) -> evpn.Wanted:
-    """Check an item of ``deletes``; returns it."""
     evpn_steps.check_vni(vni)
     return evpn.Wanted(vni, 0, '', '', (), ())
 
 
 def _addition(wanted: evpn.Wanted, underlay: int, found: evpn.Found
               ) -> evpn_steps.Steps:
-    """The steps to a wanted instance."""
     if not (wanted.asn or underlay):
         vrf = limits.current().vrf
         of_vrf = f' vrf {vrf}' if vrf else ''
@@ -135,7 +123,7 @@ def _addition(wanted: evpn.Wanted, underlay: int, found: evpn.Found
 
 def _removal(unwanted: evpn.Wanted, found: evpn.Found, devices: Container[str]
              ) -> evpn_steps.Steps:
-    """The steps of a removal; what has a mark may go in any case."""
+    """What has a mark may go in any case."""
     if not found.ours:
         limits.current().check_frr_vnis()
     return _removed(unwanted.vni, found, devices)
@@ -143,10 +131,9 @@ def _removal(unwanted: evpn.Wanted, found: evpn.Found, devices: Container[str]
 
 def _removed(vni: int, found: evpn.Found, devices: Container[str]
              ) -> evpn_steps.Steps:
-    """As :func:`evpn_steps.removed`, as far as FRR can do it by now.
-
-    FRR 10 lets an empty section of a VRF go after its device, not before.
-    mgmtd of 10.3 has died after some refusals.
+    """What FRR can do of :func:`evpn_steps.removed` by now: FRR 10 lets an
+    empty VRF go only after its device; mgmtd 10.3 has died after some
+    refusals.
     """
     steps = evpn_steps.removed(vni, found)
     return steps._replace(up=[]) if evpn_names.vrf(vni) in devices else steps

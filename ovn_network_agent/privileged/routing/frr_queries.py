@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Questions to FRR's daemons over sessions that stay open.
+"""Questions to FRR's daemons over sessions that stay open, no entry points.
 
 A watch asks each second, and a new session costs more than an answer.  All
-daemons get their questions before the first answer is waited for, so that the
-asking thread is woken as rarely as possible.
-
-These are no entry points: the callers pass checked names.
+daemons are asked before the first answer, to wake the thread rarely.
 """
 
 import contextlib
@@ -19,21 +16,17 @@ from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.frr import session
 
 _asking = threading.Lock()
-# The open sessions, by directory and name of the daemon.
+# the open sessions, by directory and name of the daemon
 _kept: dict[tuple[str, str], session.Session] = {}
 
 
 def ask(questions: dict[str, list[str]], seconds: float
         ) -> dict[str, list[str]]:
-    """Run commands that change nothing, for their texts alone.
+    """Texts of commands that change nothing, by running daemon.  The socket
+    may be of another FRR with ``vtysh_wrapper``: only readings may follow.
 
-    With ``vtysh_wrapper``, the socket may be of another FRR, so nothing but a
-    further reading may follow from the texts.
-
-    :param questions: commands by the daemon's name
-    :param seconds: to wait for all answers, less than ``vtysh_timeout``: a
-        daemon that hangs must not hold the threads that other callers need
-    :returns: the answers of the daemons that run
+    :param seconds: for all answers, less than ``vtysh_timeout``: a daemon that
+        hangs must not hold the threads of others
     """
     directory = registered.group(options).frr_run_dir
     deadline = time.monotonic() + seconds
@@ -56,10 +49,8 @@ def close() -> None:
 
 
 class _Question:
-    """Commands for one daemon.
-
-    The session is kept only if all commands are answered: a late answer would
-    be taken for the answer to another question.
+    """Commands for one daemon; only a fully answered session is kept, because
+    a late answer would be taken for another's.
     """
 
     def __init__(self, directory: str, name: str, commands: list[str],
@@ -71,10 +62,9 @@ class _Question:
         self._session = _kept.pop(self._place, None)
 
     def send(self) -> None:
-        """Send the commands if there is a session."""
         if self._session is not None:
             self._session.extend(self._limits[1])
-            # A daemon that was restarted has ended the session.
+            # a restart of the daemon has ended the session
             with contextlib.suppress(ConnectionError):
                 self._session.send(self._commands)
                 return

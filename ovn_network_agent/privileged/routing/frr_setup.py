@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry point: the configuration of FRR for BGP.
-
-The running configuration has passwords, so the daemon passes on only a few
-facts.
-"""
+"""Privileged entry point: facts of FRR's setup, without its passwords."""
 
 import errno
 import typing

@@ -9,7 +9,7 @@ from ovn_network_agent import privileged
 from ovn_network_agent.common import socket_identity
 from ovn_network_agent.conf.options import frr as options
 
-#: End of the names of the sockets.
+#: end of the names of the sockets
 SUFFIX = '.vty'
 
 

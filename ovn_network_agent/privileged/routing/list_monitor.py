@@ -3,14 +3,12 @@
 
 """Privileged entry point: notices of prefix lists that have changed.
 
-FRR notifies nobody of a changed list, and vtysh starts a process.  So this
-daemon asks zebra and bgpd each second over their sockets, and tells the agent
-only of a change (:mod:`watches.frr.frr_lists`).  A question of the agent for
-each look would wake three more threads.
-
-A list of all lines takes the daemons time, in which bgpd does nothing else.
-So at most :data:`LINES` lines are listed in a second on average, and the
-number of lines in between (:doc:`adr/0020-watches`).
+FRR notifies nobody, and vtysh is a process.  So this daemon asks zebra and
+bgpd each second over their sockets, and tells the agent only of a change
+(:mod:`watches.frr.frr_lists`): questions of the agent would wake three more
+threads.  bgpd does nothing else while it lists all lines, so those are at most
+:data:`LINES` a second on average, with their number in between
+(:doc:`adr/0020-watches`).
 """
 
 from collections.abc import Callable
@@ -26,17 +24,16 @@ from ovn_network_agent.privileged.daemon import sending_sockets
 from ovn_network_agent.privileged.routing import frr_queries
 from ovn_network_agent.privileged.routing import vtysh
 
-#: First letter of a notice: of a change, or of the failure that ends the
-#: notices.
+#: first letter of a notice: of a change, or of the failure at the end
 CHANGED, FAILED = b'+', b'-'
-#: Most lines a second, on average, that the daemons list.
+#: most lines a second, on average, that the daemons list
 LINES = 500
 # By daemon: text that differs after a change, lines of the answer.
 Digests = dict[str, tuple[str, int]]
 _INTERVAL = 1.0
-# The daemons that use the lists.
+# the daemons that use the lists
 _DAEMONS = ('bgpd', 'zebra')
-# Seconds to wait for an answer of which only a digest matters.
+# seconds to wait for an answer of which only a digest matters
 _TIMEOUT = 1.0
 
 
@@ -44,8 +41,8 @@ _TIMEOUT = 1.0
 def subscribe(name: str, prefix_list: str) -> int:
     """Hand out a socket that gets a notice when a prefix list has changed.
 
-    A notice is a letter and a text: the daemons with the change, or the
-    reason why the notices end.  The first look has been made at the return.
+    A notice is a letter and a text: the daemons with the change, or why the
+    notices end.  The first look has been made at the return.
 
     :returns: process id of this daemon
     """
@@ -74,7 +71,7 @@ def report(name: str, looks: 'Looks') -> int:
 def _run(looks: 'Looks', receiver: socket.socket) -> None:
     """Look once a second until the agent listens no more."""
     poll = select.poll()
-    # The end of the socket pair is reported anyhow.
+    # the end of the socket pair is reported anyhow
     poll.register(receiver, 0)
     with receiver:
         while not poll.poll(_until_next() * 1000):
@@ -96,8 +93,7 @@ def _tell(receiver: socket.socket, notice: bytes) -> None:
     try:
         receiver.send(notice)
     except (BlockingIOError, BrokenPipeError, ConnectionResetError):
-        # The agent has older notices to read, and reads the lists then; or it
-        # listens no more.
+        # older notices make the agent read the lists; or it listens no more
         return
 
 
@@ -108,13 +104,12 @@ class Looks:
                  read: Callable[[str, bool], Digests] | None = None) -> None:
         self._name = name
         self._read = read or read_digests
-        # From (daemon, whether of all lines) to the digest.
+        # from (daemon, whether of all lines) to the digest
         self._seen: dict[tuple[str, bool], str] = {}
         self._until_whole = 0
 
     def changed(self) -> list[str]:
-        """Names of the daemons whose list has changed since the former look.
-        """
+        """Daemons whose list has changed since the former look."""
         whole = self._until_whole <= 0
         found = self._read(self._name, whole)
         self._until_whole -= 1
@@ -133,13 +128,8 @@ class Looks:
 
 
 def read_digests(name: str, whole: bool) -> Digests:
-    """Read a digest of the prefix lists of a name, without a process.
-
-    The watch for restarts reports daemons that do not run, and this does not.
-
-    :param whole: True for a digest of all lines; False for a digest of the
-        number of lines and of the first and last number, for which the daemons
-        need the same time with any number of lines
+    """Digests of the lists of a name in running daemons; unless ``whole``, of
+    the number, first and last of the lines, at the same cost for any number.
     """
     what = '' if whole else 'summary '
     commands = [f'show {family} prefix-list {what}{name}'

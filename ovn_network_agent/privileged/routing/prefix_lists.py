@@ -24,34 +24,28 @@ from ovn_network_agent.privileged.routing import go_prefix_list
 from ovn_network_agent.privileged.routing import vty
 from ovn_network_agent.privileged.routing import vtysh
 
-# The daemons that have the lists, mgmtd in versions that have mgmtd.
 _DAEMONS = (vty.MGMTD, 'zebra', 'bgpd')
-# The daemons that use the lists, by the names that FRR 8 prints.
+# the daemons that use the lists, by the names that FRR 8 prints
 _HOLDERS = {'BGP': 'bgpd', 'ZEBRA': 'zebra'}
-# Lines of a transaction.  For each line FRR 8.4 looks at all entries of the
-# list, at those of the same transaction too: twice, and four times if the line
-# has "ge" and "le".  A daemon answers nobody meanwhile: with 1,000 lines for 5
-# to 17 s, with the last 25 of them for 0.1 to 0.5 s.  A vtysh costs a process,
-# so it gets more lines.
+# Lines of a transaction.  For each, FRR 8.4 looks at all entries of the list
+# and transaction, twice, or four times with "ge" and "le".  A daemon answers
+# nobody meanwhile: with 1,000 lines for 5 to 17 s, with the last 25 of them
+# for 0.1 to 0.5 s.  A vtysh costs a process, so it gets more.
 _LINES, _LINES_OF_VTYSH = 25, 200
-# Network, ge, le.
+# network, ge, le
 _Line = tuple[str, int, int]
-#: Most networks whose entries are read alone.
+#: most networks whose entries are read alone
 FEW = 10
-# The answer of a daemon that lacks the list, see session.Session.ask.
+# the answer of a daemon without the list, see session.Session.ask
 _ABSENT = re.compile(r'^status \d+ of \w+$', re.MULTILINE)
 
 
 @privileged.frr.entrypoint
 def read(name: str) -> dict[str, list[list[typing.Any]]]:
-    """Read the prefix lists of a name, one for IPv4 and one for IPv6.
-
-    :returns: by daemon ('BGP', 'ZEBRA') the fields of each
-        :class:`frr.output.Entry`
-    """
+    """:class:`frr.output.Entry` fields by daemon ('BGP', 'ZEBRA')."""
     vtysh.check_prefix_list(name)
     copies = _copies(name)
-    # This call notes the lines of the Go program while their proof exists.
+    # notes the lines of the Go program while their proof exists
     go_prefix_list.networks(copies, limits.current().leak)
     return {daemon: [list(entry) for entry in entries]
             for daemon, entries in copies.items()}
@@ -60,11 +54,9 @@ def read(name: str) -> dict[str, list[list[typing.Any]]]:
 @privileged.frr.entrypoint
 def read_of(name: str, networks: Sequence[str]
             ) -> dict[str, list[list[typing.Any]]]:
-    """Read at least the entries that have a number of some networks.
-
-    A list of thousands of entries is long in JSON.
-
-    :param networks: at most :data:`FEW`; what is no network has no numbers
+    """As :func:`read`, at least what has a number of some networks, at most
+    :data:`FEW`: thousands are long in JSON.  What is no network has no
+    numbers.
     """
     vtysh.check_prefix_list(name)
     wanted = []
@@ -77,10 +69,7 @@ def read_of(name: str, networks: Sequence[str]
 
 @privileged.frr.entrypoint
 def permit() -> str:
-    """Permit the list that the configuration files name by now.
-
-    The call has no argument: the privileged side reads the files itself.
-    """
+    """Permit the list that the configuration files name by now."""
     return limits.permit_prefix_list()
 
 
@@ -89,10 +78,10 @@ def change(name: str, adds: checks.Items, deletes: checks.Items
            ) -> list[typing.Any]:
     """Add entries to a prefix list, then remove some.
 
-    FRR replaces an entry that has the number of a new entry.  So a number has
-    to be one of the agent's (:func:`ownership.prefix_list_numbers`), or the
-    number of this entry in some daemon.  An entry to remove has a number of
-    the agent, or is of the Go program (:mod:`go_prefix_list`).
+    FRR replaces an entry with the number of a new one.  So that has to be the
+    agent's (:func:`ownership.prefix_list_numbers`), or this entry's in some
+    daemon; an entry to remove is numbered by the agent or of the Go program
+    (:mod:`go_prefix_list`).
 
     :param adds: each [network, ge, le, sequence]
     :param deletes: each [network, ge, le]
@@ -131,15 +120,12 @@ def change(name: str, adds: checks.Items, deletes: checks.Items
 
 @privileged.frr.change
 def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
-    """Write entries again that bgpd shows and does not obey.
+    """Write entries again that bgpd disobeys (:mod:`frr.rewriting`), in one
+    call of vtysh, which withdraws nothing on the way.
 
-    The lines and their reason are in :mod:`frr.rewriting`.  All lines are one
-    call of vtysh, and no moment between two of them withdraws anything.
-
-    :param addresses: host prefixes that bgpd refuses; one that the list does
-        not permit in bgpd either has another fault, and is left out
-    :returns: [renewed, messages]: lists [network, former number, new number],
-        and the messages of vtysh
+    :param addresses: host prefixes that bgpd refuses; what the list does not
+        permit in bgpd has another fault, and is left out
+    :returns: [each [network, former number, new number], messages of vtysh]
     """
     vtysh.check_prefix_list(name)
     wanted = [vtysh.checked(lines.check_host, text)
@@ -153,7 +139,7 @@ def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
 
 
 def _write(configuration: list[str]) -> str:
-    """Write lines in transactions with the whole time limit each."""
+    """In transactions with the whole time limit each."""
     messages = []
     while configuration:
         size = _LINES
@@ -168,11 +154,7 @@ def _write(configuration: list[str]) -> str:
 
 
 def _remove_left(name: str, removals: dict[_Line, str]) -> None:
-    """Remove the entries that only some daemon had.
-
-    vtysh gives a line to one daemon after the other, and stops at the first
-    that refuses the line, such as the removal of an entry it lacks.
-    """
+    """vtysh stops at the first daemon that lacks an entry: ask each alone."""
     for printed, left in _left(name, removals).items():
         vtysh.configure([removals[line] for line in left], (),
                         only=_HOLDERS[printed])
@@ -183,10 +165,8 @@ def _remove_left(name: str, removals: dict[_Line, str]) -> None:
 
 def _remove_forgotten(name: str, left: dict[_Line, int],
                       removals: dict[_Line, str]) -> None:
-    """Remove the entries of zebra that a former mgmtd had.
-
-    Since FRR 10 zebra obeys mgmtd alone, and mgmtd has forgotten its entries
-    when it starts again.  So mgmtd gets the entries first, as zebra has them.
+    """Remove zebra's entries of a former mgmtd: since FRR 10 it obeys only
+    mgmtd, which starts without them, so mgmtd gets them first.
     """
     for configuration in (
             [lines.prefix_list_entry(name, *line, number)
@@ -197,7 +177,7 @@ def _remove_forgotten(name: str, left: dict[_Line, int],
 
 def _left(name: str, removals: Container[_Line]
           ) -> dict[str, dict[_Line, int]]:
-    """Sequence numbers of the entries to remove in daemons that have some."""
+    """Numbers of the entries to remove in daemons that have some."""
     found = {printed: {line: number for line, number
                        in sorted(prefix_list_lines.permits(entries).items())
                        if line in removals}
@@ -209,9 +189,8 @@ def _copies(name: str, networks: list[str] | None = None
             ) -> dict[str, list[output.Entry]]:
     """The lists of a name, by daemon.
 
-    :param networks: if set, only the entries with a number of these checked
-        networks; all entries with mgmtd, as later versions of FRR take a
-        second entry with the same content
+    :param networks: only the entries with a number of these; with mgmtd all,
+        as later FRR takes a second entry with the same content
     """
     running = vtysh.read_daemons()
     vtysh.require(running, *_HOLDERS.values())
@@ -227,11 +206,7 @@ def _copies(name: str, networks: list[str] | None = None
 
 
 def _copy(name: str, daemon: str, shown: Iterable[str]) -> list[output.Entry]:
-    """The entries of one daemon.
-
-    vtysh asks one daemon after the other, and stops at the first without the
-    list.  So each daemon is asked alone.
-    """
+    """One daemon's entries; vtysh would stop at the first without the list."""
     messages = _ABSENT.sub('', vtysh.ask({daemon: [
         f'show {each} json' for each in shown]}))
     try:
@@ -241,7 +216,6 @@ def _copy(name: str, daemon: str, shown: Iterable[str]) -> list[output.Entry]:
 
 
 def _removable(copies: dict[str, list[output.Entry]]) -> set[_Line]:
-    """The entries that are not the operator's."""
     return prefix_list_lines.numbered(copies) | {
         (network, *prefix_list_lines.hosts(network)) for network
         in go_prefix_list.networks(copies, limits.current().leak)}

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry points for router advertisements of FRR.
-
-The running configuration has passwords, so only marked interfaces are passed
-on.
+"""Privileged entry points for router advertisements of FRR, of marked
+interfaces alone: the running configuration has passwords.
 """
 
 from collections.abc import Callable
@@ -19,7 +17,6 @@ from ovn_network_agent.privileged.routing import running_configuration
 from ovn_network_agent.privileged.routing import vty
 from ovn_network_agent.privileged.routing import vtysh
 
-# The daemons that have the lines, mgmtd in versions that have mgmtd.
 _DAEMONS = (vty.MGMTD, 'zebra')
 _LINES: dict[str, Callable[..., list[str]]] = {
     'adds': advertisement.added, 'deletes': advertisement.removed}
@@ -27,10 +24,8 @@ _LINES: dict[str, Callable[..., list[str]]] = {
 
 @privileged.frr.entrypoint
 def read() -> list[list[typing.Any]]:
-    """Read the advertisements with a mark of the agent.
-
-    :returns: each [name of the interface, whether no line is missing,
-        prefixes, flags "managed" and "other"]
+    """Read the advertisements with a mark of the agent: [interface, whether no
+    line is missing, prefixes, flags "managed" and "other"].
     """
     return [[dev, found.complete, list(found.prefixes), list(found.flags)]
             for dev, found in sorted(_read().items()) if found.marks]
@@ -40,8 +35,7 @@ def read() -> list[list[typing.Any]]:
 def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
     """Make interfaces advertise this node, then end that on marked others.
 
-    :param adds: each [name of the interface, prefixes, flags]
-    :param deletes: each [name of the interface]
+    :param adds: each [interface, prefixes, flags]; ``deletes`` [interface]
     :returns: as :func:`vtysh.change_static`
     """
     refused, fitting = checks.items(('adds', _wanted, adds),
@@ -60,7 +54,6 @@ def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
 
 def _wanted(dev: str, prefixes: Sequence[str], flags: Sequence[bool]
             ) -> tuple[typing.Any, ...]:
-    """Check an item of ``adds``; returns it."""
     advertisement.check(dev, checks.sequence(prefixes, 'prefixes'))
     limits.current().check_advertisement(dev, prefixes)
     managed, other = map(checks.boolean, checks.sequence(flags, 'flags'))
@@ -68,12 +61,10 @@ def _wanted(dev: str, prefixes: Sequence[str], flags: Sequence[bool]
 
 
 def _unwanted(dev: str) -> tuple[typing.Any, ...]:
-    """Check an item of ``deletes``; returns it."""
     advertisement.check(dev)
     return (dev,)
 
 
 def _read() -> dict[str, advertisement.Found]:
-    """What is there, by interface."""
     return advertisement.read(running_configuration.configuration(
         _DAEMONS, ('zebra',)))

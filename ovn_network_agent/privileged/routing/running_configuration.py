@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Lines of FRR's running configuration.
-
-The configuration has passwords.  So it stays on the privileged side, and this
-is no entry point.
-"""
+"""FRR's running configuration, with passwords: it stays privileged."""
 
 from collections.abc import Iterable
 
@@ -15,10 +11,7 @@ from ovn_network_agent.privileged.routing import vtysh
 
 
 def configuration(daemons: Iterable[str], needed: Iterable[str]) -> list[str]:
-    """The lines of some daemons, without vtysh if possible.
-
-    :param needed: daemons that have to run
-    """
+    """The lines of some daemons, if those that are needed run."""
     try:
         running = vty.daemons()
         lines = [line for name in daemons if name in running

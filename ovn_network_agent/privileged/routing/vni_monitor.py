@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry point: notices of VNIs of FRR that have changed.
-
-The looks are those of :mod:`privileged.routing.list_monitor`.  zebra says
-which VNIs it has, and bgpd shows its whole configuration: with 200 VNIs this
-takes bgpd of FRR 8.4 1 ms.
+"""Privileged notices of changed VNIs, by
+:mod:`privileged.routing.list_monitor`; bgpd's configuration with 200 VNIs
+takes FRR 8.4 1 ms.
 """
 
 from ovn_network_agent import privileged
@@ -14,9 +12,9 @@ from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.routing import frr_queries
 from ovn_network_agent.privileged.routing import list_monitor
 
-# bgpd shows so many lines in the time of one line of a prefix list.
+# bgpd shows so many lines in the time of one line of a prefix list
 _LINES = 10
-# Seconds to wait for an answer of which only a digest matters.
+# seconds to wait for an answer of which only a digest matters
 _TIMEOUT = 1.0
 
 
@@ -29,13 +27,13 @@ def subscribe(name: str) -> int:
 
 
 def read_digests(_name: str, whole: bool) -> list_monitor.Digests:
-    """Digests of the VNIs in zebra and, if whole, bgpd, without a process."""
+    """Digests of the VNIs in zebra and, if whole, of bgpd."""
     questions = {'zebra': ['show vrf vni']}
     if whole:
         questions['bgpd'] = ['enable', 'show running-config']
     answers = frr_queries.ask(questions, _TIMEOUT)
     found = {}
-    # A session that is open has no use for "enable", and says so.
+    # a session that is open has no use for "enable", and says so
     for daemon, texts in answers.items():
         digest, lines = list_monitor.digest(texts[-1])
         found[daemon] = digest, lines // _LINES

@@ -3,15 +3,9 @@
 
 """Commands to the sockets of FRR's daemons, without vtysh.
 
-vtysh takes 25 ms to build a tree of all commands before it sends the first,
-while a daemon takes 2 ms for a route.  So the commands for a floating IP go
-directly to the daemons, see :mod:`frr.session`.
-
-The callers fall back to vtysh after any failure before the first change.
-vtysh knows more ways to the daemons, and has better error messages.
-
-These are no entry points: the callers pass checked lines.  Each raises
-:class:`Unavailable` when vtysh has to be used.
+vtysh takes 25 ms before its first command, a daemon 2 ms for a route.  But it
+knows more ways to the daemons and has better messages, so the callers, which
+pass checked lines, use it on :class:`Unavailable`, before the first change.
 """
 
 from collections.abc import Collection
@@ -27,25 +21,21 @@ from ovn_network_agent.frr import output
 from ovn_network_agent.frr import session
 
 # Since FRR 9, mgmtd has the static routes, and several lines in one
-# transaction need its lock.  In FRR 8, staticd has the static routes.
+# transaction need its lock.  In FRR 8, staticd has them.
 MGMTD = 'mgmtd'
-# Line by line, staticd and the agent wait for each other twice a line.  So
-# staticd gets 200 lines at once, which fit the buffers of a socket with their
-# answers.  mgmtd loses what follows a line in its buffer while it works on the
-# line (the comment in vtysh_read of FRR's lib/vty.c).
+# Line by line, each waits for the other twice.  So staticd gets 200 lines,
+# which fit the buffers of a socket with their answers.  mgmtd loses what
+# follows a line in its buffer while at work (vtysh_read in FRR's lib/vty.c).
 _WRITERS = ((MGMTD, 'configure terminal file-lock', 1),
             ('staticd', 'configure terminal', 200))
-# mgmtd keeps the lines of a session that broke off, and adds them to the next
-# transaction of any session.  FRR 10.7 also keeps refused lines, and refuses
-# the next transaction with them.  This command discards such lines.  With
-# thousands of routes the command takes as long as a change, so it is not sent
-# each time.
+# mgmtd adds the lines of a session that broke off to the next transaction.
+# FRR 10.7 also keeps refused lines, and refuses the next one with them.  This
+# discards such lines, but takes as long as a change with thousands of routes,
+# so it is not sent each time.
 DISCARD = 'mgmt commit abort'
-# Most questions that a daemon gets at once.  It answers all of them before it
-# does anything else: about 2 ms with FRR 8.4.
+# most questions at once, 2 ms of FRR 8.4; meanwhile it does nothing else
 _AT_ONCE = 20
-# Whether the last session may have broken off; a former daemon may have been
-# killed in one.
+# whether the last session may have broken off, or that of a killed daemon
 _broken_off = True
 
 
@@ -69,10 +59,9 @@ def daemons(answering: bool = False) -> set[str]:
 
 
 def configure(lines: list[str]) -> str:
-    """Send configuration lines of static routes, in one transaction.
+    """Send lines of static routes, in one transaction.
 
-    :raises OSError: when a daemon does not answer in time or ends meanwhile;
-        the change may have been made
+    :raises OSError: when a daemon hangs or ends; they may be written
     """
     global _broken_off
     deadline = _deadline()
@@ -92,7 +81,7 @@ def configure(lines: list[str]) -> str:
         messages = [
             text for at in range(0, len(lines), at_once)
             for _status, text in opened.ask_all(lines[at:at + at_once])]
-        # This answer tells whether the transaction is done.
+        # tells whether the transaction is done
         status, answer = opened.ask('XFRR_end_configuration')
         messages.append(answer)
         if status != session.SUCCESS and name == MGMTD:
@@ -103,10 +92,8 @@ def configure(lines: list[str]) -> str:
 
 
 def configure_each(lines: list[str], names: Iterable[str]) -> str:
-    """Send at most 200 configuration lines to daemons that work side by side.
-
-    Each daemon makes one transaction.  Versions with mgmtd divide the lines
-    among their daemons by rules that only vtysh knows.
+    """At most 200 lines to daemons side by side, a transaction each; only
+    vtysh knows how versions with mgmtd divide lines.
     """
     deadline = _deadline()
     running = _answering(deadline)
@@ -127,10 +114,7 @@ def configure_each(lines: list[str], names: Iterable[str]) -> str:
 
 
 def static_configuration(running: Container[str]) -> list[str]:
-    """The configuration of the daemon that has the static routes.
-
-    vtysh asks each daemon for this text, too, and joins the texts.
-    """
+    """The configuration of the daemon that has the static routes."""
     name = next((name for name, *_how in _WRITERS if name in running), None)
     if name is None:
         raise Unavailable('neither mgmtd nor staticd')
@@ -161,10 +145,7 @@ def ask(questions: dict[str, list[str]]) -> str:
 
 
 def texts(questions: dict[str, list[str]]) -> list[str]:
-    """As :func:`ask`; empty when a command has failed.
-
-    Such as in a version of FRR that does not have the command.
-    """
+    """As :func:`ask`; empty when a command fails, as in an old version."""
     missing = questions.keys() - set(_sockets())
     if missing:
         raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
@@ -178,7 +159,7 @@ def texts(questions: dict[str, list[str]]) -> list[str]:
 
 
 def enabled(name: str, command: str) -> str:
-    """Run a command of the enabled mode of a daemon; returns the answer."""
+    """The answer to a command of a daemon's enabled mode."""
     if name not in _sockets():
         raise Unavailable(f'{name} has no socket')
     with contextlib.closing(_session(name, _deadline())) as opened:
@@ -187,17 +168,14 @@ def enabled(name: str, command: str) -> str:
 
 
 def _begin(opened: session.Session, command: str) -> None:
-    """Run a command that begins a transaction."""
     status, messages = opened.ask(command)
     if status != session.SUCCESS:
         raise Unavailable(f'{command}: {messages}')
 
 
 def _answering(deadline: float) -> set[str]:
-    """Names of the daemons, which all have to answer.
-
-    While one daemon hangs, a change that another one accepts would not reach
-    the fabric, and the agent would believe in a withdrawal that is none.
+    """All have to answer: with one hanging, a change would not reach the
+    fabric.
     """
     found = set()
     for name in daemons():
@@ -205,7 +183,7 @@ def _answering(deadline: float) -> set[str]:
             with contextlib.closing(_session(name, deadline)) as opened:
                 _begin(opened, 'enable')
         except ConnectionError:
-            # The daemon has ended meanwhile.
+            # the daemon has ended meanwhile
             continue
         found.add(name)
     return found
@@ -214,7 +192,7 @@ def _answering(deadline: float) -> set[str]:
 def _sockets() -> Collection[str]:
     conf = _conf()
     if conf.vtysh_wrapper:
-        # FRR is in a container; these sockets may be of another FRR.
+        # FRR is in a container; these sockets may be of another
         raise Unavailable('configured to use vtysh')
     try:
         return session.daemons(conf.frr_run_dir)

@@ -3,15 +3,12 @@
 
 """Privileged entry points for FRR, through vtysh or its daemons' sockets.
 
-No entry point takes a command: each runs fixed commands with checked names and
-addresses.  Static routes are written over the sockets of the daemons
-(:mod:`vty`) if possible.  ``vtysh -f`` reads other changes from standard input
-and makes one transaction.  ``-c`` arguments would take 15 times as long, and
-one process for each change 100 times.  Each process has a time limit, because
-vtysh would wait for ever for a daemon that hangs.
-
-The running configuration has passwords, so only the static routes of one VRF
-are passed on.
+Each runs fixed commands with checked names and addresses.  Static routes go
+over :mod:`vty` if possible, other changes in one transaction to ``vtysh -f``
+(``-c`` would take 15 times as long, a process for each change 100 times).
+Each process has a time limit, because vtysh waits for ever for a daemon that
+hangs.  Only the static routes of one VRF are passed on: the running
+configuration has passwords.
 """
 
 from collections.abc import Callable
@@ -37,7 +34,6 @@ from ovn_network_agent.privileged.routing import vty
 _T = typing.TypeVar('_T')
 # Seconds by which the limit inside of a wrapper is shorter.
 _GRACE = 2
-# The daemons that have the configuration, in versions with mgmtd.
 _OF_STATICS = (vty.MGMTD,)
 _CHATTER = re.compile(
     r"% Can't open configuration file|"
@@ -45,7 +41,6 @@ _CHATTER = re.compile(
     r'Waiting for children to finish applying config|'
     r'MGMTD: No changes found to be committed')
 _NOT_RUNNING = 'failed to connect to any daemons'
-# Of the transactions with static routes.
 BATCH_SIZE = batch_size.BatchSize()
 
 
@@ -75,7 +70,6 @@ def read_static_again(vrf: str, former: str) -> list[typing.Any]:
 
 
 def _configuration() -> tuple[Collection[str], list[str]]:
-    """The configuration with static routes, without vtysh if possible."""
     try:
         running = vty.daemons(answering=True)
         if 'staticd' not in running:
@@ -89,7 +83,7 @@ def _configuration() -> tuple[Collection[str], list[str]]:
             raise unreadable(error, result) from error
 
 
-# The origins of routes in the words of 'show ip route'.
+# In the words of 'show ip route'.
 _ORIGINS = ('static', 'kernel')
 
 
@@ -113,16 +107,16 @@ def change_static(vrf: str, adds: checks.Items, deletes: checks.Items
                   ) -> list[typing.Any]:
     """Add static routes to a VRF, then remove some.
 
-    A route with the same next hop and another tag is changed, and its prefix
-    is announced all the time.  FRR removes a route whatever its tag is.
+    A route with another tag is changed, and announced all the time.  FRR
+    removes a route whatever its tag is.
 
-    :param adds: each [prefix, next hop, tag], without a tag or with 0 for none
+    :param adds: each [prefix, next hop, tag; 0 or missing for none]
     :param deletes: each [prefix, next hop]
-    :returns: [refused, said]: [list name ('adds', 'deletes'), index, reason]
-        of each item that was not tried, and the messages of vtysh
+    :returns: [refused, messages of vtysh]; refused are the items not tried, as
+        [list name ('adds', 'deletes'), index, reason]
     :raises OSError: the change may have been made.  Also for a removal while
-        zebra does not run: staticd would forget the route, and bgpd would
-        announce it until zebra is back
+        zebra does not run: staticd would forget the route, and bgpd announce
+        it until zebra is back
     """
     name = check_vrf(vrf)
     if deletes:
@@ -148,16 +142,13 @@ def change_static(vrf: str, adds: checks.Items, deletes: checks.Items
 
 @privileged.frr.entrypoint
 def read_daemons(answering: bool = False) -> list[str]:
-    """Names of the running daemons.
-
-    :param answering: whether each daemon has to answer, too: staticd accepts
-        a change while zebra hangs, and the change has no effect
+    """Names of running, or of answering daemons: staticd accepts a change
+    while zebra hangs, without effect.
     """
     return sorted(_daemons(answering))
 
 
 def _daemons(answering: bool = False) -> set[str]:
-    """Names of the running daemons, without vtysh if possible."""
     try:
         return vty.daemons(answering)
     except vty.Unavailable:
@@ -168,11 +159,9 @@ def checked_lines(adds: checks.Items, deletes: checks.Items,
                   line: Callable[..., str],
                   removal: Callable[..., str] | None = None
                   ) -> tuple[list[list[typing.Any]], list[str]]:
-    """Make configuration lines.
+    """Make configuration lines, those of removals by ``removal`` without "no".
 
-    :param removal: as ``line``, without "no"; default ``line``
-    :returns: [list name ('adds', 'deletes'), index, reason] of each item
-        that is refused; the lines of the others
+    :returns: refused items as in :func:`change_static`; lines of the others
     """
     refused = []
     configuration = []
@@ -189,7 +178,6 @@ def checked_lines(adds: checks.Items, deletes: checks.Items,
 
 
 def _write(configuration: list[str]) -> str:
-    """Write static routes, without vtysh if possible."""
     try:
         return vty.configure(configuration)
     except vty.Unavailable:
@@ -215,17 +203,13 @@ def configure(configuration: Iterable[str], daemons: Iterable[str],
 
 
 def _running() -> set[str]:
-    """Names of the running daemons, by vtysh."""
     return output.daemons(show('show daemons').stdout.split('\n'))
 
 
 def _one_by_one(daemons: Iterable[str]) -> list[list[str]]:
-    """Arguments of the processes that reach all daemons.
-
-    Since version 9, which has mgmtd, vtysh has a child for each daemon, and
-    each child reads the standard input.  Each child reads a whole file, see
-    :func:`command.run`.  But a wrapper may turn the file into a pipe, from
-    which only one child may read.  So each daemon gets a process then.
+    """Arguments of the processes that reach all daemons: one for each if a
+    wrapper may turn the file into a pipe, because vtysh since version 9 has a
+    child for each daemon, and all of them read (:func:`command.run`).
     """
     if _options().vtysh_wrapper.split():
         running = _running()
@@ -235,10 +219,8 @@ def _one_by_one(daemons: Iterable[str]) -> list[list[str]]:
 
 
 def _messages(text: str) -> str:
-    """Messages without those that mean nothing.
-
-    vtysh reports a missing vtysh.conf, which it does not need.  Since version
-    9 it also reports its children, and mgmtd reports an empty change.
+    """Leave out reports of a missing vtysh.conf, which is not needed, and
+    since version 9 of children and of empty changes of mgmtd.
     """
     rows = [row.strip() for row in text.split('\n')]
     return '\n'.join(row for row in rows if row and not _CHATTER.match(row))
@@ -264,8 +246,7 @@ def enabled(daemon: str, command: str) -> str:
 
 
 def show(*commands: str, daemon: str | None = None) -> command.Result:
-    """Run commands that change nothing, in each daemon or in one.
-    """
+    """Run commands that change nothing, in each daemon or in one."""
     only = ['-d', daemon] if daemon else []
     arguments = [word for text in commands for word in ('-c', text)]
     result = _vtysh([*only, *arguments])
@@ -325,7 +306,7 @@ def check_prefix_list(name: str) -> None:
 
 
 def checked(check: Callable[[str], _T], value: str) -> _T:
-    """The result of a check of :mod:`frr.lines`."""
+    """The result of a check of :mod:`frr.lines`; OSError for a refusal."""
     try:
         return check(value)
     except ValueError as error:

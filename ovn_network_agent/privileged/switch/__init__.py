@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Entry points for Open vSwitch and ovn-controller.
-
-They import ``openflow`` and the limits.
-"""
+"""Entry points for Open vSwitch; they import ``openflow`` and the limits."""

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry point: the state of the local ovn-controller.
-
-Only the user of ovn-controller can connect to its control socket.
-"""
+"""Privileged entry point: ovn-controller's state; only its user may ask."""
 
 import errno
 
@@ -17,11 +14,8 @@ from ovn_network_agent.privileged import overlap_servers
 
 @privileged.ovs.entrypoint
 def read_state() -> list[str]:
-    """Ask ovn-controller how it is, without any change.
-
-    :returns: [version, state, connection]: '25.03'; 'running' or 'paused';
-        'connected' or 'not connected', to the Southbound database; empty
-        when there is no ovn-controller
+    """['25.03', 'running' or 'paused', 'connected' or 'not connected'
+    (Southbound)]; empty without ovn-controller.
     """
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     controller = overlap_servers.Controller(cfg.CONF.ovs.ovn_rundir)

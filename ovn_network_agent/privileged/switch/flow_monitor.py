@@ -3,10 +3,9 @@
 
 """Privileged entry point: notices of flows that others have changed.
 
-The agent must not get the connection to the switch, over which any flow could
-be written.  So the daemon keeps the connection, and passes notices through a
-socket pair (:mod:`watches.flows`).  The daemon uses the connection of the
-agent's own changes, because Open vSwitch leaves these out by connection.
+Over the switch's connection the agent could write any flow, so the daemon
+passes notices through a socket pair (:mod:`watches.flows`).  It uses the
+connection of the agent's changes: Open vSwitch leaves these out by connection.
 """
 
 import errno
@@ -24,7 +23,7 @@ from ovn_network_agent.privileged.daemon import sending_sockets
 from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.privileged.switch import switches
 
-# The text of a notice without a flow: some changes may have been missed.
+# a notice without a flow: some changes may have been missed
 MISSED = 'some changes were not reported'
 
 
@@ -32,9 +31,8 @@ MISSED = 'some changes were not reported'
 def subscribe(name: str, bridge: str) -> int:
     """Hand out a socket that gets notices of flows that others have changed.
 
-    A notice is a text that names the change.  The socket ends with the
-    connection to the switch, for example at a restart of ovs-vswitchd.  Open
-    vSwitch before version 2.16 knows no such monitor: EOPNOTSUPP.
+    Each is a text.  The socket ends with the connection to the switch, as at a
+    restart of ovs-vswitchd.  EOPNOTSUPP before Open vSwitch 2.16.
 
     :returns: process id of this daemon
     """
@@ -83,7 +81,7 @@ class Relay:
         try:
             self._receiver.shutdown(socket.SHUT_RDWR)
         except OSError as error:
-            # The socket is closed already, or was never connected.
+            # closed already, or never connected
             if error.errno not in (errno.EBADF, errno.ENOTCONN):
                 raise
 
@@ -91,7 +89,7 @@ class Relay:
         """Pass on notices until one of the two ends has gone."""
         poll = select.poll()
         poll.register(switch, select.POLLIN)
-        # The end of the socket pair is reported anyhow.
+        # the end of the socket pair is reported anyhow
         poll.register(self._receiver, 0)
         with self._receiver:
             while not any(number == self._receiver.fileno()
@@ -100,12 +98,11 @@ class Relay:
                     return
                 if switch.shared is None and not self._relearn(switch):
                     return
-            # The switch keeps a monitor as long as the connection.
+            # the switch keeps a monitor as long as the connection
             switches.drop(self._path, switch)
 
     def _relearn(self, switch: connection.Switch) -> bool:
-        """Learn again what updates have been missed for, if still connected.
-        """
+        """Learn again after missed updates, if still connected."""
         try:
             return switches.with_open(self._path, switch,
                                       bridge_flows.learn_shared)
@@ -114,10 +111,9 @@ class Relay:
 
     def _unasked(self, switch: connection.Switch, kind: int,
                  body: bytes) -> None:
-        """Note a message of the switch (under the lock of the switches)."""
+        """Under the lock of the switches."""
         if kind == wire.EXPERIMENTER:
-            # The buffer for updates was full, or has room again: the switch
-            # reports the changes of the meantime then.
+            # the buffer was full, or has room: the switch reports what it kept
             notices = {MISSED}
             switch.shared = None
         else:
@@ -136,10 +132,10 @@ class Relay:
         try:
             self._receiver.send(notice.encode())
         except BlockingIOError:
-            # The agent has older notices to read, and reads the flows then.
+            # the agent has older notices, and reads the flows then
             return
         except OSError as error:
-            # The agent listens no more; run() ends.
+            # the agent listens no more; run() ends
             if error.errno not in (errno.EPIPE, errno.ECONNRESET,
                                    errno.EBADF):
                 raise

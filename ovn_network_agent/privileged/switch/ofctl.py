@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The second transport of flows: ovs-ofctl behind a command, for containers.
-
-This transport is for nodes where the management socket of a bridge cannot be
-reached, with a command such as ``docker exec -i openvswitch_vswitchd``.  A
-change takes two or three processes.
+"""The second transport of flows, where no management socket can be reached:
+ovs-ofctl behind a command, as ``docker exec -i openvswitch_vswitchd``, two or
+three processes a change.
 """
 
 from collections.abc import Container
@@ -19,14 +17,13 @@ from ovn_network_agent.openflow import ofctl_text as text
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.privileged.daemon import command
 
-# Seconds.  ovs-ofctl has the shorter limit, because a kill of the wrapper
-# would not end it.
+# seconds; ovs-ofctl's is shorter, because it survives a killed wrapper
 _INNER_LIMIT = 20
 _LIMIT = 25.0
-# Fields of a FlowSpec up to its actions.
+# fields of a FlowSpec up to its actions
 _IDENTITY = 5
 _Spec = specs.FlowSpec | specs.StraySpec
-# Reasons by the name of the failed step.
+# reasons by the name of the failed step
 _Failures = dict[Hashable, str]
 
 
@@ -84,13 +81,13 @@ def change(ofctl: Command, steps: Sequence[specs.Step]) -> _Failures:
 
 def _submit(ofctl: Command, lines: Sequence[tuple[Hashable, str]]
             ) -> _Failures:
-    """Submit lines, in halves until the bad lines are found."""
+    """In halves until the bad lines are found."""
     error = ofctl.submit([line for _ref, line in lines])
     if error is None:
         return {}
     if len(lines) == 1:
         return {lines[0][0]: error}
-    # This raises if ovs-ofctl does not work at all.
+    # raises if ovs-ofctl does not work at all
     ofctl.dump('cookie=0/-1,table=0')
     middle = len(lines) // 2
     return {**_submit(ofctl, lines[:middle]),
@@ -123,10 +120,8 @@ def _normal(match: str) -> frozenset[str]:
 
 def _check_arrival(ofctl: Command, steps: Sequence[specs.Step],
                    failed: Container[Hashable]) -> None:
-    """Check that a change has arrived, by one of its flows.
-
-    If a wrapper does not pass on standard input, ovs-ofctl reads an empty
-    file and reports success.
+    """Look for a flow: without standard input from a wrapper, ovs-ofctl reads
+    an empty file and reports success.
     """
     probe = next((step for step in reversed(steps)
                   if step.ref not in failed), None)

@@ -3,9 +3,8 @@
 
 """Privileged entry points for the flows of the provider bridge.
 
-The connection to a bridge lives as long as this daemon, so a change takes a
-fraction of a millisecond and no process.  With ``[ovs] ovs_wrapper``,
-``ovs-ofctl`` behind this command is used instead.
+The connection lives as long as the daemon, so a change takes a fraction of a
+millisecond; ``[ovs] ovs_wrapper`` uses ``ovs-ofctl`` behind it instead.
 """
 
 from collections.abc import Callable
@@ -29,7 +28,7 @@ from ovn_network_agent.privileged.switch import ofctl
 from ovn_network_agent.privileged.switch import switches
 
 _T = typing.TypeVar('_T')
-#: End of the name of a bridge's management socket.
+#: end of the name of a bridge's management socket
 SUFFIX = '.mgmt'
 # A deletion also accepts flows that may exist but are never written.
 _LISTS: tuple[tuple[str, str, Callable[
@@ -47,10 +46,9 @@ def dump_flows(bridge: str, former: str = '', known: Sequence[bytes] = ()
 
     :param former: digest of an earlier answer, '' for none
     :param known: digests of portions of earlier answers
-    :returns: [portions, digest]: None, or of each portion [digest, flows];
-        digest of this answer, '' with ``[ovs] ovs_wrapper``.  The flows are
-        None in a known portion, else the fields of :class:`spec.FlowSpec` or
-        :class:`spec.StraySpec`
+    :returns: [None, or of each portion [digest, flows]; digest of this answer,
+        '' with ``[ovs] ovs_wrapper``]; flows are None in a known portion, else
+        fields of :class:`spec.FlowSpec` or :class:`spec.StraySpec`
     """
     for mark in checks.sequence(known, 'known'):
         if not isinstance(mark, bytes):
@@ -76,7 +74,7 @@ def change_flows(bridge: str, adds: checks.Items, deletes: checks.Items,
                  strays: checks.Items) -> list[list[typing.Any]]:
     """Add flows, then delete flows; other flows are not touched.
 
-    :param adds: each the fields of :class:`spec.FlowSpec`, as in ``deletes``
+    :param adds: each :class:`spec.FlowSpec` fields, as in ``deletes``
     :param strays: each the fields of :class:`spec.StraySpec`
     :returns: [list name, index, reason] of each that failed
     """
@@ -98,7 +96,6 @@ def change_flows(bridge: str, adds: checks.Items, deletes: checks.Items,
 
 def _run(bridge: str, over_openflow: Callable[..., _T],
          over_ofctl: Callable[..., _T], *args: typing.Any) -> _T:
-    """Call the function of the configured transport."""
     path = socket_path(bridge)
     wrapper = _conf().ovs_wrapper
     if wrapper:
@@ -130,8 +127,8 @@ def register_options() -> None:
 
 
 def _conf() -> typing.Any:
-    """[ovs] of the privileged side, never of the caller."""
-    # A registration compares all options, which takes 24 us.
+    """Of the privileged side, never of the caller."""
+    # a registration compares all options, which takes 24 us
     if options.GROUP not in cfg.CONF:
         register_options()
     return cfg.CONF.ovs

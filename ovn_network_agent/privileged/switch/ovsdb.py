@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry point: a connection to the local Open vSwitch database.
-
-Only the user of ovsdb-server can connect to its socket.  The agent is another
-user and gets only a connection, not the rights of this user.
+"""Privileged entry point: a connection to the local Open vSwitch database,
+without the rights of ovsdb-server's user for the agent.
 """
 
 import errno
@@ -17,7 +15,7 @@ from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.privileged.daemon import sending_sockets
 
 _UNIX = 'unix:'
-# Seconds for a server that does not accept.
+# seconds for a server that does not accept
 _TIMEOUT = 3.0
 
 

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The open connections to the management sockets of bridges.
-
-A connection lives as long as the daemon, and its requests follow each other.
-These are no entry points.
-"""
+"""The open connections to bridges, for the daemon's life; no entry points."""
 
 from collections.abc import Callable
 import threading
@@ -15,18 +11,15 @@ from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import wire
 
 _lock = threading.Lock()
-# From the path of a socket to its connection, and to the functions that are
-# called after its end; used only under the lock.
+# by path, also what to call after the end; only under the lock
 _connections: dict[str, connection.Switch] = {}
 _ended: dict[str, list[Callable[[], None]]] = {}
 _T = typing.TypeVar('_T')
 
 
 def call(path: str, function: Callable[..., _T], *args: typing.Any) -> _T:
-    """Call a function with the open connection, or with a new connection.
-
-    All calls may be repeated.  So after the end of an open connection (a
-    restart of ovs-vswitchd), the call is made again.
+    """Call a function with the open connection, or with a new one; again after
+    its end (a restart of ovs-vswitchd), since all calls may be repeated.
     """
     with _lock:
         if path in _connections:

@@ -156,8 +156,7 @@ class Backend(abc.ABC):
         return False
 
     def check(self) -> list[str]:
-        """Messages (option, value, remedy) on what a start of the agent lacks.
-        """
+        """What prevents a start, each text with option, value and remedy."""
         return []
 
     def attach(self, context: Context) -> None:
@@ -165,7 +164,13 @@ class Backend(abc.ABC):
 
     @abc.abstractmethod
     def read(self, known: Known) -> Sequence[resources.Resource]:
-        """What prevents a start, each text with option, value and remedy."""
+        """Read the actual state: all objects of the agent, and no others.
+
+        :param known: desired, or believed to exist; needed only for objects
+            that may lack a mark (sysctls, addresses, neighbours)
+        :raises BackendError: when the system cannot be read; the reconciler
+            then keeps the last known state and tries again
+        """
 
     def reread(self, known: Callable[[], Known], mark: typing.Any
                ) -> Reading:

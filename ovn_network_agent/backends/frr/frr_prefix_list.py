@@ -213,6 +213,7 @@ class PrefixListBackend(base.Backend):
 
 
 def _of(networks: list[str], copies: _Copies) -> _Copies:
+    """The copies without the entries of other networks."""
     return {daemon: [entry for entry in entries if entry.prefix in networks]
             for daemon, entries in copies.items()}
 

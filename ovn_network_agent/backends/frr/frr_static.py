@@ -108,6 +108,7 @@ class StaticBackend(base.Backend):
         return name
 
     def _is_nexthop(self, hop: str) -> bool:
+        """Whether a route of the agent may have a next hop."""
         if self._vrf:
             return hop in (self.conf.veth_leak.veth_nexthop,
                            ownership.NEXT_HOP_6)
@@ -158,6 +159,7 @@ class StaticBackend(base.Backend):
             for prefix, (hop, tag) in sorted(ours.items())]
 
     def _advise(self, count: int) -> None:
+        """Recommend the other method once, when FRR has many routes."""
         if (count > MANY and not self._advised and
                 not self._kernel_announces):
             self._advised = True
@@ -320,6 +322,7 @@ def _gateway(rest: str) -> str:
 
 
 def _device(hop: str) -> str:
+    """The device in a next hop, which may be beside an address."""
     return (hop.removesuffix(_ONLINK).partition(' ')[2]
             if hop.endswith(_ONLINK) else hop)
 
@@ -331,6 +334,7 @@ def _needs_tag(prefix: str, hop: str) -> bool:
 
 
 def _is_marked(prefix: str, hop: str, tag: int | None) -> bool:
+    """Whether a route through a next hop of the agent is its own."""
     return (tag is not None if _needs_tag(prefix, hop)
             else tag != ownership.NETWORK_TAG)
 

@@ -56,8 +56,7 @@ class RouteBackend(kernel_base.KernelBackend):
         self._classes: tuple[_Usual, frozenset[_Place]] | None = None
 
     def read(self, known: base.Known) -> Sequence[resources.Resource]:
-        """Read the routes of the agent's protocol, one by (table,
-        destination).
+        """Read the routes of the agent's protocol, one a (table, prefix).
 
         :param known: decides between the kinds where the place leaves several
         :raises base.BackendError: when the kernel does not answer
@@ -66,10 +65,10 @@ class RouteBackend(kernel_base.KernelBackend):
 
     def reread(self, known: Callable[[], base.Known], mark: Any
                ) -> base.Reading:
-        """Read the routes of the agent's protocol, one a (table, prefix).
+        """Likewise, unless the routes are the same as at a reading.
 
-        :param known: decides between the kinds where the place leaves several
-        :raises base.BackendError: when the kernel does not answer
+        :param mark: (table of the announcements, :class:`routes.Seen`) or None
+        :raises base.BackendError: as :meth:`read`
         """
         table = self._announce_table()
         usual = _Usual(table, self.conf.evpn.table_base)
@@ -136,6 +135,7 @@ class RouteBackend(kernel_base.KernelBackend):
 
 def _resources(found: Iterable[route_codec.Route], usual: '_Usual',
                unusual: Collection[_Place]) -> list[resources.KernelRoute]:
+    """The resource of each place, see :meth:`RouteBackend.read`."""
     places: dict[_Place, route_codec.Route] = {}
     several: dict[_Place, int] = {}
     for route in found:

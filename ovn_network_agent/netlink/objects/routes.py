@@ -110,6 +110,7 @@ def read(kernel: connection.Connection, protocol: int = 0, table: int = 0,
 def _dumps(kernel: connection.Connection, protocol: int, table: int = 0,
            families: Iterable[int] = tuple(DEFAULT_METRIC)
            ) -> list[list[bytes]]:
+    """The datagrams of the dump of each family."""
     dumps = []
     for family in families:
         try:
@@ -133,6 +134,7 @@ def _decoded(dumps: Iterable[list[bytes]],
 
 @functools.lru_cache(maxsize=64)
 def _filter(family: int, protocol: int, table: int) -> bytes:
+    """Body of RTM_GETROUTE, see :func:`read`."""
     return messages.encode(
         MESSAGE, [('RTA_TABLE', table)] if table else (), family=family,
         table=table if table < 256 else 0, proto=protocol)

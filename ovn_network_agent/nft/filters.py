@@ -2,11 +2,10 @@
 # Copyright ovn-network-agent developers
 
 """What the tables of other programs drop, as far as rules name addresses.
-Pure.
 
-A rule counts when it drops or rejects packets by IP source or destination, in
-a chain that forwarded packets reach. Others, such as by a device or a state,
-do not. The notation is that of libnftables-json(5).
+Pure. A rule counts when it drops or rejects packets by IP source or
+destination, in a chain that forwarded packets reach. Others, such as by a
+device or a state, do not. The notation is that of libnftables-json(5).
 """
 
 from collections.abc import Iterator

@@ -66,8 +66,7 @@ class SwitchPorts(ovsdb_writer.Writer):
 
     def _not_made(self, wanted: Sequence[resources.Resource]
                   ) -> tuple[base.Failures, base.Failures]:
-        """Wait for the ports: those not looked at in time, and those that
-        failed.
+        """Wait for ports: those not looked at in time, and those that failed.
         """
         deadline = time.monotonic() + self.conf.ovn.transaction_timeout
         while True:

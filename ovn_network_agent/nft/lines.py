@@ -47,7 +47,5 @@ def service(address: str, proto: str, port: int) -> str:
 
 
 def address_match(family: str, direction: str) -> str:
-    """The key of a packet in sets: its address ('d' or 's'), protocol and
-    port.
-    """
+    """The key of a packet in sets: address ('d' or 's'), protocol, port."""
     return f'{family} {direction}addr . meta l4proto . th {direction}port'

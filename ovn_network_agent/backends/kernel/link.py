@@ -62,9 +62,7 @@ class LinkBackend(kernel_base.KernelBackend):
         return [*present, *_vlans(found, known)]
 
     def apply(self, delta: base.Delta) -> base.Failures:
-        """Set devices up, never down; make or delete the pair and VLAN
-        devices.
-        """
+        """Set devices up, never down; make or delete the pair and VLANs."""
         up = resources.of_kind(resources.LinkUp, delta.wanted)
         pairs, gone = (resources.of_kind(resources.VethPair, some)
                        for some in (delta.wanted, delta.delete))

@@ -57,7 +57,10 @@ class Context:
 
 def doubted(backends: 'Iterable[Backend]',
             words: Collection[str]) -> set[str]:
-    """Names of the backends that :mod:`.common.notices` words put in doubt."""
+    """Names of the backends whose state some words put in doubt.
+
+    The words are those of :mod:`ovn_network_agent.common.notices`.
+    """
     return {b.name for b in backends
             if not {b.name, *b.doubted_by}.isdisjoint(words)}
 

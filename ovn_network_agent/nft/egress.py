@@ -25,8 +25,8 @@ from ovn_network_agent.nft import rendering
 TABLE = ownership.NFT_EGRESS
 _CHANGING = (ownership.NFT_MACHINES, ownership.NFT_ADDRESSES,
              ownership.NFT_HELD)
-# A tenant may give a machine an address of the node, whose own packets have
-# come by no device.  Linux before 5.7 knows no such device here.
+# A tenant may give a machine an address of the node, whose own packets come by
+# no device. Linux before 5.7 knows no such device here.
 _OWN = ['iif 0 accept']
 # Hosts have to find the address, and may ping it.
 _ANSWERED = {'ip': 'icmp', 'ip6': 'ipv6-icmp'}

@@ -34,7 +34,7 @@ def ask(context: base.Context, conf: Any,
         timeout: float = server_question.TIMEOUT) -> set[ownership.Owner]:
     """The server's chassis that are not silent.
 
-    :raises base.BackendError: when there is no answer within seconds
+    :raises base.BackendError: when there is no answer in time
     """
     silent = context.silent()
     chassis, *answers = server_question.ask(

@@ -16,7 +16,7 @@ from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import time_limits
 
-#: Makes a command from an ovsdbapp API
+#: From an ovsdbapp API.
 Make: TypeAlias = Callable[[Any], command.Command]
 
 

@@ -19,7 +19,7 @@ def ask(database: connection.Database,
         timeout: float = TIMEOUT) -> replica_query.Answers:
     """Ask the server, and wait for its answer: rows for each operation.
 
-    :raises BackendError: when there is no answer within seconds
+    :raises BackendError: when there is no answer in time
     """
     answered = threading.Event()
     found = []

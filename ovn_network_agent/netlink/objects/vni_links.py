@@ -121,7 +121,7 @@ def encode_silent(name: str) -> bytes:
 
 
 def encode_settled(name: str) -> bytes:
-    """Set the learning and neighbour suppression of a bridge's port."""
+    """Set a bridge port's learning (off) and neighbour suppression."""
     return messages.encode(MESSAGE, [
         ('IFLA_IFNAME', name),
         ('IFLA_LINKINFO', {'attrs': [

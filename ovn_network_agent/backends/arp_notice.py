@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The hosts on a link are told who has an IPv4 address now.  No privileges.
+"""The hosts on a link are told who has an IPv4 address now.
 
-A socket for ARP packets would need a capability that the privileged side does
-not have.  But the kernel sends a request to all hosts before a packet to a
-neighbour that it does not know, with the source of the packet as the sender,
-and each host with an entry for the sender takes the new MAC address from it
-(RFC 826; sysctl arp_announce of the link not 2).  For IPv6, the kernel itself
-tells of a new address, see the sysctl ndisc_notify.
+A socket for ARP needs a capability that the privileged side lacks. But before
+a packet to an unknown neighbour, the kernel sends a request to all hosts with
+the packet's source as the sender, and each host with an entry for it takes the
+new MAC address (RFC 826; sysctl arp_announce of the link not 2). For IPv6, see
+the sysctl ndisc_notify.
 """
 
 import random
@@ -32,12 +31,9 @@ _CHANCE = random.SystemRandom()
 
 
 def tell(dev: str, address: str) -> None:
-    """Have the kernel ask for unknown neighbours in the name of an address.
+    """Have the kernel ask for unknown neighbours in an IPv4 address' name.
 
-    A failure costs the hosts there only time, until they ask themselves.
-
-    :param dev: name of the link
-    :param address: IPv4, which the link has
+    A failure costs the hosts only time, until they ask themselves.
     """
     try:
         targets = _unknown(socket.if_nametoindex(dev),

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The interface of backends.
+"""The interface of backends: each owns kinds of resources of one system.
 
-A backend owns some kinds of resources in one system.  It does the I/O, through
-:mod:`ovn_network_agent.privileged` where the I/O needs privileges, and
-recognises the agent's objects.  A backend keeps no state that could differ
-from the system: the reconciler has the cached actual state.  The reconciler
-calls :meth:`Backend.read` at the start, after an error, on a notice, and at
-every reconcile interval.
+A backend recognises the agent's objects, and keeps no state that could differ
+from the system: the reconciler caches the actual state. Its I/O goes through
+:mod:`ovn_network_agent.privileged` where it needs privileges.
 """
 
 import abc
@@ -25,40 +22,36 @@ import typing
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 
-#: A value that backends, their tests and the engine share; the name is one of
-#: the stable names of this module.
+#: A stable name of this module, for backends, their tests and the engine.
 Delta = resources.Delta
 Known: typing.TypeAlias = frozenset[resources.Ref]
 #: What failed, and why
 Failures: typing.TypeAlias = dict[resources.Ref, str]
-#: See Backend.reread
 Reading: typing.TypeAlias = tuple[
     Sequence[resources.Resource] | None, typing.Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Context:
-    """The parts of the running agent that backends may use."""
+    """What of the running agent backends may use."""
 
-    # The ovsdb.connection.Database of 'nb', 'sb' and 'ovs'.
+    # ovsdb.connection.Database by 'nb', 'sb' and 'ovs'.
     databases: Mapping[str, typing.Any] = dataclasses.field(
         default_factory=dict)
-    # As model.Node.marks: the marks of rows of NB that are of this chassis,
-    # none while unknown.
+    # As model.Node.marks: of this chassis' rows of NB; none while unknown.
     marks: Callable[[], Set[ownership.Owner]] = frozenset
-    # The name of this chassis (its system-id), '' while unknown.
+    # System-id of this chassis, '' while unknown.
     chassis: Callable[[], str] = str
-    # The chassis that are gone for good.
+    # Gone for good.
     dead: Callable[[], Set[ownership.Owner]] = frozenset
     silent: Callable[[], Set[ownership.Owner]] = frozenset
-    # With (reason, stale=(), revived=()), from any thread; stale and revived
-    # are words of the module notices; None without a loop.
+    # (reason, stale=(), revived=()), words of the module notices, from any
+    # thread; None without a loop.
     wake: Callable[..., object] | None = None
-    # (table, UUID as text) of the gateway groups that the last view has; None
-    # without a view, as type(None)() is.
+    # (table, UUID as text) of the last view's gateway groups; None without a
+    # view, as type(None)() is.
     groups: Callable[[], Set[tuple[str, str]] | None] = type(None)
-    # Monotonic seconds at which the last view was built; with the default,
-    # every view is new.
+    # Monotonic seconds of the last view; by default, every view is new.
     viewed: Callable[[], float] = functools.partial(float, 'inf')
 
 
@@ -66,17 +59,14 @@ def doubted(backends: 'Iterable[Backend]',
             words: Collection[str]) -> set[str]:
     """Names of the backends whose state some words put in doubt.
 
-    :param words: see :mod:`ovn_network_agent.common.notices`
+    The words are those of :mod:`ovn_network_agent.common.notices`.
     """
     return {b.name for b in backends
             if not {b.name, *b.doubted_by}.isdisjoint(words)}
 
 
 def doubted_kinds(backends: 'Collection[Backend]', word: str) -> set[str]:
-    """Names of the kinds of resources that a word puts in doubt.
-
-    :param word: see :mod:`ovn_network_agent.common.notices`
-    """
+    """Names of the kinds of resources that a word puts in doubt."""
     names = doubted(backends, (word,))
     return {kind.kind for b in backends if b.name in names
             for kind in b.kinds}
@@ -84,10 +74,7 @@ def doubted_kinds(backends: 'Collection[Backend]', word: str) -> set[str]:
 
 def revived(backends: 'Iterable[Backend]',
             words: Collection[str]) -> set[str]:
-    """Names of the backends whose system has come back.
-
-    :param words: see :mod:`ovn_network_agent.common.notices`
-    """
+    """Names of the backends whose system has come back."""
     return {b.name for b in backends
             if not {b.name, *b.revived_by}.isdisjoint(words)}
 
@@ -97,73 +84,70 @@ class BackendError(Exception):
 
 
 class Kept(str):
-    """In an answer, the reason why an object stays on purpose.
+    """In an answer: why an object stays on purpose, which is no failure.
 
-    This is no failure: the deletion would remove objects of others, too.  No
-    other resource waits for the deletion.  It is tried again after a back-off
-    of its own, because the reason may have gone.
+    The deletion would remove objects of others, too. No other resource waits
+    for it, and it is tried again after a back-off of its own, because the
+    reason may have gone.
     """
 
 
 class LeftToAnother(Kept):
     """In an answer: one agent alone makes such changes, and another one is it.
 
-    This is the usual state of all other agents, so the log has it at DEBUG.
+    The usual state of all other agents, so the log has it at DEBUG.
     """
 
 
 class Backend(abc.ABC):
     """Owner of some kinds of resources in one target system.
 
-    Backends are loaded by stevedore from ``ovn_network_agent.backends`` and
-    created with ``conf`` (the oslo.config ConfigOpts).  All methods run on
-    the loop thread, except with :attr:`concurrent` and :attr:`system`.
+    Loaded by stevedore from ``ovn_network_agent.backends``, and created with
+    ``conf`` (the oslo.config ConfigOpts). All methods run on the loop thread,
+    except with :attr:`concurrent` and :attr:`system`.
     """
 
-    #: oslo.config options, registered in the group named like the backend
-    #: before it is created; a driver of the same name shares the group
+    #: oslo.config options of the group named like the backend, registered
+    #: before its creation; a driver of the same name shares the group
     CONFIG_OPTS = ()
-    #: entry point name, used in logs and by "ovn-network-agent-ctl status";
-    #: '' for the name of the entry point
+    #: in logs and "ovn-network-agent-ctl status"; '' for the name of the entry
+    #: point
     name: str = ''
-    #: resource classes this backend is responsible for
     kinds: tuple[type[resources.Resource], ...] = ()
-    #: names of backends whose cached state is void after a change by this
-    #: backend (the kernel removes routes and addresses with a link)
+    #: backends whose cached state is void after a change by this one (the
+    #: kernel removes routes and addresses with a link)
     invalidates: tuple[str, ...] = ()
-    #: words of :mod:`ovn_network_agent.common.notices` that put the cached
-    #: state in doubt, so that the next pass reads it again
+    #: words of :mod:`ovn_network_agent.common.notices` after which the next
+    #: pass reads the state again
     doubted_by: tuple[str, ...] = ()
-    #: words for the return of the system, after which failed changes are
-    #: tried again without a back-off
+    #: words for the return of the system: failed changes need no back-off
     revived_by: tuple[str, ...] = ()
-    #: True when read() finds wanted objects alone; then the engine looks for a
-    #: newly wanted object before the object is made
+    #: read() finds wanted objects alone, so the engine looks for a newly
+    #: wanted object before it is made
     finds_wanted_only: bool = False
-    #: False when read() does not look at ``known``
+    #: whether read() looks at ``known``
     uses_known: bool = True
-    #: database that the backend writes: 'nb', 'sb', 'ovs', or '' for none; a
-    #: stop does not wait for one that the agent has never reached
+    #: that the backend writes: 'nb', 'sb', 'ovs', or ''; a stop does not wait
+    #: for one that the agent has never reached
     database: str = ''
-    #: True when apply() runs beside the loop, because a remote database, or a
-    #: wait, must not delay the other backends
+    #: apply() runs beside the loop, because a remote database, or a wait, must
+    #: not delay the other backends
     concurrent: bool = False
-    #: name of a system that may hang, or ''; with a name, read() and apply()
-    #: run beside the loop, which waits only for a moment, and only one of the
-    #: backends of a system makes changes at a time
+    #: a system that may hang, or ''; then read() and apply() run beside the
+    #: loop, which waits only for a moment, and only one backend of a system
+    #: makes changes at a time
     system: str = ''
-    #: seconds that the loop waits for apply() of a backend with a
-    #: :attr:`system`, None for :data:`engine.executor.PATIENCE`; longer work
-    #: is a warning only without a number here
+    #: seconds that the loop waits for apply() with a :attr:`system`, None for
+    #: :data:`engine.executor.PATIENCE`; only without a number here, longer
+    #: work is a warning
     patience: float | None = None
-    #: most changes in one call of apply() that the loop waits for at all, None
-    #: for any number; more of them take their time in a system that is well
+    #: most changes in one apply() that the loop waits for at all, None for any
+    #: number; more take their time in a system that is well
     awaited_at_most: int | None = None
-    #: the :class:`ovsdb.lock.Lock` that makes this agent the one that writes,
-    #: for backends of objects that belong to no node
+    #: the :class:`ovsdb.lock.Lock` that makes this agent the writer, for
+    #: objects that belong to no node
     lock: typing.Any = None
-    #: counters that are metrics, by name; replaced as a whole, because other
-    #: threads read them
+    #: metrics, by name; replaced as a whole, because other threads read them
     counts: Mapping[str, int] = {}
 
     def __init__(self, conf: typing.Any) -> None:
@@ -175,11 +159,7 @@ class Backend(abc.ABC):
         return False
 
     def check(self) -> list[str]:
-        """Check the prerequisites before any change.
-
-        :returns: one message for each missing prerequisite without which the
-            agent cannot start (option, value, remedy)
-        """
+        """What prevents a start, each text with option, value and remedy."""
         return []
 
     def attach(self, context: Context) -> None:
@@ -191,7 +171,6 @@ class Backend(abc.ABC):
 
         :param known: desired, or believed to exist; needed only for objects
             that may lack a mark (sysctls, addresses, neighbours)
-        :returns: in any order
         :raises BackendError: when the system cannot be read; the reconciler
             then keeps the last known state and tries again
         """
@@ -201,17 +180,15 @@ class Backend(abc.ABC):
         """Read the actual state, unless it is the same as at a reading.
 
         The engine passes a mark only in a periodic pass, and only if nothing
-        has happened to the objects of this backend since the reading: no
-        change, no failure, no other desired object, no notice.
+        has happened to the objects since: no change, no failure, no other
+        desired object, no notice.
 
         :param known: returns the argument of :meth:`read`
-        :param mark: what the last call has returned beside the resources; None
-            when the resources are to be read in any case
-        :returns: the resources as of :meth:`read` and a mark, or None and the
-            mark when a reading would give the same resources as the one of the
-            mark; without a mark of its own, a backend returns None for it. In
-            the list, the engine puts the objects that it has in place of equal
-            ones
+        :param mark: what the last call returned beside the resources; None to
+            read them in any case
+        :returns: the resources and a mark (None for a backend without), or
+            None and the mark if a reading would give the same again. In the
+            list, the engine puts its own objects in place of equal ones
         :raises BackendError: as :meth:`read`
         """
         return self.read(known()), None
@@ -220,12 +197,10 @@ class Backend(abc.ABC):
     def apply(self, delta: Delta) -> Failures:
         """Make the changes, additions before deletions.
 
-        The method is idempotent: the creation of an existing object, and the
-        deletion of a missing object, succeed.  A bad item does not affect
-        the others.
+        Idempotent: the creation of an existing object, and the deletion of a
+        missing one, succeed. A bad item does not affect the others.
 
-        :returns: the reasons of the items that failed; all other items count
-            as done; a :class:`Kept` says that the item stays on purpose
+        :returns: the items that failed; all others count as done
         :raises BackendError: when nothing could be applied
         """
 
@@ -233,12 +208,9 @@ class Backend(abc.ABC):
                   ) -> set[resources.Ref]:
         """The announcements that FRR knows already.
 
-        The engine asks when announcements replace others of another kind,
-        after a change of the announce method.  The old announcements stay
+        Asked when the announce method has changed: the old announcements stay
         until FRR knows the new ones, so that BGP withdraws nothing.
 
-        :param announced: that were applied
-        :returns: a subset
         :raises BackendError: when the system cannot be asked
         """
         return {resource.ref for resource in announced}
@@ -246,12 +218,10 @@ class Backend(abc.ABC):
     def taken_over(self, lost: list[resources.Ref]) -> set[resources.Ref]:
         """The lost objects that the agent of another node has now.
 
-        This is no drift: a gateway may have moved, and the view of this agent
-        does not know of it yet.
+        This is no drift: a gateway may have moved before this agent's view of
+        it.
 
-        :param lost: that the last reading has no longer found, or found
-            changed
-        :returns: those that another agent has
+        :param lost: not found, or found changed, by the last reading
         """
         return set()
 

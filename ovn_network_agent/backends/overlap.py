@@ -31,7 +31,6 @@ class OverlapBackend(base.Backend):
     def read(self, known: base.Known) -> list[resources.Overlap]:
         """Read the overlap that the keeper has noted in the local database.
 
-        :returns: at most one
         :raises base.BackendError: when the local database is not connected
         """
         try:

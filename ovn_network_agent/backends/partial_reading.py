@@ -18,9 +18,8 @@ _Kind = TypeVar('_Kind', bound=resources.Resource)
 class Memory(Generic[_Kind]):
     """The resources of the last reading.
 
-    A key says all about the objects of its portion, as a digest does.  So
-    what is remembered cannot differ from the system: it is looked up only by
-    a key that the system has now.
+    A key, as a digest, says all about its portion. So what is remembered
+    cannot differ from the system: it is looked up only by a key of now.
     """
 
     def __init__(self) -> None:
@@ -37,9 +36,8 @@ class Memory(Generic[_Kind]):
         """Replace what is remembered.
 
         :param portions: resources by key, None for those that the memory has
-        :returns: the resources of all portions; the engine puts the objects
-            that it has in place of equal ones, and the memory has the same
-            list
+        :returns: of all portions, the memory's own list: the engine puts the
+            objects that it has in place of equal ones
         """
         found: list[_Kind] = []
         places: dict[Hashable, slice] = {}

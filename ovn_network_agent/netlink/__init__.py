@@ -3,21 +3,16 @@
 
 """The parts of netlink that the agent needs.
 
-They import only the model and modules of the root.  pyroute2 encodes and
-decodes messages (:mod:`netlink.messages`).  :mod:`netlink.connection` sends
-many messages at once.  Routes have a codec of their own, because there are
-thousands (:mod:`netlink.route_codec`).  Dumps need no privileges and run in
-the agent; changes run on the privileged side.
+They import only the model and modules of the root. Dumps need no privileges
+and run in the agent; changes run on the privileged side.
 
 A function that asks the kernel raises OSError when the kernel refuses or does
-not answer.  One that decodes raises ValueError when a length does not fit, and
+not answer. One that decodes raises ValueError when a length does not fit, and
 one that encodes when a text is malformed.
 
-An import of any module of pyroute2 loads the package, which loads all other
-modules.  This takes 0.1 s and 10 MiB in each process, and the agent needs a
-tenth of it.  So an empty package takes the place of pyroute2.  The whole
-package is loaded when other code asks for a name that is no module, such as
-IPRoute.
+An import of any module of pyroute2 loads all others, 0.1 s and 10 MiB in each
+process, of which the agent needs a tenth. So an empty package takes its place,
+until other code asks for a name that is no module, such as IPRoute.
 """
 
 import importlib.util

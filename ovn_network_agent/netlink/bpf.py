@@ -3,9 +3,9 @@
 
 """A socket filter that drops route notifications of no interest.
 
-A full BGP table causes a million notifications, which would wake the agent in
-vain and overflow its buffer.  The filter is classic BPF (linux/filter.h),
-which loads numbers in network byte order; netlink headers are in host order.
+A full BGP table causes a million of them, which would wake the agent in vain
+and overflow its buffer. Classic BPF (linux/filter.h) loads numbers in network
+byte order; netlink headers are in host order.
 """
 
 import ctypes
@@ -51,7 +51,6 @@ def route_filter(new: int, delete: int, protocol: int, other: int) -> Program:
     :param new: RTM_NEWROUTE
     :param delete: RTM_DELROUTE
     :param protocol: rtm_protocol of the agent's routes
-    :param other: rtm_protocol of routes whose deletion counts, too
     """
     return [
         (_LD_HALF, 0, 0, _TYPE),
@@ -76,10 +75,7 @@ def route_filter(new: int, delete: int, protocol: int, other: int) -> Program:
 
 
 def default_filter(new: int, delete: int) -> Program:
-    """Program that drops notifications of routes but for default routes.
-
-    The arguments are the first two of :func:`route_filter`.
-    """
+    """As :func:`route_filter`, but passes all default routes alone."""
     return [
         (_LD_HALF, 0, 0, _TYPE),
         (_JUMP_EQUAL, 1, 0, _half(delete)),

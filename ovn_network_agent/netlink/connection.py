@@ -3,9 +3,9 @@
 
 """A netlink socket: dumps, and batches of changes with errors by item.
 
-The kernel handles all messages of a send() in order before the call returns.
-So only the last message asks for an acknowledgement, and the others answer
-only after a failure.  A message then takes about 20 us instead of 60 us.
+The kernel handles all messages of a send() in order before the call returns,
+so only the last one asks for an acknowledgement. A message then takes about 20
+us instead of 60 us.
 """
 
 from collections.abc import Callable
@@ -54,11 +54,10 @@ _EXPLANATION = messages.narrow(netlink.nlmsgerr, 'NLMSGERR_ATTR_MSG',
 class Connection:
     """A netlink socket in no multicast group.
 
-    :param privileged: whether the process may exceed rmem_max
-    :param protocol: NETLINK_ROUTE or another one
-    :param port: netlink port id that is wanted, 0 for any
-    :raises OSError: when the socket cannot be made (a kernel before 4.20
-        has no strict dumps: ENOPROTOOPT)
+    :param privileged: the process may exceed rmem_max
+    :param port: wanted netlink port id, 0 for any
+    :raises OSError: when the socket cannot be made (a kernel before 4.20 has
+        no strict dumps: ENOPROTOOPT)
     """
 
     def __init__(self, privileged: bool = False,
@@ -111,12 +110,9 @@ class Connection:
     def dump(self, kind: int, body: bytes,
              wanted: Callable[[bytes, int, int], bool] | None = None
              ) -> list[wire.Body]:
-        """The bodies of all objects that match.
+        """The bodies of all objects; repeated if the table changes meanwhile.
 
-        If the table changes during a dump, the dump is repeated.
-
-        :param wanted: whether to keep an object with such a body, for
-            properties that the kernel cannot filter by
+        :param wanted: for properties that the kernel cannot filter by
         """
         return [message for message in objects(self.datagrams(kind, body))
                 if wanted is None or wanted(*message)]
@@ -127,8 +123,8 @@ class Connection:
             found, interrupted = self._dump(kind, body)
             if not interrupted:
                 break
-        # The table changes all the time.  The last dump has each object that
-        # did not change meanwhile, which is enough.
+        # The table changes all the time. The last dump has each object that
+        # did not, which is enough.
         return found
 
     def _dump(self, kind: int, body: bytes) -> tuple[list[bytes], bool]:
@@ -179,8 +175,8 @@ class Connection:
             except OSError as error:
                 if error.errno != errno.ENOBUFS:
                     raise
-                # Answers were lost, so the requests are sent again, one by
-                # one.  A change that is done already answers EEXIST or ESRCH.
+                # Answers were lost: send again, one by one. What is done
+                # already answers EEXIST or ESRCH.
                 found = self._one_by_one(chunk)
             failures.extend((first + index, number, text)
                             for index, number, text in found)
@@ -249,8 +245,7 @@ def _explanation(data: bytes, flags: int, start: int, end: int) -> str:
     """The kernel's text in an extended acknowledgement, or ''."""
     if not flags & wire.NLM_F_ACK_TLVS:
         return ''
-    # The header of the request follows the code; with CAP_ACK, the body of
-    # the request does not follow.
+    # The request's header follows the code; with CAP_ACK, without its body.
     request = start + 4
     length = (wire.HEADER.size if flags & wire.NLM_F_CAPPED
               else wire.HEADER.unpack_from(data, request)[0])

@@ -3,9 +3,8 @@
 
 """Messages of pyroute2, without its sockets.
 
-pyroute2 encodes and decodes messages; :mod:`netlink.connection` sends and
-receives them, many at once.  The message classes are the same in pyroute2 0.8
-and 0.9, and need neither a thread nor an event loop (decision record 0012).
+The message classes are the same in pyroute2 0.8 and 0.9, and need neither a
+thread nor an event loop (decision record 0012).
 """
 
 from collections.abc import Iterable
@@ -32,14 +31,12 @@ def narrow(message: typing.Any, *wanted: str | tuple[typing.Any, ...],
            fields: tuple[tuple[str, str], ...] | None = None) -> typing.Any:
     """Make a message class of pyroute2 with few attributes and no header.
 
-    Each attribute costs time to decode.  The class decodes only the wanted
-    attributes; :func:`is_narrow` tells whether a message has others.
+    Each attribute costs time to decode; :func:`is_narrow` tells whether a
+    message has others than the wanted.
 
-    :param message: a subclass of nlmsg
-    :param wanted: names of attributes; or (number, name, type) or (number,
-        name, type, flags) of an attribute that pyroute2 0.8 does not have,
-        or decodes in another way
-    :param fields: fields of the family header, None for the message's own
+    :param wanted: names; or (number, name, type) or (number, name, type,
+        flags) of an attribute that pyroute2 0.8 lacks, or decodes otherwise
+    :param fields: of the family header, None for the message's own
     :raises KeyError: when pyroute2 has no such attribute
     """
     known = {name: (number, name, *rest)
@@ -52,8 +49,7 @@ def narrow(message: typing.Any, *wanted: str | tuple[typing.Any, ...],
         'nla_map': attributes,
         'integers': frozenset(name for _number, name, kind, *_flags
                               in attributes if _INTEGER.match(str(kind)))})
-    # Without this call, the class would inherit the table of its parent if
-    # the parent was used before.
+    # Else the class inherits the table of a parent that was used before.
     made().compile_nla_table()
     return made
 
@@ -68,10 +64,7 @@ def _numbered(nla_map: Iterable[tuple[typing.Any, ...]]
 def encode(message: typing.Any,
            attributes: Iterable[tuple[str, typing.Any]] = (),
            **fields: typing.Any) -> bytes:
-    """Body of a message.
-
-    :param fields: fields of the family header; other fields are 0
-    """
+    """Body of a message; missing fields of the family header are 0."""
     made = message()
     made.update(fields)
     made['attrs'] = list(attributes)
@@ -80,9 +73,9 @@ def encode(message: typing.Any,
 
 
 def decode(message: typing.Any, data: bytes, start: int, end: int) -> Message:
-    """A message from its body.
+    """A message from its body, whose start is a multiple of four.
 
-    :param start: offset of the body, a multiple of four
+    :raises ValueError: when pyroute2 cannot decode it
     """
     # pyroute2 would read what follows a body that is too short.
     found = message(data[:end], start, end - start)
@@ -104,7 +97,7 @@ def attributes(found: Message | bytes) -> dict[str, typing.Any]:
 
     Bytes that are not of an attribute's type stay bytes.
 
-    :param found: a message, or an attribute with nested attributes
+    :raises ValueError: for an attribute without nested ones
     """
     if isinstance(found, bytes):
         raise ValueError(f'{found!r} are no nested netlink attributes')

@@ -14,8 +14,7 @@ from pyroute2.netlink import rtnl
 RTM_NEWNETCONF = rtnl.RTM_NEWNETCONF
 RTM_DELNETCONF = rtnl.RTM_DELNETCONF
 
-#: groups of NETLINK_ROUTE; the last group reports forwarding, proxy_arp and
-#: rp_filter of a device
+#: of NETLINK_ROUTE; the last: forwarding, proxy_arp, rp_filter of a device
 KERNEL = (
     rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_NEIGH, rtnl.RTNLGRP_IPV4_IFADDR,
     rtnl.RTNLGRP_IPV4_ROUTE, rtnl.RTNLGRP_IPV4_RULE,
@@ -39,9 +38,9 @@ _IFINDEX = 1
 
 
 def device_of_sysctls(data: bytes, start: int, end: int) -> int:
-    """ifindex in the body of RTM_NEWNETCONF (linux/netconf.h), 0 without one.
+    """ifindex of RTM_NEWNETCONF (linux/netconf.h), 0 without one.
 
-    The index of the values for all devices, or new ones, is negative.
+    Negative for the values of all devices, or of new ones.
     """
     # struct netconfmsg has one byte, and attributes are aligned to four.
     if end - start < _NETCONF.size:

@@ -3,9 +3,8 @@
 
 """Dumps of netlink that are compared before they are decoded.
 
-The kernel takes less than a microsecond for a route, and the decoding takes
-several.  The same objects give the same bytes, if the question has the same
-sequence number and the socket has the same port.
+The kernel takes less than a microsecond for a route, decoding several. The
+same objects give the same bytes, by the same sequence number and port.
 """
 
 from collections.abc import Iterable
@@ -34,8 +33,7 @@ def digest(dumps: Iterable[Iterable[bytes]]) -> str:
 def kinds(datagram: bytes) -> Iterator[tuple[int, int, int, int, int]]:
     """The messages of a datagram, those of one kind and length as one.
 
-    :returns: (type, flags, sequence, start, end), start and end of the body of
-        the first one
+    :returns: start and end are of the body of the first one
     """
     at = 0
     while at + wire.HEADER.size <= len(datagram):

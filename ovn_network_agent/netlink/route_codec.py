@@ -3,14 +3,13 @@
 
 """A fast codec of routes, for thousands of routes at once.
 
-A gateway node that takes over writes thousands of /32 routes, and each
-reading dumps them all.  pyroute2 takes 20 to 60 times as long for a route
-(decision record 0012), during which the addresses would be unreachable.  The
-tests prove that both codecs give the same result.  A single route uses
-pyroute2, see :mod:`netlink.objects.routes`.
+A takeover writes thousands of /32 routes, and each reading dumps them.
+pyroute2 takes 20 to 60 times as long (decision record 0012), during which the
+addresses would be unreachable. Tests prove that both codecs agree; a single
+route uses pyroute2, see :mod:`netlink.objects.routes`.
 
-Struct rtmsg and its attributes are in linux/rtnetlink.h.  Attributes are
-aligned to four bytes; the two highest bits of an attribute's type are flags.
+Struct rtmsg and its attributes are in linux/rtnetlink.h. Attributes are
+aligned to four bytes; the two highest bits of a type are flags.
 """
 
 from collections.abc import Iterable
@@ -35,14 +34,14 @@ RTA_GATEWAY = 5
 RTA_PRIORITY = 6
 RTA_MULTIPATH = 9
 RTA_TABLE = 15
-# The gateway of a route whose gateway is of another family (RFC 8950), after
-# its family (struct rtvia of linux/rtnetlink.h).
+# Of another family than the route (RFC 8950), after that family (struct rtvia
+# of linux/rtnetlink.h).
 RTA_VIA = 18
 VIA = RTA_VIA, 'RTA_VIA', 'binary'
 _VIA_HEAD = 2
 
 RTN_UNICAST = 1
-# The kernel makes such a route for an address, and removes both together.
+# Made by the kernel for an address, and removed with it.
 RTPROT_KERNEL = 2
 RT_SCOPE_UNIVERSE = 0
 RT_SCOPE_LINK = 253
@@ -54,8 +53,8 @@ RTNH_F_ONLINK = 4
 MAIN_TABLE = 254
 LOCAL_TABLE = 255
 
-# Where an IPv4 route has its destination: after the head, the attribute of the
-# table, and the header of its own attribute (fib_dump_info()).
+# Where an IPv4 route has its destination: after the head, the table, and the
+# header of its own attribute (fib_dump_info()).
 _IPV4 = 4
 _U32 = ATTRIBUTE.size + U32.size
 DST_FROM = RTMSG.size + _U32 + ATTRIBUTE.size
@@ -86,13 +85,10 @@ class Route(typing.NamedTuple):
 
 def encode(table: int, dst: str, index: int, via: str, protocol: int,
            metric: int = 0, onlink: bool = False) -> bytes:
-    """Body of RTM_NEWROUTE for a unicast route.
+    """Body of RTM_NEWROUTE for a unicast route, of scope link without gateway.
 
-    The scope of a route without a gateway is link.
-
-    :param via: IP address of the gateway, or ''
     :param metric: 0 for the default of the family
-    :param onlink: whether the gateway is on the device without a route to it
+    :param onlink: the gateway is on the device without a route to it
     :raises ValueError: when a text is no prefix or address, or the families
         differ
     """
@@ -115,8 +111,7 @@ def encode(table: int, dst: str, index: int, via: str, protocol: int,
 def encode_key(table: int, dst: str, protocol: int, metric: int = 0) -> bytes:
     """Body of RTM_DELROUTE for a route of exactly this protocol.
 
-    :param metric: priority; with 0, the kernel removes the route with the
-        lowest metric
+    :param metric: with 0, the kernel removes the route with the lowest
     """
     family, packed, length = texts.parse_prefix(dst)
     body = u32(RTA_TABLE, table)
@@ -131,17 +126,17 @@ def _body(family: int, length: int, table: int, protocol: int, scope: int,
     head = RTMSG.pack(family, length, 0, 0, table if table < 256 else 0,
                       protocol, scope, kind, flags)
     if length:
-        # Without the attribute the destination is the default route.
+        # Without it, the destination is the default route.
         head += attribute(RTA_DST, packed)
     return head + rest
 
 
 def decode(data: bytes, start: int, end: int,
            names: dict[int, str] | None = None) -> Route | None:
-    """A :class:`Route` from the body of RTM_NEWROUTE or RTM_DELROUTE.
+    """From RTM_NEWROUTE or RTM_DELROUTE; None for a cached clone of a route.
 
     :param names: of devices by ifindex, filled on demand
-    :returns: None for a cached clone of a route
+    :raises ValueError: when the body is too short
     """
     if end - start < RTMSG.size:
         raise ValueError(f'netlink route of {end - start} bytes')
@@ -167,15 +162,14 @@ def decode_all(messages: Iterable[wire.Body],
                names: dict[int, str]) -> list[Route]:
     """As :func:`decode`, for many routes, without cached clones.
 
-    Most of them differ from another one in the destination alone.  So each
-    kind of route is decoded once.
+    Most differ from another one in the destination alone, so each kind of
+    route is decoded once.
     """
     decoded: dict[tuple[bytes, bytes], tuple[Route, str]] = {}
     found = []
     ntop, family = socket.inet_ntop, socket.AF_INET
     for data, start, end in messages:
         middle = start + DST_FROM
-        # All but the destination.
         rest = data[start:middle], data[middle + _IPV4:end]
         if rest in decoded:
             route, length = decoded[rest]
@@ -202,14 +196,14 @@ def is_usual(data: bytes, start: int, end: int) -> bool:
 
 
 def via_text(payload: bytes) -> str:
-    """The gateway of an attribute RTA_VIA, text."""
+    """The gateway of an attribute RTA_VIA."""
     return texts.address_text(payload[_VIA_HEAD:])
 
 
 def device(index: int, names: dict[int, str]) -> str:
-    """Name of a device; '' when the device and its routes are gone.
+    """Name of a device, by ifindex; '' when it and its routes are gone.
 
-    :param names: by ifindex, filled on demand
+    :param names: filled on demand
     """
     if index not in names:
         try:

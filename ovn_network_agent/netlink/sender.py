@@ -7,13 +7,10 @@
 
 
 def described(port: int) -> str:
-    """The author of a notification.
+    """The author of a notification: ' by netlink port 4711 (ip)' or ''.
 
-    The first netlink socket of a process usually has the number of the process
-    as its port; the name is a hint and no proof.
-
-    :param port: nlmsg_pid of the notification, 0 when the kernel does not say
-    :returns: text such as ' by netlink port 4711 (ip)', '' when not known
+    The first netlink socket of a process usually has its number as the port
+    (nlmsg_pid); the name is a hint and no proof.
     """
     if not port:
         return ''

@@ -3,8 +3,7 @@
 
 """Addresses, prefixes and MAC addresses between text and bytes.
 
-The functions accept and write only canonical notation.  The privileged side
-checks its arguments with them.
+Only canonical notation; the privileged side checks its arguments so.
 """
 
 import ipaddress

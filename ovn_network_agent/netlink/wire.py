@@ -33,10 +33,7 @@ NLM_F_DUMP = 0x300
 
 
 def message(kind: int, flags: int, sequence: int, body: bytes) -> bytes:
-    """One netlink message.
-
-    :param sequence: 32-bit number that the answer repeats
-    """
+    """One netlink message; the answer repeats the 32-bit sequence number."""
     return HEADER.pack(HEADER.size + len(body), kind,
                        flags | NLM_F_REQUEST, sequence, 0) + body
 
@@ -45,9 +42,7 @@ def messages(data: bytes, offset: int = 0
              ) -> Iterator[tuple[int, int, int, int, int, int]]:
     """The messages of one datagram.
 
-    :param offset: begin of the first message
-    :returns: (type, flags, sequence, port, start, end); the body is
-        ``data[start:end]``
+    :returns: (type, flags, sequence, port, start and end of the body)
     """
     total = len(data)
     while offset + HEADER.size <= total:

@@ -3,8 +3,7 @@
 
 """nftables: the input of nft, and the meaning of its listings.
 
-Pure: it imports values alone.  Both sides of the wall use this package.  The
-values of a table cross the wall packed by :mod:`nft.codec`.  The privileged
-side (:mod:`ovn_network_agent.privileged.nft.nft`) checks the values, and
-renders the input of nft from them.  The backend reads the answers of nft.
+Pure, for both sides of the wall: it imports values alone. :mod:`nft.codec`
+packs a table, and the privileged side
+(:mod:`ovn_network_agent.privileged.nft.nft`) checks and renders it.
 """

@@ -3,9 +3,8 @@
 
 """A table as frozen values, and as the plain values that cross the wall.
 
-Pure.  Only tuples, numbers, truth values and short texts cross the wall.  Each
-text is an address or one of a few names.  This module checks everything before
-it makes a value.
+Pure. Only tuples, numbers, truth values and short texts cross the wall; all
+are checked here before they become a value.
 """
 
 from typing import Any
@@ -41,11 +40,9 @@ def _packed(service: values.Service) -> tuple[object, ...]:
 
 
 def unpack(packed: object) -> values.Table:
-    """Unpack a table that has crossed the wall.
+    """Unpack a table of :func:`pack`; the sender is not trusted.
 
-    :param packed: see :func:`pack`; the sender is not trusted
-    :raises ValueError: when :func:`pack` makes no such values of a table of
-        rules
+    :raises ValueError: when it cannot be of a table of rules
     """
     family, zone, vrf, vips, vnis = _fields(packed, 5, 'table')
     if type(family) is not str or family not in elements.FAMILIES:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The nftables table of egress addresses: its text, and its listing.
+"""The nftables table of egress addresses: its text, and its listing. Pure.
 
-Pure.  The elements alone change: by machine and link the egress address, and
-the machines and links whose packets leave translated or not at all.  A packet
-without a connection (invalid, or not tracked) meets no chain of the type nat,
-and is dropped behind it.
+Only elements change: by machine and link the egress address, and the machines
+and links whose packets leave translated or not at all. A packet without a
+connection (invalid, or not tracked) meets no chain of the type nat, and is
+dropped behind it.
 """
 
 from collections.abc import Iterable
@@ -25,8 +25,8 @@ from ovn_network_agent.nft import rendering
 TABLE = ownership.NFT_EGRESS
 _CHANGING = (ownership.NFT_MACHINES, ownership.NFT_ADDRESSES,
              ownership.NFT_HELD)
-# A tenant may give a machine an address of the node, whose own packets have
-# come by no device.  Linux before 5.7 knows no such device here.
+# A tenant may give a machine an address of the node, whose own packets come by
+# no device. Linux before 5.7 knows no such device here.
 _OWN = ['iif 0 accept']
 # Hosts have to find the address, and may ping it.
 _ANSWERED = {'ip': 'icmp', 'ip6': 'ipv6-icmp'}
@@ -58,10 +58,7 @@ def family(address: str) -> str:
 
 
 def text(of: str) -> str:
-    """The text between the braces of a table.
-
-    :param of: 'ip' or 'ip6'
-    """
+    """What is between the braces of a table of the family."""
     address = elements.ADDRESS_TYPES[of]
     place, mark = f'{of} saddr . oifname', f'{ownership.MARK_EGRESS:#x}'
     return '\n'.join((
@@ -107,11 +104,8 @@ def replacement(of: str, machines: Iterable[object],
                 sources: Iterable[object], held: Iterable[object]) -> str:
     """Replace any table of the same name.
 
-    :param of: 'ip' or 'ip6'; anything, likewise the others
-    :param machines: of (machine, link)
+    :param machines: of (machine, link); unchecked, like the others
     :param sources: of (machine, link, egress address)
-    :param held: egress addresses
-    :returns: input of nft
     :raises ValueError: for a value that is refused
     :raises TypeError: likewise
     """
@@ -122,10 +116,7 @@ def replacement(of: str, machines: Iterable[object],
 
 def change(of: str, gone: Iterable[Iterable[object]],
            come: Iterable[Iterable[object]]) -> str:
-    """Remove elements, and add elements, at once.
-
-    :param gone: (machines, sources, held) as of :func:`replacement`
-    :param come: likewise
+    """Remove and add (machines, sources, held) of :func:`replacement` at once.
     """
     _check(of)
     return ''.join(_elements(verb, of, *_fields(each, 3))
@@ -133,10 +124,7 @@ def change(of: str, gone: Iterable[Iterable[object]],
 
 
 def stamp(of: str, listed: str) -> str:
-    """Note the load of a table in its comment.
-
-    :param listed: digest of the listing
-    """
+    """Note the load of a table in its comment, with the listing's digest."""
     _check(of)
     listing.check_digest(listed)
     comment = listing.comment(digest(of), listed)

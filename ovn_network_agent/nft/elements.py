@@ -3,10 +3,10 @@
 
 """Elements of the sets of our table, as values and as the input of nft.
 
-A set of intervals takes no overlapping elements, unless nft may merge them.
-A merged element cannot be removed alone.  So a set without intervals has the
-given networks, each as a pair of address and length.  The set that the rules
-use has the networks that lie in no other network.
+A set of intervals takes no overlapping elements, unless nft may merge them,
+and a merged one cannot be removed alone. So a set without intervals has the
+given networks, as pairs of address and length; the set that the rules use has
+those that lie in no other network.
 """
 
 from collections.abc import Callable
@@ -27,11 +27,7 @@ _DEVICE = re.compile(r'[A-Za-z0-9_.:@+-]{1,15}')
 
 
 def declaration(family: str, name: str) -> str:
-    """The text after ``set NAME {`` for a set of ours.
-
-    :param family: 'ip' or 'ip6'
-    :param name: ownership.NFT_PREFIXES, NFT_TARGETS or NFT_LEAVING
-    """
+    """The text after ``set NAME {`` for a set of prefixes or targets."""
     address = ADDRESS_TYPES[family]
     if name == ownership.NFT_PREFIXES:
         return f'type {address} . inet_service;'
@@ -42,8 +38,8 @@ def declaration(family: str, name: str) -> str:
 def written(family: str, name: object, element: Any) -> str:
     """An element as the input of nft.
 
-    :param element: prefix, address, device name, or a sequence (proto, VIP,
-        port, destination, port)
+    :param element: prefix, address, device name, or (proto, VIP, port,
+        destination, port)
     :raises ValueError: when the set cannot have the element
     """
     if type(name) is not str or name not in _WRITERS:
@@ -54,8 +50,8 @@ def written(family: str, name: object, element: Any) -> str:
 def is_ours(name: object, element: Any) -> bool:
     """Whether the agent puts such an element into a set.
 
-    The guard drops packets only at the end of the veth pair.  Another device
-    in its set comes from another program, and can only be removed.
+    The guard drops only at the end of the veth pair: another device in its set
+    is of another program, and can only be removed.
     """
     return (name != ownership.NFT_GUARDED or
             element == ownership.VETH_DEFAULT)
@@ -73,10 +69,7 @@ def added(family: str, name: object, element: Any) -> str:
 
 
 def outer(prefixes: Iterable[str]) -> list[str]:
-    """The prefixes that lie in no other prefix.
-
-    :param prefixes: of one family
-    """
+    """The prefixes, of one family, that lie in no other prefix."""
     kept: list[Any] = []
     for network in sorted({ip_text.network(p) for p in prefixes},
                           key=lambda n: (int(n.network_address),

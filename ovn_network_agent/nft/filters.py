@@ -3,10 +3,9 @@
 
 """What the tables of other programs drop, as far as rules name addresses.
 
-Pure.  A rule counts when it drops or rejects packets by their IP source or
-destination, in a chain that forwarded packets reach.  Rules that drop for
-other reasons, such as a device or a state, name no address and do not count.
-The notation is that of libnftables-json(5).
+Pure. A rule counts when it drops or rejects packets by IP source or
+destination, in a chain that forwarded packets reach. Others, such as by a
+device or a state, do not. The notation is that of libnftables-json(5).
 """
 
 from collections.abc import Iterator
@@ -48,8 +47,7 @@ class Filter(NamedTuple):
     ranges: tuple[_Range, ...]
     # Names of the sets that the addresses are in.
     sets: tuple[str, ...] = ()
-    # Whether the rule selects by nothing else, and no rule before it ends the
-    # way through the chain.
+    # The rule selects by nothing else, and no rule before it ends the way.
     certain: bool = False
 
     def covers(self, address: ip_text.Address) -> bool:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The parts of our table in the language of nft.
+"""The parts of our table in the language of nft. Pure.
 
-Pure.  Tried with nft 1.0.6: the value of a map is ``address . port``, because
-a colon is a syntax error (trap T59).  A set or a hash hides the family, so the
-text names the family there.
+Tried with nft 1.0.6: the value of a map is ``address . port``, because a colon
+is a syntax error (trap T59). A set or a hash hides the family, so the text
+names it there.
 """
 
 from collections.abc import Iterable
@@ -13,21 +13,14 @@ import itertools
 
 
 def block(kind: str, name: str, lines: Iterable[str]) -> list[str]:
-    """The lines of a set or a chain of the table.
-
-    :param kind: 'set' or 'chain'
-    :param lines: without indentation
-    """
+    """The lines of a 'set' or 'chain' of the table, from unindented ones."""
     return [f'\t{kind} {name} {{',
             *('\t\t' + line for line in lines), '\t}']
 
 
 def chain(name: str, base: tuple[str, str, str], rules: list[list[str]]
           ) -> list[str]:
-    """The lines of a base chain, none without rules.
-
-    :param base: (type, hook, priority)
-    """
+    """The lines of a chain of (type, hook, priority), none without rules."""
     if not rules:
         return []
     kind, hook, priority = base
@@ -54,9 +47,5 @@ def service(address: str, proto: str, port: int) -> str:
 
 
 def address_match(family: str, direction: str) -> str:
-    """The key of a packet in sets: its address, protocol and port.
-
-    :param family: 'ip' or 'ip6'
-    :param direction: 'd' for the destination, 's' for the source
-    """
+    """The key of a packet in sets: address ('d' or 's'), protocol, port."""
     return f'{family} {direction}addr . meta l4proto . th {direction}port'

@@ -3,9 +3,8 @@
 
 """The meaning of ``nft -j -n list table`` for a table of ours.
 
-nft does not print a table as the table was written.  So the agent does not
-compare a listing with the text of a table.  After a load, nft lists the table
-once.  A comment in the table then has the digests of the text and of that
+nft does not print a table as it was written. So nft lists the table once after
+a load, and a comment in the table has the digests of the text and of that
 listing.
 """
 
@@ -78,18 +77,13 @@ def check_digest(text: object) -> None:
 
 
 def comment(digest: str, listing: str) -> str:
-    """The comment in the table about its own load.
-
-    :param digest: of the text
-    :param listing: of the listing after the load
-    """
+    """The comment in the table: its text's and its listing's digest."""
     return f'text:{digest} list:{listing}'
 
 
 def parse(*listings: str) -> Listed:
     """Parse the listing of a table, or the listings of some of its sets.
 
-    :param listings: JSON texts
     :raises Unreadable: when nft prints no such text
     """
     try:
@@ -130,7 +124,6 @@ def _listed(items: list[Item]) -> Listed:
 def digest(items: list[Item], changing: Collection[str] = _CHANGING) -> str:
     """Digest of the items of a table, 40 hex digits.
 
-    :param items: (kind, value) of a listing
     :param changing: names of the sets and maps whose elements do not count
     """
     kept = []
@@ -143,8 +136,7 @@ def digest(items: list[Item], changing: Collection[str] = _CHANGING) -> str:
         if kind in ('set', 'map') and name in changing:
             value = {key: of for key, of in value.items() if key != 'elem'}
         kept.append([kind, _lasting(value)])
-    # Chains have the order of their handles.  The order of rules in a chain
-    # counts.
+    # Chains have the order of their handles; that of rules in one counts.
     return hashlib.sha256(json.dumps(
         kept, sort_keys=True).encode()).hexdigest()[:40]
 

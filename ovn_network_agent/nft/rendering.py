@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The table of port forwarding as the input of nft, from frozen values.
+"""The table of port forwarding as the input of nft, from frozen values. Pure.
 
-Pure.  doc/source/reference/port-forwarding.rst gives the purpose of each
-chain.  The rules find services in sets and maps.  So a packet costs the same
-with one VIP and with a thousand VIPs.
+doc/source/reference/port-forwarding.rst gives the purpose of each chain. The
+rules find services in sets and maps, so a packet costs the same with one VIP
+and with a thousand.
 
-The privileged side renders the input of nft.  The agent renders the same text
-only for its digest, and recognises the table in the kernel by the digest.
+The agent renders the text only for its digest, by which it recognises the
+table in the kernel; the privileged side loads it.
 """
 
 from collections.abc import Iterable
@@ -22,25 +22,22 @@ from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import lines
 from ovn_network_agent.nft import values
 
-# The ICMP errors about packets that are too big or in vain.  Answers to the
-# host's own requests are none of them.
+# About packets that are too big or in vain. Answers to the host's own requests
+# are none of them.
 _ERRORS = {
     'ip': 'icmp type { destination-unreachable, time-exceeded, '
           'parameter-problem }',
     'ip6': 'icmpv6 type { destination-unreachable, packet-too-big, '
            'time-exceeded, parameter-problem }'}
 _CHAIN = re.compile(r'^\tchain (\w+) \{$', re.MULTILINE)
-# The letters 'ona'.  Another number would move clients to other destinations,
+# The letters 'ona'. Another number would move clients to other destinations,
 # and nft would choose one at each load, on each node.
 _SEED = 0x6f6e61
 _LEAK = f'oifname "{ownership.VETH_DEFAULT}"'
 
 
 def text(table: values.Table) -> str:
-    """The text between the braces of a table.
-
-    :returns: sets, declared without elements, and chains
-    """
+    """What is between a table's braces: sets without elements, and chains."""
     return '\n'.join((
         *_sets(table), *_zones(table), *_translation(table),
         *(_marks(table) if table.vrf else ()), *_sources(table),
@@ -48,10 +45,7 @@ def text(table: values.Table) -> str:
 
 
 def digest(rendered: str) -> str:
-    """The digest by which the agent recognises a table, 32 hex digits.
-
-    :param rendered: see :func:`text`
-    """
+    """The agent recognises a :func:`text` by this digest of 32 hex digits."""
     return hashlib.sha256(rendered.encode()).hexdigest()[:32]
 
 
@@ -64,10 +58,7 @@ def sets(table: values.Table) -> frozenset[str]:
 
 
 def chains(rendered: str) -> frozenset[str]:
-    """Names of the chains of a table, with the chain of every table.
-
-    :param rendered: see :func:`text`
-    """
+    """Names of the chains of a :func:`text`, with the chain of every table."""
     return frozenset((ownership.NFT_LOADED, *_CHAIN.findall(rendered)))
 
 
@@ -84,8 +75,8 @@ def _sets(table: values.Table) -> Iterator[str]:
 def _zones(table: values.Table) -> Iterator[str]:
     """One zone for both directions, independent of the incoming device.
 
-    All packets from the port of a destination are in the zone.  So all packets
-    to the port have to be in the zone, too, also those of a health check.
+    All packets from the port of a destination are in the zone, so all packets
+    to the port have to be, too, also those of a health check.
     """
     name = table.family
     behind = _behind(table)
@@ -96,11 +87,11 @@ def _zones(table: values.Table) -> Iterator[str]:
     rules = [
         lines.lookup(lines.address_match(name, 'd'), towards, zone),
         lines.lookup(lines.address_match(name, 's'), sorted(behind), zone)]
-    # Without the zone, an ICMP error belongs to no connection.  A client
-    # behind a smaller MTU would then never get a long reply.  The error comes
-    # from this node itself where an uplink has the smaller MTU; and for IPv6,
-    # where a destination on this node has had such an error: the kernel
-    # remembers the MTU with the route, and also forwards by it.
+    # Without the zone, an ICMP error belongs to no connection, and a client
+    # behind a smaller MTU would never get a long reply. The error comes from
+    # this node where an uplink has the smaller MTU, and for IPv6 where a
+    # destination on this node has had one: the kernel remembers the MTU with
+    # the route, and also forwards by it.
     errors = lines.lookup(f'{_ERRORS[name]} {name} daddr',
                           _addresses(table.vips), zone)
     for hook in ('prerouting', 'output'):
@@ -111,19 +102,16 @@ def _zones(table: values.Table) -> Iterator[str]:
 
 
 def _tenants(table: values.Table) -> Iterator[list[str]]:
-    """The rule for packets of tenants in VRFs of their own.
-
-    These may have any address, also those of VIPs.
-    """
+    """Tenants in VRFs of their own may have any address, also of VIPs."""
     if table.vnis:
         yield [f'iifgroup {ownership.EVPN_GROUP:d} return']
 
 
 def _crossed(table: values.Table) -> Iterator[list[str]]:
-    """The rule for answers that have crossed the pair.
+    """Answers that have crossed the pair are translated already.
 
-    They are translated already.  An ICMP error of the kernel inherits the
-    connection of its packet, and has to find the one that was translated.
+    An ICMP error of the kernel inherits the connection of its packet, and has
+    to find the one that was translated.
     """
     if table.vrf:
         yield lines.lookup(
@@ -135,7 +123,7 @@ def _crossed(table: values.Table) -> Iterator[list[str]]:
 
 
 def _behind(table: values.Table, masqueraded: bool = False) -> set[str]:
-    """The services of destinations, all or only the masqueraded."""
+    """Services of all destinations, or only of the masqueraded."""
     return {lines.service(destination.address, service.proto,
                           service.dest_port)
             for vip in table.vips for service in vip.services
@@ -179,7 +167,7 @@ def _translation(table: values.Table) -> Iterator[str]:
 
 
 def _marks(table: values.Table) -> Iterator[str]:
-    """The marks that lead packets out of the VRF and back into the VRF."""
+    """The marks that lead packets out of the VRF and back into it."""
     addresses = _addresses(table.vips)
     to, back = (
         lines.lookup(f'ct direction {direction} {_dnated(table)}',
@@ -188,17 +176,17 @@ def _marks(table: values.Table) -> Iterator[str]:
                                 ('reply', ownership.MARK_REPLY)))
     yield from lines.chain(
         'prerouting_fwmark', ('filter', 'prerouting', 'filter'), [to, back])
-    # The kernel routes a packet of a destination on this node, and an ICMP
-    # error of this node, before the mark is set.  A chain of the type route
-    # makes the kernel route it again.
+    # A packet of a destination on this node, and an ICMP error of this node,
+    # is routed before the mark is set; the type route makes the kernel route
+    # it again.
     yield from lines.chain(
         'output_fwmark', ('route', 'output', 'filter'), [to, back])
     yield from lines.chain(
         'forward_veth_guard', ('filter', 'forward', 'filter'), [[
             f'{_LEAK} {table.family} saddr @{ownership.NFT_NETWORKS} accept',
             f'{_LEAK} meta mark {ownership.MARK_REPLY:#x} accept',
-            # The set is empty as long as no network is known.  Until then no
-            # packet may be dropped (trap T63).
+            # Empty as long as no network is known: until then no packet may be
+            # dropped (trap T63).
             f'oifname @{ownership.NFT_GUARDED} drop']])
     # The mark would cross the veth pair and send the packet back (trap T60).
     yield from lines.chain(
@@ -207,7 +195,7 @@ def _marks(table: values.Table) -> Iterator[str]:
 
 
 def _sources(table: values.Table) -> Iterator[str]:
-    """The rules that replace a source by an address of this node."""
+    """Replace a source by an address of this node."""
     name, rules = table.family, []
     masqueraded = sorted(_behind(table, masqueraded=True))
     if masqueraded:
@@ -247,20 +235,15 @@ def _dnated(table: values.Table) -> str:
     return f'ct status dnat ct original {table.family} daddr'
 
 
-# As many services as there may be: at each death of a destination all are
-# asked for.
+# All services may be asked for at each death of a destination.
 @functools.lru_cache(maxsize=16384)
 def balance(family: str, addresses: tuple[str, ...], dest_port: int,
             shares: values.Shares) -> tuple[str, tuple[str, ...]]:
-    """The chain that selects one of several destinations for a client.
+    """Name and lines of the chain that selects a client's destination.
 
-    Services with the same destinations share a chain.  The kernel scales the
-    hash of the client's address to a number from 0 to N - 1, by
-    reciprocal_scale(), which keeps the order of hashes.  The chain maps ranges
-    of this number to destinations.
-
-    :param family: 'ip' or 'ip6'
-    :returns: name and lines
+    Services with the same destinations share a chain. It maps ranges of a
+    number from 0 to N - 1, to which the kernel scales the hash of the client's
+    address by reciprocal_scale(), which keeps the order of hashes.
     """
     ranges, first = [], 0
     for index, buckets in shares:

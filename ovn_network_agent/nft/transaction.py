@@ -3,8 +3,8 @@
 
 """Transactions: the standard input of nft, made only by this module.
 
-The functions check all arguments, and no text of a caller reaches nft
-unchecked.  :mod:`nft.codec` has checked the :class:`values.Table`.
+All arguments are checked here, and the :class:`values.Table` by
+:mod:`nft.codec`: no text of a caller reaches nft unchecked.
 """
 
 from collections.abc import Iterator
@@ -35,16 +35,16 @@ def replacement(table: values.Table, contents: _Contents, leaving: list[Any]
                 ) -> str:
     """Replace any table of the same name.
 
-    :param contents: by the name of a set its elements, with all networks, see
+    :param contents: elements by set, with all networks, see
         :mod:`nft.elements`
-    :param leaving: the targets of the former table that this table does not
-        have, sequences as :data:`values.Target`
+    :param leaving: :data:`values.Target` of the former table that this one
+        lacks
     :raises ValueError: for a value that is refused
     """
     family = table.family
     filled = _filled(table, contents, leaving)
     return ''.join((
-        # The addition comes first, because nft deletes no missing table.
+        # First the addition, because nft deletes no missing table.
         f'add table {family} {TABLE}\ndelete table {family} {TABLE}\n',
         _declared(table), *_elements('add', family, filled)))
 
@@ -53,14 +53,13 @@ def extension(table: values.Table, contents: _Contents, present: _Contents,
               leaving: list[Any]) -> str:
     """Put the rules of a table behind the present rules, the first step.
 
-    The kernel removes the elements of a set at once.  A packet in the rule
-    that uses the set would find no element there.  After this step, the packet
-    finds the element in the next rule.
+    The kernel removes the elements of a set at once, so a packet in the rule
+    that uses it would find none there. After this step, the packet finds the
+    element in the next rule.
 
-    The other arguments and the exceptions are those of :func:`replacement`.
+    Other arguments and exceptions are those of :func:`replacement`.
 
-    :param present: by the name of a set its elements, with the networks that
-        the rules use
+    :param present: elements by set, with the networks that the rules use
     """
     family = table.family
     filled = _filled(table, contents, leaving)
@@ -80,7 +79,6 @@ def pruning(family: str, rules: list[Any], chains: list[str], sets: list[str]
             ) -> str:
     """Remove the former parts of the table, the second step.
 
-    :param family: 'ip' or 'ip6'
     :param rules: (chain, handle)
     """
     _check_family(family)
@@ -98,14 +96,10 @@ def pruning(family: str, rules: list[Any], chains: list[str], sets: list[str]
 
 
 def change(family: str, deletes: _Contents, adds: _Contents) -> str:
-    """Remove elements, and add elements.
+    """Remove elements, and add elements, which the set may already have.
 
-    Both happen at once, so packets see no order.  But nft adds a network only
-    after the removal of a network around it.
-
-    :param family: 'ip' or 'ip6'
-    :param deletes: by the name of a set its elements
-    :param adds: likewise, of elements that the set may already have
+    Packets see no order. But nft adds a network only after the removal of a
+    network around it.
     """
     _check_family(family)
     for name in (*deletes, *adds):
@@ -118,9 +112,7 @@ def change(family: str, deletes: _Contents, adds: _Contents) -> str:
 def stamp(family: str, digest: str, listing_digest: str) -> str:
     """Note the load of a table in its comment, and forget leaving targets.
 
-    :param family: 'ip' or 'ip6'
-    :param digest: of the table, see :func:`rendering.digest`
-    :param listing_digest: of its listing, see :func:`listing.digest`
+    The digests are of :func:`rendering.digest` and :func:`listing.digest`.
     """
     _check_family(family)
     for value, shape in ((digest, _TEXT_DIGEST),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""A table of port forwarding as frozen values, which cross the wall.
+"""A table of port forwarding as frozen values, which cross the wall. Pure.
 
-Pure.  The agent makes these values from its rules, and the privileged side
-renders them (:mod:`nft.rendering`).  No value holds words of nft, so no value
-can become a command.
+The agent makes them from its rules, and the privileged side renders them
+(:mod:`nft.rendering`). No value holds words of nft, so none can become a
+command.
 """
 
 import dataclasses
@@ -37,12 +37,11 @@ class Service:
     port: int
     # Port of the destinations.
     dest_port: int
-    # Whether destinations see an address of this node instead of the client's.
+    # Destinations see an address of this node instead of the client's.
     masquerade: bool
     destinations: tuple[Destination, ...]
-    # For new connections.  The hash of a client's address is a bucket, and the
-    # destinations have the buckets in this order.  With one share, all clients
-    # have that destination.  Without a share, no client has one.
+    # For new connections: a client's address hashes to a bucket, which the
+    # destinations have in this order. Without a share, no client has one.
     shares: Shares
 
 
@@ -52,7 +51,7 @@ class Vip:
 
     # Canonical text.
     address: str
-    # Whether the source of clients in provider networks is replaced.
+    # The source of clients in provider networks is replaced.
     hairpin_masquerade: bool
     # The same for SNAT addresses of routers.
     router_masquerade: bool
@@ -68,11 +67,11 @@ class Table:
     family: str
     # Connection tracking zone, 1..65535.
     zone: int
-    # Whether the VIPs are in a VRF, so that replies need marks.
+    # The VIPs are in a VRF, so that replies need marks.
     vrf: bool
     vips: tuple[Vip, ...]
-    # Whether there may be devices of VNIs, whose packets are those of tenants,
-    # and never for the VIPs.
+    # There may be devices of VNIs, whose packets are tenants', and never for
+    # the VIPs.
     vnis: bool = False
 
 

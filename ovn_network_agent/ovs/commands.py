@@ -51,10 +51,7 @@ class PortCommand(command.Command):
 
 
 class SetPort(PortCommand):
-    """Make a port, or correct its settings.
-
-    The command refuses to change a port without the agent's mark.
-    """
+    """Make a port, or correct its settings, but none without the mark."""
 
     def settings(self) -> tuple[_Columns, _Columns]:
         """Columns of Port, and columns of Interface."""
@@ -105,8 +102,8 @@ class SetPort(PortCommand):
             interface = interfaces[0]
         else:
             # ovs-vswitchd tries again to make an interface only after some
-            # change of the database; a new row is one.  The server removes
-            # interfaces that no port refers to any more.
+            # change of the database; a new row is one. The server removes
+            # interfaces without a port.
             interface = txn.insert(self.api.idl.tables['Interface'])
             interface.name = self.name
             interface.external_ids = dict(relay.MARK)

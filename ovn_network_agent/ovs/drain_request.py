@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The format of the operator's wish in the local database.  Pure.
+"""The operator's wish in external_ids of the local database. Pure.
 
-The wish is a text in external_ids: 'all', or UUIDs of routers, separated by
-commas.
+'all', or UUIDs of routers, separated by commas.
 """
 
 from collections.abc import Iterable
@@ -24,9 +23,7 @@ def is_uuid(text: str) -> bool:
 def parse(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Parse the text of a wish; only the malformed parts are left out.
 
-    :param text: '' without a wish
-    :returns: drains as in :class:`model.Node`, messages about the malformed
-        parts
+    :returns: drains as in :class:`model.Node`, messages about the rest
     """
     parts = [part.strip() for part in text.split(',') if part.strip()]
     drains = {part.lower() for part in parts

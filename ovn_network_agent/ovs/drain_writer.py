@@ -43,15 +43,9 @@ class _Change(command.BaseCommand):
 
 def change(database: connection.Database, how: _How, timeout: float
            ) -> tuple[frozenset[str], frozenset[str]]:
-    """Change the wish in one transaction.
+    """Change the wish in one transaction, again if the row has changed.
 
-    If the row has changed meanwhile, the server refuses the transaction, and
-    the change is repeated with the new row.
-
-    :param database: the local database
-    :param how: an exception of this function is raised here, and nothing is
-        written
-    :param timeout: seconds
+    :param how: its exceptions are raised here, and nothing is written
     :returns: before and after, as the server has it
     :raises writing.NotWritten: when the wish may not have been written
     """

@@ -2,18 +2,18 @@
 # Copyright ovn-network-agent developers
 
 
-"""Relays: the agent's tunnel ports in the local Open_vSwitch database.
+"""Relays: the agent's tunnel ports in the local Open_vSwitch database. Pure.
 
-Pure.  The other ports of a relay's bridge are switched.  A broadcast packet
-must not pass through the relay, or the two gateway nodes and the network
-between them would make a loop.  This must hold even while the agent is down.
-So the settings of the port prevent it, and not a flow.
+The other ports of a relay's bridge are switched. A broadcast must not pass
+through the relay, or two gateway nodes and the network between them make a
+loop, even while the agent is down; so the port's settings prevent it, not a
+flow.
 
 The port is a trunk of only the VLAN 4095, which IEEE 802.1Q reserves: neither
-the kernel nor Neutron uses this VLAN.  So the action NORMAL neither sends to
-the port, nor accepts its packets, nor learns an address there.  ``protected``
-keeps a packet with a forged tag from passing on to a further relay.  A flow
-that outputs to the port is not affected, because VLANs count only for NORMAL.
+the kernel nor Neutron uses it. So NORMAL neither sends to the port, nor
+accepts its packets, nor learns there. ``protected`` keeps a packet with a
+forged tag from passing on to a further relay. A flow that outputs to the port
+is not affected, because VLANs count only for NORMAL.
 """
 
 from collections.abc import Iterable
@@ -44,13 +44,10 @@ def interface_settings(remote: str, encap: str,
                        tunnel: int = ownership.RELAY_KEY) -> dict[str, Any]:
     """Columns of the Interface row, without its name and mark.
 
-    The settings are those of OVN's tunnels, except for two.  The key is the
-    agent's.  Fragments are allowed, because a packet of the provider network
-    and the tunnel's header may exceed the MTU of the tunnels' network.  BFD
-    shows whether the other node has an agent with a relay.
-
-    :param remote: IP address of the tunnels of the other chassis
-    :param encap: 'geneve' or 'vxlan'
+    As OVN's tunnels, but for two: the key is the agent's, and fragments are
+    allowed, because a packet of the provider network and the tunnel's header
+    may exceed the MTU of the tunnels' network. BFD shows whether the other
+    node has an agent with a relay.
     """
     return {'type': encap, 'bfd': {'enable': 'true'}, 'options': {
         'remote_ip': remote, 'key': str(tunnel),
@@ -64,10 +61,7 @@ def is_ours(port: columns.Row) -> bool:
 
 
 def ports(ovs: columns.Tables) -> Iterator[resources.RelayPort]:
-    """The relays in the database.
-
-    :returns: ``encap`` is '' for a relay with wrong settings, or one that Open
-        vSwitch has not made
+    """The relays; ``encap`` is '' with wrong settings, or before it is made.
     """
     for bridge, port, interface in _found(ovs):
         options = interface.options if interface else {}

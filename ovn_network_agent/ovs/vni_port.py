@@ -22,10 +22,7 @@ _TYPES = ('', 'system')
 
 
 def port_settings(tag: int) -> dict[str, Any]:
-    """Columns of the Port row, without its name and mark.
-
-    :param tag: VLAN, 0 for packets without a tag
-    """
+    """Columns of the Port row, without its name and mark; 0 for no tag."""
     return {'tag': [tag], 'vlan_mode': [], 'trunks': []}
 
 
@@ -36,11 +33,7 @@ def is_ours(port: columns.Row) -> bool:
 
 
 def ports(ovs: columns.Tables) -> dict[str, tuple[str, int]]:
-    """The (bridge, tag) of each port in the database, by name.
-
-    :returns: ('', 0) for a port with wrong settings, or one that Open vSwitch
-        has not made
-    """
+    """(bridge, tag) by name; ('', 0) with wrong settings, or not yet made."""
     return {port.name: _as_found(bridge, port)
             for bridge, port in _found(ovs)}
 

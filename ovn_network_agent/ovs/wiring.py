@@ -76,8 +76,8 @@ def bridge_mappings(external_ids: Mapping[str, str]
                     ) -> tuple[tuple[str, str], ...]:
     """(physical network, bridge) of each part of ovn-bridge-mappings.
 
-    As ovn-controller reads it: a space is a part of the name, and the first
-    item that is none ends the list.
+    As ovn-controller: a space belongs to the name, and a bad item ends the
+    list.
     """
     found = []
     for item in of_chassis(external_ids, MAPPINGS).split(','):
@@ -89,20 +89,15 @@ def bridge_mappings(external_ids: Mapping[str, str]
 
 
 def of_chassis(external_ids: Mapping[str, str], key: str) -> str:
-    """The value that ovn-controller of this chassis uses, '' without one.
-
-    :param key: such as 'ovn-bridge-mappings'
-    """
+    """What ovn-controller of this chassis uses for a key, '' without one."""
     return external_ids.get(key_of_chassis(external_ids, key), '')
 
 
 def key_of_chassis(external_ids: Mapping[str, str], key: str) -> str:
     """The key that counts for ovn-controller of this chassis.
 
-    A key with the name of the chassis at its end comes before the key without,
-    also with an empty value: ovn-controller(8), since OVN 23.03.
-
-    :returns: the key with the name, or the key as given
+    One with the chassis' name at its end comes before the one without, also
+    when empty: ovn-controller(8), since OVN 23.03.
     """
     own = f'{key}-{external_ids.get("system-id", "")}'
     return own if own in external_ids else key

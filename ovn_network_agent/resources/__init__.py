@@ -3,18 +3,14 @@
 
 """Resources: the objects that should exist, as frozen values.
 
-A resource is one object in one system.  The ``key`` is the key of the object
-in that system, and all other fields are its value: a changed value is an
-update of the object, and never a deletion and a creation.  A resource has only
-fields that the agent sets, so that the object compares equal to the resource
-when a backend reads the object back.
+A resource is one object in one system. Its ``key`` is that of the object
+there, and all other fields are its value: a changed value is an update, never
+a deletion and a creation. It has only fields that the agent sets, so that the
+object compares equal when a backend reads it back.
 
-The ``stage`` orders the work of one pass.  Creations run in ascending order,
-so that announcements come last; deletions run in descending order, so that
-announcements go first.
-
-Each module has the kinds of one system.  Drivers and backends, also those of
-other projects, take all names from this package.
+In a pass, creations run in ascending order of ``stage`` (announcements last),
+deletions in descending order. Drivers and backends, also those of other
+projects, take all names from this package, which has a module for each system.
 """
 
 from ovn_network_agent.resources.base import Keep as Keep

@@ -12,7 +12,7 @@ import typing
 #: The items differ with the kind.
 Key: typing.TypeAlias = tuple[Hashable, ...]
 
-# The most addresses that the text of a problem names.
+# Addresses that the text of a problem names at most.
 _NAMED = 5
 
 
@@ -46,7 +46,7 @@ class Ref:
 
 
 class _Referred:
-    """Keeps the reference to a resource, which is no field of its value."""
+    """Keeps a resource's reference out of the fields of its value."""
 
     __slots__ = ('_ref',)
     _ref: Ref
@@ -56,24 +56,23 @@ class _Referred:
 class Resource(_Referred):
     """Base of all resources."""
 
-    # What has to be in place before this resource is created; not part of the
-    # value.
+    # To be in place before this resource is created; not in the value.
     requires: tuple[Ref, ...] = dataclasses.field(
         default=(), compare=False, repr=False, kw_only=True)
 
     # As in logs and plans.
     kind: typing.ClassVar[str] = 'resource'
-    # The fields that are the key, in its order; a class may define the
-    # property key in their place.  All other fields are the value.
+    # The key, in its order, or the class has a property key. All other fields
+    # are the value.
     key_fields: typing.ClassVar[tuple[str, ...] | None] = None
     stage: typing.ClassVar[Stage] = Stage.LINK
-    # True when the object stays in the system although nothing wants the
-    # object any more (a sysctl, whose earlier value is unknown).
+    # The object stays although nothing wants it any more (a sysctl, whose
+    # earlier value is unknown).
     retained: typing.ClassVar[bool] = False
 
     @property
     def place(self) -> Key | None:
-        """What the object does, if another object of the kind can do the same.
+        """What the object does, if another of its kind can do the same.
 
         The object stays until the other is in place.
         """
@@ -89,16 +88,12 @@ class Resource(_Referred):
 
     @property
     def ref(self) -> Ref:
-        """The reference to this resource, the same object each time.
-
-        So the many places that refer to a resource share one reference and
-        one key.
+        """The same object each time, shared by all who refer to the resource.
         """
         try:
             return self._ref
         except AttributeError:
-            # The key comes first: a class without a key has to raise its own
-            # error.
+            # A class without a key has to raise its own error.
             key = self.key
         object.__setattr__(self, '_ref', Ref(self.kind, key))
         return self._ref
@@ -107,8 +102,7 @@ class Resource(_Referred):
     def follows(self) -> bool:
         """Whether no packet from outside needs the object.
 
-        When a gateway has moved here, such objects come after the
-        announcements.
+        When a gateway moves here, such objects come after the announcements.
         """
         return self.stage > Stage.ANNOUNCE
 
@@ -116,8 +110,8 @@ class Resource(_Referred):
     def leaves_early(self) -> bool:
         """Whether the object goes before the announcement of its address.
 
-        True only for an object without which packets from outside and from
-        this node still arrive, as long as the address is announced.
+        Only if packets from outside and from this node still arrive without
+        it, as long as the address is announced.
         """
         return False
 
@@ -126,9 +120,8 @@ class Resource(_Referred):
         """The address of the resource ('198.51.100.10/32'), or None.
 
         Resources with the same subject depend on each other in the order of
-        their stages: an announcement is held back when the route of its
-        address failed, and the route stays while the announcement of its
-        address could not be withdrawn.
+        their stages: the announcement waits for the route, and the route stays
+        while the announcement could not be withdrawn.
         """
         return None
 
@@ -137,19 +130,18 @@ class Resource(_Referred):
 class Problem(Resource):
     """Not an object but a statement: something is left out, and why.
 
-    A driver leaves nothing out silently.  The problem appears in the log once,
-    in the plan, and in the state of the agent as long as the problem lasts.
+    A driver leaves nothing out silently: this is in the log once, and in the
+    plan and the state of the agent while it lasts.
 
-    Problems with the same text and router are one, with all their addresses:
-    ``{count}`` in the text becomes their number, ``{some}`` the first ones.
+    Problems with the same text and router are one: ``{count}`` in the text
+    becomes the number of their addresses, ``{some}`` the first ones.
     """
 
-    # For the operator: what is left out, why, and the remedy.
+    # What is left out, why, and the remedy.
     text: str
     # UUID of the router, '' without one.
     router: str = ''
-    # The addresses that are left out; empty when the problem is not about
-    # single addresses.
+    # That are left out; empty when it is not about single addresses.
     addresses: tuple[str, ...] = ()
 
     kind = 'problem'
@@ -170,16 +162,13 @@ class Problem(Resource):
 class Keep(Resource):
     """Not an object but a statement: the object at ``of`` stays as found.
 
-    A driver yields this where the driver cannot or must not decide: about rows
-    that another chassis is about to take over, or about a segment that cannot
-    be resolved.
+    For what a driver cannot or must not decide: rows that another chassis is
+    about to take over, or a segment that cannot be resolved.
     """
 
-    # The resource that is neither created, changed nor deleted.
     of: Ref
-    # Whether the object belongs to somebody else, or is about to. Such an
-    # object stays at the end of the agent, too; an object that was kept in
-    # doubt goes.
+    # The object is somebody else's, or about to be, so it stays at the end of
+    # the agent, too; one that was kept in doubt goes.
     foreign: bool = False
 
     kind = 'keep'

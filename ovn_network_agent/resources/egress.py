@@ -56,8 +56,8 @@ class EgressSource(base.Resource):
 class EgressHeld(base.Resource):
     """An egress address at which no program of this node answers.
 
-    A packet of a connection that the kernel has not seen yet, as its gateway
-    has just moved, would be answered with a reset.
+    A packet of a connection that the kernel has not seen, as its gateway has
+    just moved, would be answered with a reset.
     """
 
     # 'ip' or 'ip6'.
@@ -71,7 +71,7 @@ class EgressHeld(base.Resource):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EgressDrop(kernel.Rule):
-    """A policy rule that drops what a machine sends while there is no way.
+    """Drops what a machine sends while there is no way.
 
     Like all that keeps packets in, it comes first and goes last.
     """
@@ -82,9 +82,7 @@ class EgressDrop(kernel.Rule):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EgressRoute(kernel.KernelRoute):
-    """A copy of a route of a link, or the way back to a machine.
-
-    It is in a table that only the rules of egress addresses name.
+    """A copy of a link's route, or the way back to a machine, in own tables.
     """
 
     kind = 'egress_route'
@@ -110,8 +108,7 @@ class EgressNetworks(base.Resource):
     chassis: str
     # 'address/length', sorted.
     addresses: tuple[str, ...]
-    # Names of chassis that are gone for good and still have an entry; only
-    # found, and never wanted.
+    # Chassis gone for good, with an entry; only found, never wanted.
     gone: tuple[str, ...] = ()
 
     kind = 'egress_networks'

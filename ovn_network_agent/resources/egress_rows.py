@@ -58,10 +58,7 @@ class EgressPolicy:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EgressRows(base.Resource):
-    """The rows of an egress address at one router.
-
-    They are made, changed and removed in one transaction.  All tuples are
-    sorted.
+    """The rows of an egress address at one router, sorted, in one transaction.
     """
 
     name: str

@@ -4,8 +4,7 @@
 """Objects of a VNI: its devices, its attachments to segments, its BGP.
 
 Each is several objects of a system that only work together, read back as one
-value: whatever is missing or different makes the value another one.  The names
-of the devices follow from the VNI and the network, see :mod:`evpn_names`.
+value. Device names follow from the VNI and the network, see :mod:`evpn_names`.
 """
 
 import dataclasses
@@ -65,10 +64,10 @@ class VniPort(base.Resource):
 class EvpnInstance(base.Resource):
     """FRR's part of a VNI: the BGP instance of its VRF, and the VNI's line.
 
-    The instance redistributes kernel routes of both families, and advertises
-    them as type 5 routes (RFC 9136).  It needs the devices also when nobody
-    wants it: bgpd 8.4 never hears that a VNI has gone whose VRF went first,
-    and refuses to remove the instance, and routes of the VNI later on.
+    It redistributes kernel routes of both families as type 5 routes (RFC
+    9136), and needs the devices also when unwanted: bgpd 8.4 never hears that
+    a VNI has gone whose VRF went first, and refuses to remove the instance,
+    and routes of the VNI later on.
     """
 
     vni: int
@@ -95,7 +94,7 @@ class EvpnInstance(base.Resource):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VniRule(kernel.Rule):
-    """A rule that drops packets whose destination a VNI's VRF does not know.
+    """A rule that drops packets whose destination a VNI's VRF lacks.
 
     Otherwise these leave by the main table.
     """

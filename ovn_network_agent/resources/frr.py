@@ -12,8 +12,8 @@ from ovn_network_agent.resources import base
 class PrefixListEntry(base.Resource):
     """``permit <network> ge <ge> le <le>`` of an FRR prefix list.
 
-    Of host routes, or of the network itself: both lengths are its own then.
-    The backend chooses the sequence number, which is not part of the value.
+    Of host routes, or of the network itself with both lengths its own. The
+    sequence number, which the backend chooses, is not in the value.
     """
 
     name: str
@@ -35,15 +35,14 @@ class PrefixListEntry(base.Resource):
 class RouterAdvertisement(base.Resource):
     """Advertisements of this node as the default router of a device.
 
-    The hosts behind the device learn no address and nothing that is on-link:
-    they ask for no neighbour but the router (RFC 4861, 5.2).
+    The hosts learn no address and nothing on-link: they ask for no neighbour
+    but the router (RFC 4861, 5.2).
     """
 
     dev: str
     # IPv6 prefixes, in any order; advertised without the flags L and A.
     prefixes: tuple[str, ...] = ()
-    # Whether DHCPv6 has addresses for the hosts (flag M), and whether it has
-    # other settings alone (flag O).
+    # DHCPv6 has addresses for the hosts (flag M), other settings alone (O).
     managed: bool = False
     other: bool = False
 

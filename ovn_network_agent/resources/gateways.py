@@ -24,8 +24,8 @@ class GatewayPriority(base.Resource):
     drained: str = ''
     # The priority before that, 0 when not drained.
     earlier: int = 0
-    # Names of chassisredirect ports that have to be on this chassis when the
-    # priority is written; not part of the value.
+    # chassisredirect ports that have to be on this chassis at the write; not
+    # part of the value.
     owned: tuple[str, ...] = dataclasses.field(
         default=(), compare=False, repr=False)
     # (chassis, priority) of the group at the decision; not part of the value.

@@ -25,9 +25,9 @@ class LinkUp(base.Resource):
 class VethPair(base.Resource):
     """A veth pair, both ends up, the peer enslaved to a VRF."""
 
-    # End in the default VRF.
+    # In the default VRF.
     name: str
-    # End in ``vrf``.
+    # In ``vrf``.
     peer: str
     vrf: str
 
@@ -40,10 +40,9 @@ class VethPair(base.Resource):
 class VlanDevice(base.Resource):
     """The device of a VLAN on a provider bridge, up."""
 
-    # Name of the device, see vlans.device.
+    # See vlans.device.
     name: str
-    # Name of the bridge's own device, '' for a found device that is not as
-    # wanted.
+    # The bridge's own device, '' for a device found not as wanted.
     bridge: str
     vlan: int
 
@@ -56,10 +55,10 @@ class VlanDevice(base.Resource):
 class Sysctl(base.Resource):
     """A network sysctl, never restored."""
 
-    # Path below /proc/sys: 'net/ipv4/conf/br-ex/proxy_arp'; with slashes,
-    # because the name of a device may contain a dot.
+    # Below /proc/sys: 'net/ipv4/conf/br-ex/proxy_arp'; with slashes, because
+    # the name of a device may contain a dot.
     path: str
-    # The text to be read back, without the line feed.
+    # As read back, without the line feed.
     value: str
 
     kind = 'sysctl'
@@ -82,10 +81,7 @@ class Address(base.Resource):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VipAddress(Address):
-    """An address that FRR redistributes as a connected route.
-
-    So the address is announced as soon as a device has it.
-    """
+    """An address that FRR redistributes, once a device has it."""
 
     kind = 'vip_address'
     stage = base.Stage.ANNOUNCE
@@ -103,8 +99,8 @@ class Neighbour(base.Resource):
     dev: str
     # IP address of the neighbour.
     dst: str
-    # Name of the local device whose MAC the neighbour has; the backend looks
-    # the MAC up when it writes or compares the entry; '' with ``lladdr``.
+    # Local device whose MAC the backend looks up when it writes or compares
+    # the entry; '' with ``lladdr``.
     lladdr_of: str
     lladdr: str | None = None
 
@@ -117,8 +113,8 @@ class Neighbour(base.Resource):
 class NeighbourProxy(base.Resource):
     """An IPv6 address that the kernel answers neighbour solicitations for.
 
-    The kernel does so with the sysctls ``proxy_ndp`` and ``forwarding`` of the
-    device on (ndisc_recv_ns() of the kernel).
+    Needs the device's sysctls ``proxy_ndp`` and ``forwarding``
+    (ndisc_recv_ns() of the kernel).
     """
 
     dev: str
@@ -130,7 +126,7 @@ class NeighbourProxy(base.Resource):
     stage = base.Stage.NEIGHBOUR
 
 
-# The metric of a found place with several routes of the agent.
+# Metric of a place found with several routes of the agent.
 SEVERAL = -1
 
 
@@ -142,11 +138,10 @@ class KernelRoute(base.Resource):
     # A prefix, '0.0.0.0/0' for the default route.
     dst: str
     dev: str
-    # Gateway address, or None for a route of scope link.
+    # None for a route of scope link.
     via: str | None = None
-    # None for the default of the family; or a tag, which FRR sees as the
-    # metric; or SEVERAL for a place that was found with several routes of the
-    # agent, and that is never as wanted.
+    # None for the family's default; a tag, which FRR sees as the metric; or
+    # SEVERAL, which is never as wanted.
     metric: int | None = None
 
     kind = 'kernel_route'
@@ -168,8 +163,7 @@ class KernelRoute(base.Resource):
 class AnnouncedRoute(KernelRoute):
     """A route that FRR redistributes (announce_method = kernel).
 
-    The route is in the table of bgpd's instance: that of the VRF, or the main
-    table in default VRF mode.
+    In the table of bgpd's instance: its VRF's, or the main table.
     """
 
     kind = 'announced_route'
@@ -181,7 +175,7 @@ class AnnouncedRoute(KernelRoute):
         return self.dst
 
 
-# In place of a table: drop the packets of the rule, without an answer.
+# In place of a table: drop the packets without an answer.
 BLACKHOLE = 0
 
 # RT_TABLE_MAIN (rtnetlink(7)).
@@ -193,15 +187,15 @@ class Rule(base.Resource):
     """A policy rule: priority, selectors, table."""
 
     priority: int
-    # Routing table to look in, or BLACKHOLE.
+    # To look in, or BLACKHOLE.
     table: int
     src: str | None = None
     dst: str | None = None
     iif: str | None = None
     # (mark, mask).
     fwmark: tuple[int, int] | None = None
-    # Ignore routes of the table with a prefix of this length or a shorter one
-    # (0: the default route).
+    # Ignore routes of the table with a prefix no longer than this (0: the
+    # default route).
     suppress: int | None = None
     # True for a rule of IPv6 without a prefix, else None.
     ipv6: bool | None = None
@@ -214,8 +208,8 @@ class Rule(base.Resource):
                            tuple[int, int] | None, str | None]:
         """(priority, src, dst, iif, fwmark, 'ipv6' or None).
 
-        The table is the value, so a rule with another table is an update.  The
-        last item separates the rules of both families that have no prefix.
+        The table is the value, so another table is an update. The last item
+        separates the rules of both families that have no prefix.
         """
         return (self.priority, self.src, self.dst, self.iif, self.fwmark,
                 'ipv6' if self.ipv6 else None)

@@ -14,17 +14,15 @@ class NftTable(base.Resource):
 
     # 'ip' or 'ip6'.
     family: str
-    # Digest of the table's text, 32 hexadecimal digits.  A table that was read
-    # has the digest of the text that was loaded, or 'altered' when the table
-    # differs from that text.
+    # Of the text, 32 hexadecimal digits; of a read table, that of the loaded
+    # text, or 'altered' when the table differs from it.
     digest: str
-    # nft.values.Table, from which the text is made; not part of the value, and
-    # None in a table that was read.  This package does not import nft, which
-    # is above it.
+    # nft.values.Table of the text; not part of the value, None in a table that
+    # was read. This package is below nft, so does not import it.
     content: object = dataclasses.field(
         default=None, compare=False, repr=False)
-    # The destinations of connections, sorted: (proto, VIP, port, destination,
-    # its port); not part of the value.
+    # Destinations of connections, sorted: (proto, VIP, port, destination, its
+    # port); not part of the value.
     targets: tuple[tuple[str, str, int, str, int], ...] = dataclasses.field(
         default=(), compare=False, repr=False)
 

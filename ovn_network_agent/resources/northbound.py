@@ -41,9 +41,8 @@ class DefaultRoute(base.Resource):
 class OnLinkRoute(DefaultRoute):
     """The route of a router to a half of its provider network, in OVN NB.
 
-    The network is on-link, so the router would ask there for addresses of
-    other chassis, and nobody would answer.  A half is longer than the network,
-    so its route comes first.
+    The network is on-link: the router would ask there for addresses of other
+    chassis, in vain. A half is longer, so its route comes first.
     """
 
     kind = 'on_link_route'
@@ -51,10 +50,7 @@ class OnLinkRoute(DefaultRoute):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StaleRoute(base.Resource):
-    """A default route of a chassis that is gone for good.
-
-    Such a resource is only found, and never wanted.
-    """
+    """A default route of a chassis gone for good; found, never wanted."""
 
     # UUID of the Logical_Router row.
     router: str
@@ -90,8 +86,8 @@ class MacBinding(base.Resource):
 class BfdTimers(base.Resource):
     """The timers of BFD in OVN's tunnels that this chassis requests, in NB.
 
-    A fleet has one set of timers.  The agents' requests are in NB_Global,
-    and give the options of the same row (:mod:`ovn.chassis.bfd`).
+    Requests are in NB_Global, and give the fleet's one set of options in the
+    same row (:mod:`ovn.chassis.bfd`).
     """
 
     # Host name of this chassis, the tag of the request.
@@ -102,8 +98,8 @@ class BfdTimers(base.Resource):
     min_tx: int
     # The option bfd-mult, number of packets.
     mult: int
-    # Why the options or the other requests are not as the requests want them,
-    # or None; only found, and never wanted.
+    # Why the options or other requests are not as the requests want them, or
+    # None; only found, never wanted.
     astray: str | None = None
 
     kind = 'bfd_timers'
@@ -124,12 +120,11 @@ class Advertised(base.Resource):
     router: str
     # This chassis.
     owner: ownership.Owner
-    # '198.51.100.10/32', which have to be advertised to a BGP neighbour before
-    # the proof is written; the engine adds them (engine.proofs).
+    # '198.51.100.10/32', to be advertised to a BGP neighbour before the proof
+    # is written; the engine adds them (engine.proofs).
     prefixes: tuple[str, ...] = dataclasses.field(
         default=(), compare=False, repr=False)
-    # 4 or 6, the family of the addresses; not part of the value, likewise
-    # prefixes.
+    # 4 or 6; not part of the value, likewise prefixes.
     version: int = dataclasses.field(default=4, compare=False, repr=False)
 
     kind = 'advertised'

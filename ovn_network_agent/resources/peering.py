@@ -60,10 +60,7 @@ class PeerSide:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Peering(base.Resource):
-    """A link between two routers, whose rows only work together.
-
-    The rows are made, changed and removed in one transaction.
-    """
+    """A link between two routers, whose rows change in one transaction."""
 
     # '<UUID of a router>~<UUID of a router>', the lower one first.
     pair: str

@@ -36,9 +36,9 @@ LOCAL = 0xfffffffe
 class Flow(base.Resource):
     """An OpenFlow flow on a provider bridge, table 0.
 
-    A flow matches in_port, family and destination, may set MACs, and hands the
-    packet to the bridge's own forwarding, back to its port, or to relays.  The
-    fields have types, so that the privileged side can check them.
+    It matches in_port, family and destination, may set MACs, and hands the
+    packet to the bridge's own forwarding, back to its port, or to relays.
+    Fields are typed, so that the privileged side can check them.
     """
 
     bridge: str
@@ -53,8 +53,8 @@ class Flow(base.Resource):
     dst: str | None = None
     set_src: str | None = None
     set_dst: str | None = None
-    # 'normal', 'in_port', or 'ports:' and the numbers of one to eight ports in
-    # the order in which they get the packet: 'ports:3,7'.
+    # 'normal', 'in_port', or 'ports:' and one to eight port numbers in the
+    # order in which they get the packet: 'ports:3,7'.
     output: str = 'normal'
 
     kind = 'flow'

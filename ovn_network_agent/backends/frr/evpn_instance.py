@@ -4,13 +4,13 @@
 """Backend evpn_instance: VNIs of FRR, and the BGP instances of their VRFs.
 
 An instance is the agent's while it has one of two odd timers, see
-:mod:`frr.evpn`.  A line that is missing, or that changes what is announced,
-makes it :class:`Incomplete`.  What FRR has left of a VNI without an instance
-is a :class:`Rest`, such as the line ``vni`` after a restart of bgpd alone.
-This has no mark, and counts only for a VNI that is wanted or was there.
+:mod:`frr.evpn`. A line that is missing, or changes what is announced, makes it
+:class:`Incomplete`. What is left without an instance is a :class:`Rest` (the
+line ``vni`` after a restart of bgpd alone): it has no mark, and counts only
+for a VNI that is wanted or was there.
 
 FRR 10 shows an :class:`Empty` section of the VRF as long as there is the
-device.  Then the removal waits for that of the device.
+device, whose removal that of the section waits for.
 """
 
 from collections.abc import Callable
@@ -155,10 +155,7 @@ class EvpnInstanceBackend(base.Backend):
 def _about(vni: int, vnis: set[int], output: str) -> str:
     """What FRR said that is not about other VNIs of the same call.
 
-    It is the same text for each VNI, and at each attempt, as long as the cause
-    is the same.
-
-    :param output: lines, with their numbers in the call
+    The same text for each VNI and attempt, while the cause is the same.
     """
     rows = dict.fromkeys(_PLACE.sub('', row).strip()
                          for row in output.splitlines())

@@ -3,23 +3,20 @@
 
 """Backend frr_prefix_list: the prefix lists that permit announced routes.
 
-An entry has the shape ``permit <network> ge 32 le 32``, or ``permit
-<network>`` for a network that is announced itself.  The list of IPv6 has the
-same name, and 128 in place of 32.  The sequence number marks the agent's
-entries: each network has a few numbers of its own
-(:func:`ownership.prefix_list_numbers`).  An entry of the Go program
-(:mod:`privileged.routing.go_prefix_list`) counts as the agent's, too, if its
-network is or was wanted here; it keeps its number.
+An entry is ``permit <network> ge 32 le 32`` (128 in the list of IPv6, which
+has the same name), or ``permit <network>`` for a network that is announced
+itself. The sequence number marks the agent's entries: each network has a few
+of its own (:func:`ownership.prefix_list_numbers`). An entry of the Go program
+(:mod:`privileged.routing.go_prefix_list`) is the agent's, too, if its network
+is or was wanted here; it keeps its number.
 
-Every other entry is the operator's and is never removed.  FRR refuses a second
-entry with the same content, so a wanted entry of the operator counts as
-present.  The agent's numbers are high: the first matching entry decides, and a
-``deny`` of the operator comes first.
+FRR refuses a second entry with the same content, so a wanted entry of the
+operator counts as present; it is never removed. The agent's numbers are high:
+the first matching entry decides, and a ``deny`` of the operator comes first.
 
-Each daemon of FRR has its own copy of a prefix list, and a restarted daemon
-may have lost it (that of bgpd counts for BGP).  An entry that is not in all
-copies is read as a :class:`PartialEntry`, which differs from the wanted entry.
-So the entry is written again, with the same number.
+Each daemon of FRR has its own copy of a list, and a restarted one may have
+lost it (that of bgpd counts for BGP). An entry that is not in all copies is
+read as a :class:`PartialEntry`, and so written again with the same number.
 """
 
 from collections.abc import Callable
@@ -46,11 +43,9 @@ from ovn_network_agent.privileged.routing import prefix_lists
 class PartialEntry(resources.PrefixListEntry):
     """An entry that some daemon has lost; never equal to a wanted entry."""
 
-    # Names of the daemons.
     missing_in: tuple[str, ...] = ()
 
 
-# By daemon.
 _Copies: TypeAlias = Mapping[str, list[output.Entry]]
 _Entries: TypeAlias = list[resources.PrefixListEntry]
 # (network, ge, le)
@@ -68,14 +63,11 @@ class PrefixListBackend(base.Backend):
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        # Names that the configuration has had, while entries are there.
+        # Names of earlier configurations, while entries are there.
         self._former: set[str] = set()
 
     def check(self) -> list[str]:
-        """A prefix list needs the program of ``[frr] vtysh_wrapper``.
-
-        :returns: at most one, see :meth:`base.Backend.check`
-        """
+        """A prefix list needs the program of ``[frr] vtysh_wrapper``."""
         program = (self.conf.frr.vtysh_wrapper.split() or ['vtysh'])[0]
         if not self.conf.frr.frr_prefix_list or shutil.which(program):
             return []
@@ -88,15 +80,12 @@ class PrefixListBackend(base.Backend):
         """Read the agent's entries of the present list and of former ones.
 
         :param known: an entry of theirs counts with any sequence number
-        :returns: with :class:`PartialEntry` for an entry that a daemon has
-            lost
         :raises base.BackendError: when FRR or the kernel does not answer
         """
         found = []
         for name in self._lists():
             copies = self._copies(name)
-            # This call comes first, while all entries of the Go program are
-            # still there as proof.
+            # First, while all entries of the Go program are there as proof.
             self._ours(copies)
             there = list(_found(name, copies, known).values())
             found += there
@@ -107,8 +96,8 @@ class PrefixListBackend(base.Backend):
     def apply(self, delta: base.Delta) -> base.Failures:
         """Write entries, and remove the agent's from any of the lists.
 
-        A missing entry is added with a free number of its network.  The lists
-        are read before and after the change, and the last reading decides.
+        The lists are read before and after the change; the last reading
+        decides.
 
         :returns: entries of another list or shape, networks without a free
             number, entries that FRR refused
@@ -134,10 +123,9 @@ class PrefixListBackend(base.Backend):
         return failures
 
     def _lists(self) -> list[str]:
-        """Names of the present list and then of former ones.
+        """The present list, then former ones as long as they have entries.
 
-        A reload may change the name.  A former list counts as long as it has
-        entries of the agent.
+        A reload may change the name.
         """
         current = self.conf.frr.frr_prefix_list
         former = sorted(self._former - {current})
@@ -149,9 +137,9 @@ class PrefixListBackend(base.Backend):
                 by_number: bool) -> base.Failures:
         """Change one list.
 
-        :param by_number: whether a few entries may be looked up by the numbers
-            of their networks.  An entry with another number, of the operator
-            or of the Go program, shows only among all entries
+        :param by_number: whether a few may be looked up by number; an entry
+            with another number, of the operator or of the Go program, shows
+            only among all entries
         """
         networks = sorted({r.network for r in (*adds, *deletes)})
         if by_number and len(networks) <= prefix_lists.FEW and (
@@ -200,7 +188,7 @@ class PrefixListBackend(base.Backend):
         return failures
 
     def _ours(self, copies: _Copies) -> set[_Line]:
-        """The entries that may be removed."""
+        """Those that may be removed."""
         leak = self.conf.veth_leak
         left = kernel_base.reading(
             'what the Go program has left', go_prefix_list.networks, copies,
@@ -210,10 +198,7 @@ class PrefixListBackend(base.Backend):
                        for network in left}
 
     def _copies(self, name: str, only: list[str] | None = None) -> _Copies:
-        """The entries of each daemon.
-
-        :param only: networks whose numbers are looked up; None for all entries
-        """
+        """By daemon, of all networks or of those to look up by number."""
         found = (self._call(prefix_lists.read_of, name, only) if only else
                  self._call(prefix_lists.read, name))
         return {daemon: [output.Entry(*entry) for entry in entries]
@@ -242,10 +227,7 @@ def _by_family(copies: _Copies) -> list[_Copies]:
 
 def _found(name: str, copies: _Copies, known: Collection[resources.Ref]
            ) -> dict[resources.Ref, resources.PrefixListEntry]:
-    """The agent's entries in any copy.
-
-    :param known: refs of entries that are the agent's with any number
-    """
+    """The agent's entries in any copy; known ones count with any number."""
     found = {}
     for of_family in _by_family(copies):
         found.update(_found_of(name, of_family, known))
@@ -274,7 +256,7 @@ def _found_of(name: str, copies: _Copies, known: Collection[resources.Ref]
 
 def _numbers(copies: _Copies, concerned: _Copies
              ) -> Callable[[_Line], int | None]:
-    """A function from an entry to its sequence number.
+    """From an entry to its sequence number.
 
     :param concerned: the entries of the networks alone, see :func:`_of`
     """
@@ -290,8 +272,7 @@ def _numbers_of(copies: _Copies, concerned: _Copies
                 ) -> Callable[[_Line], int | None]:
     """Likewise, for one list.
 
-    An entry keeps its number, unless another copy uses the number for another
-    entry.
+    An entry keeps its number, unless another copy uses it otherwise.
     """
     used: dict[int, set[tuple[object, ...]]] = {}
     old: dict[_Line, int] = {}

@@ -4,10 +4,9 @@
 
 """Soft refreshes of BGP, on a thread beside the loop.
 
-A refresh before bgpd knows of a withdrawal would send the route again.  So
-the refresh waits until bgpd has lost the route, and nothing else waits for the
-refresh.  A further withdrawal puts the refresh off, so that one refresh
-follows both.
+A refresh before bgpd knows of a withdrawal would send the route again. So it
+waits until bgpd has lost the route, and nothing else waits for it. A further
+withdrawal puts it off, so that one refresh follows both.
 """
 
 from collections.abc import Callable
@@ -30,7 +29,7 @@ LOG = logging.getLogger(__name__)
 # work-queue", its default), and bgpd collects changes for 50 ms.
 _LOOK = 0.05
 # Seconds that a refresh waits for bgpd after the last withdrawal, and after
-# the first one that no refresh has followed.
+# the first one without a refresh.
 _TOLD = 0.5
 _LATEST = 5.0
 # Seconds to wait for the refresh that is due at the end of the agent.
@@ -41,8 +40,8 @@ _TIMEOUT = 1.0
 class _Due:
     """A refresh that is to be made."""
 
-    # As '198.51.100.10/32', the last withdrawn route; '' for none.  bgpd loses
-    # the routes in the order of their withdrawals.
+    # Last withdrawn, as '198.51.100.10/32', or ''; bgpd loses the routes in
+    # the order of their withdrawals.
     lost: str
     # Whether routes of IPv6 are concerned, too.
     ipv6: bool
@@ -52,10 +51,7 @@ class _Due:
 
 
 class Refresher:
-    """Makes the soft refreshes that the configuration asks for.
-
-    :param clock: monotonic seconds
-    """
+    """Makes the soft refreshes that the configuration asks for."""
 
     def __init__(self, conf: Any, clock: Callable[[], float] = time.monotonic
                  ) -> None:
@@ -72,12 +68,9 @@ class Refresher:
     @contextlib.contextmanager
     def change(self, withdrawn: Sequence[str], added: Sequence[str] = ()
                ) -> Iterator[None]:
-        """The context in which static routes are changed.
+        """Change static routes ('198.51.100.10/32') in this context.
 
         A refresh becomes due at the end, unless the block raises.
-
-        :param withdrawn: as '198.51.100.10/32'
-        :param added: likewise
         """
         with self._exclusive if withdrawn else contextlib.nullcontext():
             yield
@@ -85,10 +78,7 @@ class Refresher:
                 ':' in prefix for prefix in (*withdrawn, *added)))
 
     def wait(self, seconds: float) -> bool:
-        """Whether no refresh is due any more, or the last one has failed.
-
-        :param seconds: at the most
-        """
+        """Whether, after at most so long, none is due, or the last failed."""
         with self._news:
             return self._news.wait_for(lambda: not self._busy, seconds)
 

@@ -8,17 +8,14 @@ The agent's routes are the host routes of the VRF with the next hop
 network), without other properties or with a tag of :data:`ownership.TAGS`.
 Operators have such routes for networks, or to a gateway port ("onlink"), so
 these are the agent's only with a tag, perhaps :data:`ownership.NETWORK_TAG`.
-All other static routes are the operator's.
 
-FRR has one route for a prefix and next hop, with any distance or tag.  So the
-agent's route would replace a route of the operator with such a property.  Then
-the agent's route is not added and is reported.  The same holds for a
-blackhole of the operator, beside which FRR accepts no route.
+FRR has one route for a prefix and next hop, with any distance or tag, and
+accepts none beside a blackhole. So a route of the agent that would replace the
+operator's is reported and not added.
 
-The backend reads all configured routes, even if zebra has not installed them,
-because they have to be withdrawn, too.  :mod:`watches.frr.frr_verification`
-checks the effect of the routes, and :mod:`frr_refresh` makes the soft
-refreshes.
+The backend also reads routes that zebra has not installed, because they have
+to be withdrawn. :mod:`watches.frr.frr_verification` checks the effect of the
+routes, and :mod:`frr_refresh` makes the soft refreshes.
 """
 
 from collections.abc import Callable
@@ -44,14 +41,14 @@ from ovn_network_agent.privileged.routing import vtysh
 
 LOG = logging.getLogger(__name__)
 
-#: Static routes beyond which ``kernel`` is the better method.  One more route
-#: takes 28 against 22 ms beside 100 routes, 62 against 31 beside 1,000, and
-#: 614 against 121 beside 10,000 (benchmarks.rst).
+#: Static routes beyond which ``kernel`` is the better method. One more takes
+#: 28 against 22 ms beside 100, 62 against 31 beside 1,000, and 614 against 121
+#: beside 10,000 (benchmarks.rst).
 MANY = 300
-# Routes that take FRR nearly a second.  Meanwhile a takeover of fewer routes
+# FRR needs nearly a second for these. Meanwhile a takeover of fewer routes
 # leaves the processor to FRR.
 _AWAITED = 2500
-# Most attempts to single out bad routes.  One bad route of 5,000 takes 25.
+# To single out bad routes: one of 5,000 takes 25.
 _ATTEMPTS = 50
 # Words for a blackhole, beside which FRR accepts no next hop.
 _ONLINK = ' onlink'
@@ -63,9 +60,7 @@ _Reading: TypeAlias = tuple[
 
 
 class StaticBackend(base.Backend):
-    """Static host routes through the next hop of the agent.
-
-    """
+    """Static host routes through the next hop of the agent."""
 
     name = 'frr_static'
     system = 'FRR'
@@ -77,8 +72,8 @@ class StaticBackend(base.Backend):
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        # By key, the routes of operators in the way of any of the agent's,
-        # and of those to a gateway port.
+        # By key: the operator's routes in the way of any of the agent's, and
+        # of those to a gateway port.
         self._foreign: dict[object, str] = {}
         self._gateways: dict[object, str] = {}
         self._advised = False
@@ -88,8 +83,6 @@ class StaticBackend(base.Backend):
         """The program of ``[frr] vtysh_wrapper`` has to exist.
 
         The announce method ``kernel`` needs no program.
-
-        :returns: at most one, see :meth:`base.Backend.check`
         """
         if self._kernel_announces or self._vtysh_found():
             return []
@@ -124,7 +117,6 @@ class StaticBackend(base.Backend):
     def read(self, known: base.Known) -> Sequence[resources.Announcement]:
         """Read the configured host routes through the next hop of the agent.
 
-        :returns: by prefix
         :raises base.BackendError: when FRR does not answer
         """
         return self.reread(lambda: known, None)[0] or []
@@ -133,12 +125,11 @@ class StaticBackend(base.Backend):
                ) -> _Reading:
         """Likewise, unless the configuration is the same as at a reading.
 
-        :param known: not called
         :param mark: digest of the configuration, None for a reading
         :raises base.BackendError: as :meth:`read`
         """
         if self._kernel_announces and not self._vtysh_found():
-            # Without vtysh, FRR is not on this node and has no routes.
+            # Without vtysh, FRR is not on this node.
             return [], None
         configured, digest = self._call(vtysh.read_static_again, self._vrf,
                                         mark or '')
@@ -147,17 +138,14 @@ class StaticBackend(base.Backend):
 
     def _announcements(self, configured: Sequence[tuple[str, str]]
                        ) -> list[resources.Announcement]:
-        """The agent's routes of a reading.
-
-        :param configured: (prefix, rest of the line)
-        """
+        """The agent's of the configured (prefix, rest of the line)."""
         # Thousands of routes have the same rest.
         tagged = {rest: _tagged(rest) for _prefix, rest in configured}
         known = {rest for rest, (hop, _tag) in tagged.items()
                  if self._is_nexthop(hop)}
         ours = {prefix: tagged[rest] for prefix, rest in configured
                 if rest in known and _is_marked(prefix, *tagged[rest])}
-        # Routes of the operator in the way, as of the last reading.
+        # In the way, as of the last reading.
         foreign = {(self._vrf, prefix): rest for prefix, rest in configured
                    if prefix not in ours}
         self._foreign = {key: rest for key, rest in foreign.items()
@@ -191,8 +179,8 @@ class StaticBackend(base.Backend):
         """Add and remove static routes, and make the soft refresh.
 
         :returns: routes of another VRF or next hop, routes that the operator
-            has with other properties (of the last reading), and routes that
-            FRR did not take
+            had with other properties at the last reading, and those FRR did
+            not take
         :raises base.BackendError: when FRR does not answer
         """
         kind = resources.Announcement
@@ -234,10 +222,10 @@ class StaticBackend(base.Backend):
                   ) -> set[resources.Ref]:
         """The static routes that zebra knows, selected or not.
 
+        Beside a kernel route that is still to go, they cannot be selected yet.
+
         :raises base.BackendError: when FRR does not answer
         """
-        # Known routes suffice: beside a kernel route that is still to go,
-        # they cannot be selected yet.
         known = self._call(vtysh.read_known, self._vrf, 'static')
         return {
             r.ref for r in resources.of_kind(resources.Announcement, announced)
@@ -246,12 +234,10 @@ class StaticBackend(base.Backend):
     def _change(self, adds: list[resources.Announcement],
                 deletes: list[resources.Announcement],
                 attempts: Iterator[object]) -> base.Failures:
-        """Write routes, and in halves after a failure.
+        """Write routes, and in halves after a failure, one attempt for each.
 
-        FRR rejects a whole transaction for one bad route, such as a route
-        that the operator has as a blackhole.
-
-        :param attempts: iterator, one item for each further attempt
+        FRR rejects a whole transaction for one bad route, such as a route that
+        the operator has as a blackhole.
         """
         routes = {'adds': adds, 'deletes': deletes}
         refused, output = self._call(
@@ -280,7 +266,7 @@ class StaticBackend(base.Backend):
     def _missed(self, adds: list[resources.Announcement],
                 deletes: list[resources.Announcement]
                 ) -> list[resources.Announcement]:
-        """The routes that a new reading shows as not added or removed."""
+        """Not added or removed, as a new reading shows."""
         there = set(self.read(frozenset()))
         return ([r for r in adds if r not in there] +
                 [r for r in deletes if r in there])
@@ -302,7 +288,7 @@ class StaticBackend(base.Backend):
 
     def _running(self, withdrawn: Sequence[resources.Announcement]
                  ) -> Sequence[str]:
-        """Names of the running daemons, empty when not known."""
+        """Empty when not known."""
         try:
             names: Sequence[str] = vtysh.read_daemons(bool(withdrawn))
         except context.FAILURES:
@@ -318,11 +304,9 @@ class StaticBackend(base.Backend):
 
 
 def _tagged(rest: str) -> tuple[str, int | None]:
-    """The next hop and the tag of a route.
+    """The next hop and the tag of the rest of a line ('br-ex tag 4400001').
 
-    A tag of another program is left in the text, which is no next hop then.
-
-    :param rest: of a line, such as 'br-ex tag 4400001'
+    A tag of another program stays in the text, which is no next hop then.
     """
     text = rest.removesuffix(_ONLINK)
     hop, _tag, number = text.partition(' tag ')
@@ -350,7 +334,7 @@ def _needs_tag(prefix: str, hop: str) -> bool:
 
 
 def _is_marked(prefix: str, hop: str, tag: int | None) -> bool:
-    """Whether a route through a next hop of the agent is the agent's."""
+    """Whether a route through a next hop of the agent is its own."""
     return (tag is not None if _needs_tag(prefix, hop)
             else tag != ownership.NETWORK_TAG)
 

@@ -4,12 +4,10 @@
 """Backend router_advertisement: interfaces where FRR advertises this node.
 
 An interface of FRR is the agent's while it has an interval or a lifetime of
-the agent (:mod:`frr.advertisement`).  Without these, all lines about router
-advertisements are the operator's: the agent neither takes nor changes them,
-and a wanted advertisement fails.  Beside the agent's lines, the operator may
-have further ones, such as ``ipv6 nd managed-config-flag``.
-
-FRR has the lines also while the device does not exist.
+the agent (:mod:`frr.advertisement`). Else its lines are the operator's, stay,
+and a wanted advertisement fails. Beside the agent's lines, the operator may
+have others, such as ``ipv6 nd managed-config-flag``. FRR has the lines also
+while the device does not exist.
 """
 
 from collections.abc import Callable
@@ -59,7 +57,6 @@ class RouterAdvertisementBackend(base.Backend):
     def apply(self, delta: base.Delta) -> base.Failures:
         """Write and remove lines; a new reading decides what has failed.
 
-        :returns: the lines of the operator, or what FRR said
         :raises base.BackendError: when FRR does not answer
         """
         adds, deletes = (resources.of_kind(resources.RouterAdvertisement, some)

@@ -3,13 +3,13 @@
 
 """Backend address: IP addresses on the bridge, the veth ends, and of VIPs.
 
-The agent's addresses carry its number in IFA_PROTO.  Addresses of the Go
-program (see the glossary), and all addresses on kernels before 5.18, carry no
-number.  Such an address counts as the agent's if it is wanted on its device.
+IFA_PROTO marks the agent's. Addresses of the Go program (see the glossary),
+and all on kernels before 5.18, have no number, and count as the agent's if
+wanted on their device.
 
-Each address of the agent on ``port_forward_dev`` is that of a VIP.  Its
-removal is a withdrawal, which comes before all other changes.  Only the anchor
-is no VIP: it prevents a VIP from being the last address of the device.
+Each of the agent's on ``port_forward_dev`` is a VIP, whose removal is a
+withdrawal, before all other changes. Only the anchor is none: it keeps a VIP
+from being the last address of the device.
 """
 
 import errno
@@ -44,8 +44,6 @@ class AddressBackend(kernel_base.KernelBackend):
     def read(self, known: base.Known) -> list[resources.Address]:
         """Read the marked addresses, and the wanted ones without a mark.
 
-        :param known: an address counts when its (device, address with prefix
-            length) is the key of one of them
         :raises base.BackendError: when the kernel does not answer
         """
         keys = {ref.key for ref in known}
@@ -71,10 +69,10 @@ class AddressBackend(kernel_base.KernelBackend):
                 address != ownership.ANCHOR else resources.Address)
 
     def apply(self, delta: base.Delta) -> base.Failures:
-        """Set and delete addresses, see :meth:`base.Backend.apply`.
+        """Set and delete addresses.
 
-        An address that the privileged side does not recognise as the agent's
-        (EBUSY) is :class:`base.Kept`, but for a VIP that is a failure.
+        One that the privileged side does not recognise as the agent's (EBUSY)
+        is :class:`base.Kept`, but for a VIP that is a failure.
         """
         wanted = resources.of_kind(resources.Address, delta.wanted)
         # Before OVN was seen, one of a former run was read as another kind,

@@ -32,10 +32,7 @@ def refused(function: Callable[[list[Any]], Any],
             kept: Collection[int] = ()) -> base.Failures:
     """Call a batched entry point of the privileged side.
 
-    :param function: entry point of :mod:`privileged.network.netlink` or
-        :mod:`privileged.network.links`
-    :param resources: the resources, in the order of ``items``
-    :param items: argument lists
+    :param items: argument lists, in the order of the resources
     :param kept: errnos of an object that stays on purpose
     :raises base.BackendError: when the daemon cannot be reached
     """
@@ -56,7 +53,6 @@ def reading(what: str, function: Callable[..., _T], *args: Any) -> _T:
     """Call a reader of :mod:`ovn_network_agent.netlink`.
 
     :param what: noun for the message, such as 'addresses'
-    :param function: the reader; further arguments are passed to it
     :raises base.BackendError: when the kernel does not answer
     """
     try:

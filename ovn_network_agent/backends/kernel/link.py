@@ -3,11 +3,9 @@
 
 """Backend link: the provider bridges, the veth pair, and VLAN devices.
 
-All other objects in the kernel depend on these devices.  The bridges and the
-VRF belong to the operator, so this backend checks that they exist.
-
-A VLAN device of the agent has its alias.  A device of another program is
-adopted only if it is the right VLAN of the right bridge, and is never deleted.
+The bridges and the VRF are the operator's, so they are only checked. A VLAN
+device of the agent has its alias; one of another program is adopted only if it
+is the right VLAN of the right bridge, and is never deleted.
 """
 
 from collections.abc import Iterator
@@ -34,8 +32,7 @@ class LinkBackend(kernel_base.KernelBackend):
                    'route', 'rule')
 
     def check(self) -> list[str]:
-        """The provider bridge and the VRF of the configuration have to exist.
-        """
+        """The configured provider bridge and VRF have to exist."""
         try:
             found = links.read_all()
         except OSError as error:
@@ -65,10 +62,7 @@ class LinkBackend(kernel_base.KernelBackend):
         return [*present, *_vlans(found, known)]
 
     def apply(self, delta: base.Delta) -> base.Failures:
-        """Set devices up; make or delete the veth pair and VLAN devices.
-
-        No device is ever set down.  See :meth:`base.Backend.apply`.
-        """
+        """Set devices up, never down; make or delete the pair and VLANs."""
         up = resources.of_kind(resources.LinkUp, delta.wanted)
         pairs, gone = (resources.of_kind(resources.VethPair, some)
                        for some in (delta.wanted, delta.delete))

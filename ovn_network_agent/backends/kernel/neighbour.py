@@ -3,11 +3,10 @@
 
 """Backend neighbour: permanent neighbour entries.
 
-The entries are on the two ends of the veth pair.  Others are on provider
-bridges, for floating IPs while OVN does not answer for them, and in the VRFs
-of VNIs, for machines.  An entry is the
-agent's if it carries its number in NDA_PROTOCOL.  An entry of the operator for
-a wanted address is as good if it has the wanted MAC, and is never touched.
+On the ends of the veth pair; on provider bridges, for floating IPs while OVN
+does not answer for them; and in the VRFs of VNIs, for machines. NDA_PROTOCOL
+marks the agent's. An operator's entry for a wanted address is as good if it
+has the wanted MAC, and is never touched.
 """
 
 from collections.abc import Mapping
@@ -35,10 +34,10 @@ class NeighbourBackend(kernel_base.KernelBackend):
     def read(self, known: base.Known) -> list[resources.Neighbour]:
         """Read the marked entries, and those for wanted addresses.
 
-        :param known: an entry without the mark counts only if its (device,
-            address) is the key of one of them
-        :returns: the MAC address of another device of this node is the name of
-            that device
+        :param known: without the mark, an entry counts only by their (device,
+            address)
+        :returns: a MAC of another device of this node is the name of that
+            device
         :raises base.BackendError: when the kernel does not answer
         """
         keys = {ref.key for ref in known
@@ -54,10 +53,10 @@ class NeighbourBackend(kernel_base.KernelBackend):
                 (names[entry.index], entry.dst) in keys)]
 
     def apply(self, delta: base.Delta) -> base.Failures:
-        """Set and delete entries, see :meth:`base.Backend.apply`.
+        """Set and delete entries.
 
-        An entry whose MAC address is that of a device fails as long as this
-        device does not exist.
+        An entry with the MAC address of a device fails while there is no such
+        device.
         """
         failed = {}
         if delta.create or delta.update:
@@ -92,10 +91,9 @@ class NeighbourBackend(kernel_base.KernelBackend):
 
 def _resource(found: Mapping[str, links.Link], dev: str,
               entry: neighbours.Neighbour) -> resources.Neighbour:
-    """The resource of a found entry.
+    """A MAC of a device of this node is shown by the device's name.
 
-    A MAC of a device of this node is shown by the name of the device, except
-    in the VRF of a VNI, where the neighbours are machines.
+    Not in the VRF of a VNI, where the neighbours are machines.
     """
     owner = '' if evpn_names.is_vrf_end(dev) else _lladdr_of(
         found, dev, entry.mac)
@@ -104,9 +102,7 @@ def _resource(found: Mapping[str, links.Link], dev: str,
 
 
 def _lladdr_of(found: Mapping[str, links.Link], dev: str, mac: str) -> str:
-    """Name of the device that has a MAC, the other end of a veth first.
-
-    :returns: '' when no device has it
+    """The device that has a MAC, the other end of a veth first; '' for none.
     """
     owners = sorted(
         (link.index != found[dev].lower, name)

@@ -3,9 +3,9 @@
 
 """Backend neighbour_proxy: addresses that the kernel answers NDP for.
 
-An entry is the agent's if it carries its number in NDA_PROTOCOL, which the
-kernel keeps from 5.0 on.  The kernel drops all entries of a device that goes
-down or loses IPv6, and says nothing about entries at all.
+NDA_PROTOCOL, which the kernel keeps from 5.0 on, marks the agent's. The kernel
+drops all entries of a device that goes down or loses IPv6, and says nothing
+about entries at all.
 """
 
 import socket

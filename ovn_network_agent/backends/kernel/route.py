@@ -3,8 +3,7 @@
 
 """Backend route: kernel routes of the agent's protocol, in any table.
 
-The protocol number is the mark: a route without the number is never touched,
-and an unwanted route with the number is removed.
+The protocol number is the mark: a route without it is never touched.
 """
 
 import collections
@@ -30,11 +29,10 @@ from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.network import kernel_routes
 from ovn_network_agent.privileged.routing import vtysh
 
-# Of the kinds of the backend.
 _NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind)
 
 
-# (table, prefix), the key of a route.
+# (table, prefix)
 _Place: TypeAlias = tuple[Any, ...]
 
 
@@ -52,17 +50,15 @@ class RouteBackend(kernel_base.KernelBackend):
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         self._memory = partial_reading.Memory[resources.KernelRoute]()
-        # What the remembered resources rest on: what the last reading has
-        # seen, the table of the announcements, and the unusual classes.
+        # What the remembered resources rest on, with the announcements' table
+        # and the unusual classes.
         self._last: routes.Seen | None = None
         self._classes: tuple[_Usual, frozenset[_Place]] | None = None
 
     def read(self, known: base.Known) -> Sequence[resources.Resource]:
-        """Read the routes with the agent's protocol number, in all tables.
+        """Read the routes of the agent's protocol, one a (table, prefix).
 
-        :param known: decides between the kinds where the table and the prefix
-            leave several possible
-        :returns: one for each (table, destination)
+        :param known: decides between the kinds where the place leaves several
         :raises base.BackendError: when the kernel does not answer
         """
         return self.reread(lambda: known, None)[0] or []
@@ -71,8 +67,7 @@ class RouteBackend(kernel_base.KernelBackend):
                ) -> base.Reading:
         """Likewise, unless the routes are the same as at a reading.
 
-        :param mark: (table of the announcements, :class:`routes.Seen`), None
-            without an earlier reading
+        :param mark: (table of the announcements, :class:`routes.Seen`) or None
         :raises base.BackendError: as :meth:`read`
         """
         table = self._announce_table()
@@ -96,7 +91,7 @@ class RouteBackend(kernel_base.KernelBackend):
             self._last, self._memory.keys)
 
     def _announce_table(self) -> int:
-        """Table of FRR's VRF; 0 while there is no VRF."""
+        """Of FRR's VRF; 0 while there is no VRF."""
         vrf = self.conf.frr.vrf_name
         if not vrf:
             return resources.MAIN_TABLE
@@ -104,7 +99,7 @@ class RouteBackend(kernel_base.KernelBackend):
         return link.vrf_table if link else 0
 
     def apply(self, delta: base.Delta) -> base.Failures:
-        """Set and delete routes, see :meth:`base.Backend.apply`."""
+        """Set and delete routes."""
         wanted = resources.of_kind(resources.KernelRoute, delta.wanted)
         failures = kernel_base.refused(
             kernel_routes.set_routes, wanted,
@@ -127,8 +122,7 @@ class RouteBackend(kernel_base.KernelBackend):
 
         :raises base.BackendError: when FRR does not answer
         """
-        # This is called only if static routes of FRR are to go, so there is
-        # an FRR.
+        # Only asked if static routes of FRR are to go, so there is an FRR.
         try:
             known = vtysh.read_known(self.conf.frr.vrf_name, 'kernel')
         except context.FAILURES as error:
@@ -141,14 +135,10 @@ class RouteBackend(kernel_base.KernelBackend):
 
 def _resources(found: Iterable[route_codec.Route], usual: '_Usual',
                unusual: Collection[_Place]) -> list[resources.KernelRoute]:
-    """The resource of each place, see :meth:`RouteBackend.read`.
-
-    :param unusual: see :func:`_unusual`
-    """
+    """The resource of each place, see :meth:`RouteBackend.read`."""
     places: dict[_Place, route_codec.Route] = {}
     several: dict[_Place, int] = {}
     for route in found:
-        # The first one stands for all routes of its place.
         if places.setdefault(route[:2], route) is not route:
             several[route[:2]] = resources.SEVERAL
     return [usual.made(place, place in unusual, *route[:4],
@@ -178,10 +168,9 @@ class _Usual(NamedTuple):
     """What decides about the class of a route.
 
     A host route in FRR's table, and each route in the table of a VNI, is an
-    announcement, so that an unwanted one goes first.  A host route that is
-    wanted as the other class is of that class.  A route through the VRF of a
-    VNI itself is the node's own, which has to be announced as long as others
-    are.
+    announcement, so that an unwanted one goes first; a host route that is
+    wanted as the other class is of that class. A route through the VRF of a
+    VNI is the node's own, to be announced as long as others are.
     """
 
     # Table of the announcements.
@@ -191,10 +180,7 @@ class _Usual(NamedTuple):
 
     def made(self, place: _Place, other: bool, table: int, dst: str, dev: str,
              via: str | None, metric: int | None) -> resources.KernelRoute:
-        """The resource of a route that was read.
-
-        :param other: whether it is wanted as the other class
-        """
+        """Of a route that was read, or that is wanted as the other class."""
         if table in ownership.EGRESS_TABLES or (
                 table == ownership.EGRESS_BACK_TABLE):
             return resources.EgressRoute(table, dst, dev, via, metric)
@@ -205,7 +191,7 @@ class _Usual(NamedTuple):
 
     def kind(self, place: _Place, other: bool = False
              ) -> type[resources.KernelRoute]:
-        """The resource class of a place, but in the table of a VNI."""
+        """The class of a place, but in the table of a VNI."""
         table, dst = place
         announced = (table == self.announcing and
                      dst.endswith(('/32', '/128'))) != other

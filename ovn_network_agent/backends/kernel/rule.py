@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backend rule: policy rules.
+"""Backend rule: policy rules, with the agent's number in FRA_PROTOCOL.
 
-The agent's rules carry its number in FRA_PROTOCOL.  Rules of the Go program
-(see the glossary) carry no number.  The backend recognises and takes over such
-rules by priority, table and selectors, and by the route that belongs to them.
+Rules of the Go program (see the glossary) carry no number: the backend takes
+them over by priority, table and selectors, and by the route that belongs to
+them.
 """
 
 import errno
@@ -32,17 +32,15 @@ class RuleBackend(kernel_base.KernelBackend):
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        # Rules of the Go program, found before the first change.  Afterwards
-        # the agent's own routes would seem to prove rules of an operator.
+        # Of the Go program, found before the first change. Afterwards the
+        # agent's own routes would seem to prove rules of an operator.
         self._originals: set[resources.Rule] | None = None
 
     def read(self, known: base.Known) -> list[resources.Rule]:
         """Read the agent's rules, and the wanted ones of other programs.
 
-        The first call also looks for rules of the Go program, which carry no
-        mark.
+        The first call also looks for rules of the Go program.
 
-        :returns: one for each key
         :raises base.BackendError: when the kernel does not answer
         """
         found = kernel_base.reading('rules', rules.read_all)
@@ -57,18 +55,18 @@ class RuleBackend(kernel_base.KernelBackend):
                     or not rule.protocol and resource in self._originals):
                 ours.setdefault(resource.key, resource)
             elif rule.protocol and resource.ref in known:
-                # A wanted rule with the number of another program counts as
-                # present; the privileged side never deletes it.  A rule
-                # without a number gets the agent's rule beside it.
+                # One with the number of another program counts as present; the
+                # privileged side never deletes it. One without a number gets
+                # the agent's rule beside it.
                 others.setdefault(resource.key, resource)
         return list((others | ours).values())
 
     def _find_originals(self, found: list[rules.Rule]) -> set[resources.Rule]:
         """The rules of the Go program among the rules without a number.
 
-        An operator may have made rules of the same shape.  But the Go program
-        also leaves a route of the agent's protocol for the same prefix.  A
-        rule beside an equal rule of the agent is the operator's.
+        An operator may have made such rules. But the Go program also leaves a
+        route of the agent's protocol for the prefix. A rule beside an equal
+        one of the agent is the operator's.
         """
         candidates = [rule for rule in found
                       if not rule.protocol and self._shape(rule)]
@@ -86,10 +84,9 @@ class RuleBackend(kernel_base.KernelBackend):
     def _shape(self, rule: rules.Rule) -> bool | tuple[int | str, str | None]:
         """The proof that a rule is of the Go program.
 
-        :returns: False for a shape that the Go program never makes; True for a
-            shape that is proof enough (the rule selects by a device or packet
-            mark of the agent); else (table or device, destination) of a route
-            of the agent's protocol
+        :returns: False for a shape that it never makes; True for one that is
+            proof enough (by a device or packet mark of the agent); else (table
+            or device, destination) of a route of the agent's protocol
         """
         if rule.suppress is not None or not rule.table or rule.ipv6:
             return False

@@ -20,10 +20,8 @@ class SysctlBackend(kernel_base.KernelBackend):
     doubted_by = (notices.kernel('link'), notices.kernel('sysctl'))
 
     def read(self, known: base.Known) -> list[resources.Sysctl]:
-        """Read the wanted values; no value has a mark.
+        """Read the wanted values that exist; no value has a mark.
 
-        :param known: also of other kinds
-        :returns: without those that do not exist
         :raises base.BackendError: when an existing value cannot be read
         """
         present = []

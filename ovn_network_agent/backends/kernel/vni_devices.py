@@ -3,8 +3,8 @@
 
 """Backend vni_devices: VRF, bridge and VXLAN device of each VNI.
 
-The devices have the agent's alias.  A device of another program with the name
-of one of them stays as found, and the VNI is then reported as failed.
+The agent's have its alias. One of another program with such a name stays, and
+the VNI fails.
 """
 
 from collections.abc import Collection
@@ -57,8 +57,8 @@ class VniDevicesBackend(base.Backend):
     def read(self, known: base.Known) -> list[resources.VniDevices]:
         """Read the devices of all VNIs that have one of the agent.
 
-        :returns: ``mtu`` is 0 while a device is missing, down or not as it has
-            to be, and when zebra has to make its neighbours anew
+        :returns: ``mtu`` is 0 while a device is missing, down or wrong, and
+            when zebra has to make its neighbours anew
         :raises base.BackendError: when the kernel does not answer
         """
         found, details = kernel_base.reading('devices', vni_links.read_all)

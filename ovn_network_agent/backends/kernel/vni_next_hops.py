@@ -3,11 +3,10 @@
 
 """Which VNIs lack neighbours for their next hops, for longer than a moment.
 
-zebra may have a VNI as up, and routes of it, without the neighbours that these
-need, for example after zebra alone was started again.  It makes them anew when
-the bridge of the VNI goes down and up, which withdraws the VNI of this node
-for two seconds.  So one has to lack for :data:`LASTING`, and if that does
-not help, the next attempts come later and later.
+zebra may have a VNI as up, and its routes, without the neighbours, for example
+after zebra alone was started again. It makes them anew when the VNI's bridge
+goes down and up, which withdraws the VNI of this node for two seconds. So one
+has to lack for :data:`LASTING`, and further attempts come later and later.
 """
 
 from collections.abc import Callable

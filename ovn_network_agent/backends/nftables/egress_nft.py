@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backend egress_nft: our nftables table of egress addresses.
+"""Backend egress_nft: our nftables table of egress addresses, by family.
 
-One table for each family, recognised by what it says about itself
-(:mod:`nft.listing`).  A table that has changed since its load is loaded anew
-with its elements, in one transaction.  Elements of a table that stays are
-changed in one transaction, too.
+It is recognised by what it says about itself (:mod:`nft.listing`). One that
+has changed since its load is loaded anew with its elements; else elements
+change. Either is one transaction.
 """
 
 from collections.abc import Callable
@@ -73,24 +72,21 @@ class EgressNftBackend(base.Backend):
             return []
         found = _listed()
         if found and self._watch is None:
-            # Those of a former run may be wanted as they are, without another
+            # A former run's may be wanted as they are, without another
             # reading.
             self._start_watch()
             found = _listed()
         self._idle = not known and not found
         if _DRIVER not in self.conf.drivers:
-            # The privileged side changes no elements then, and these go with
-            # their table.
+            # The privileged side changes no elements then; they go with the
+            # table.
             return [resources.EgressTable(family, listed.digest)
                     for family, listed in found.items()]
         return [resource for family, listed in found.items()
                 for resource in _resources(family, listed)]
 
     def apply(self, delta: Any) -> base.Failures:
-        """Load or delete the tables, and change elements, by family.
-
-        :param delta: :class:`base.Delta` of the four kinds
-        """
+        """Load or delete the tables, and change elements, by family."""
         failures = {}
         for family in elements.FAMILIES:
             steps = [(verb, r) for verb, r in delta.steps
@@ -126,10 +122,7 @@ class EgressNftBackend(base.Backend):
         return failures
 
     def _change(self, family: str, gone: list[Any], come: list[Any]) -> None:
-        """Bring the table to what is wanted.
-
-        :param gone: not wanted any more
-        :param come: new and changed ones
+        """Bring the table to what is wanted: less gone, with new and changed.
         """
         if any(isinstance(r, resources.EgressTable) for r in gone):
             self._run(egress_nft.delete_egress, family)

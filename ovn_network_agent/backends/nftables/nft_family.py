@@ -3,9 +3,9 @@
 
 """The table of one family: loaded as a whole, or changed by elements.
 
-What the former table translated connections to and the new one does not is
-kept in it as "leaving", until those connections are deleted.  Only then the
-table counts as loaded: whatever goes wrong in between, it is done again.
+Former targets are kept as "leaving" until their connections are deleted. Only
+then the table counts as loaded, so whatever goes wrong in between is done
+again.
 """
 
 from collections.abc import Sequence
@@ -34,10 +34,7 @@ _TRIES = 3
 
 
 class Family:
-    """One table.
-
-    :param name: 'ip' or 'ip6'
-    """
+    """One table, of 'ip' or 'ip6'."""
 
     def __init__(self, name: str, tables: nft_tables.Tables) -> None:
         self.name = name
@@ -107,15 +104,13 @@ class Family:
 
     def _exchange(self, table: resources.NftTable, sets: dict[str, list[str]],
                   leaving: list[list[Any]], before: listing.Listed) -> bool:
-        """Exchange the rules of a table that is as we know it.
+        """Exchange the rules of a table that is as we know it, in two steps.
 
-        In two steps, see :func:`nft.transaction.extension`: a load of the
-        whole table in the place of the other is one step for what begins
-        after it, but a packet that is under way can miss both.  When a new
-        connection does, all its packets will.
+        See :func:`nft.transaction.extension`: after a load in one step, a
+        packet under way could miss both tables; if a new connection does, all
+        its packets will.
 
-        :returns: whether that was possible; it is not when a chain or set of
-            the same name is something else now
+        :returns: False when a chain or set of the name is something else now
         """
         of_rules = ownership.NFT_NETWORKS
         present = nft_work.by_set(
@@ -154,7 +149,8 @@ class Family:
     def _one_by_one(self, steps: Sequence[nft_work.Work]) -> base.Failures:
         """Find out which of several changes nft refuses.
 
-        Not for ever: after some that failed nft itself is the reason.
+        After some failures, nft itself is the reason, and the rest is not
+        tried.
         """
         failures: base.Failures = {}
         for step in steps:

@@ -34,9 +34,8 @@ OwnChange: TypeAlias = contextlib.AbstractContextManager[
 class Tables:
     """Our tables in the kernel.
 
-    :param own_change: function without arguments that returns a context around
-        a change; the context has a function that takes the process id of nft,
-        so that a watch knows whose change this was
+    :param own_change: returns a context around a change, with a function that
+        takes the process id of nft, so that a watch knows whose change it was
     """
 
     def __init__(self, conf: Any, own_change: Callable[[], OwnChange]
@@ -58,10 +57,7 @@ class Tables:
         return _parsed(found[family]) if found else None
 
     def sets(self, family: str, wanted: set[str]) -> listing.Listed:
-        """Some sets of our table, and nothing else of it.
-
-        :returns: with those that are there
-        """
+        """Those of some sets of our table that are there, and nothing else."""
         if ownership.NFT_NETWORKS in wanted:
             wanted = {*wanted, ownership.NFT_PREFIXES}
         return _parsed(*_reading(

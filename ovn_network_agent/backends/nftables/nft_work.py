@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The part of a delta that is about the table of one family.
-
-Pure.
-"""
+"""The part of a delta that is about the table of one family. Pure."""
 
 import collections
 from collections.abc import Collection
@@ -33,10 +30,7 @@ class Work:
 
 
 def work_for(delta: base.Delta, family: str) -> Work | None:
-    """The work of a delta.
-
-    :param family: 'ip' or 'ip6'
-    """
+    """The work of a delta for 'ip' or 'ip6'."""
     wanted, unwanted = ([
         r for r in some if isinstance(r, _Resource) and r.family == family]
         for some in (delta.wanted, delta.delete))
@@ -58,11 +52,7 @@ def _elements(found: Iterable[_Resource]) -> list[resources.NftElement]:
 def possible(family: str, adds: Iterable[resources.NftElement],
              sets: Collection[str]
              ) -> tuple[base.Failures, list[resources.NftElement]]:
-    """Elements that a table can have.
-
-    :param sets: names of its sets
-    :returns: the reasons against some, and the others
-    """
+    """The reasons against elements that a table's sets lack; the others."""
     failures = {}
     for resource in adds:
         try:

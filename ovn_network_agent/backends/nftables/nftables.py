@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backend nftables: our table, and the elements of its sets.
+"""Backend nftables: our table of each family, and the elements of its sets.
 
-One table for each family.  It is loaded as a whole, with the elements that
-are to be in it, and is recognised by what it says about itself, see
-:mod:`nft.listing`.  Elements of a table that stays are changed one by one,
-in one transaction for all of them (:mod:`backends.nftables.nft_family`).
+It is loaded as a whole with its elements, and recognised by what it says about
+itself (:mod:`nft.listing`). Elements of a table that stays change in one
+transaction (:mod:`backends.nftables.nft_family`).
 """
 
 from collections.abc import Callable
@@ -40,8 +39,7 @@ class NftablesBackend(kernel_base.KernelBackend):
 
     name = 'nftables'
     system = 'nftables'
-    # A change of 1,000 VIPs takes nft seconds.  A gateway that moves here
-    # meanwhile must not wait for the VIPs.
+    # 1,000 VIPs take nft seconds; a gateway that moves here must not wait.
     patience = 0.1
     kinds = (resources.NftTable, resources.NftElement)
     doubted_by = (notices.NFTABLES,)
@@ -66,9 +64,9 @@ class NftablesBackend(kernel_base.KernelBackend):
              ) -> list[resources.NftTable | resources.NftElement]:
         """Read the tables of the agent, and their elements.
 
-        The first call with a wanted object also starts the watch for changes
-        by other programs.  Without a wanted object, an unreadable table is no
-        error, because a node that forwards no ports needs no nftables.
+        Wanted objects also start the watch for changes by other programs.
+        Without any, an unreadable table is no error: a node that forwards no
+        ports needs no nftables.
 
         :raises base.BackendError: when objects are known and nft does not
             answer
@@ -76,8 +74,7 @@ class NftablesBackend(kernel_base.KernelBackend):
         if known:
             self._start_watch()
         elif self._idle or shutil.which('nft') is None:
-            # Nothing is wanted, and nothing of ours can be there: a
-            # node without forwards is spared the processes.
+            # A node without forwards is spared the processes.
             return []
         try:
             found = self._tables.all()
@@ -129,10 +126,7 @@ def _resources(family: str, listed: listing.Listed
 
 
 def _missing(conf: Any) -> list[str]:
-    """Messages about missing needs; none where no ports are forwarded.
-
-    Acceptance rows PRE-07 and PRE-08.
-    """
+    """Acceptance rows PRE-07 and PRE-08; none without port forwarding."""
     try:
         if not rules.load(conf):
             return []

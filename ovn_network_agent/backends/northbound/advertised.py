@@ -3,12 +3,11 @@
 
 """Backend advertised: the proof that a router is announced, in OVN NB.
 
-The proof is a key on the managed default route of the router, with the host
-name of this chassis.  The former owner waits for the proof.  So the backend
-writes the proof only when all addresses of the router are known to be
-announced, and only while the route has the mark of this chassis.  The proof
-stays: it says that the gateway port was taken over, and nothing of the time
-since then.
+The proof is a key on the router's managed default route, with the host name of
+this chassis, which the former owner waits for. So it is written only when all
+addresses of the router are known to be announced, and while the route has the
+mark of this chassis. It stays: it says that the port was taken over, and
+nothing of the time since then.
 """
 
 from collections.abc import Collection
@@ -28,18 +27,15 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.watches.frr import frr_witness
 
-# Seconds until a missing announcement counts as a failure, and seconds between
-# two checks.  With FRR 8.4, bgpd advertised a route after 0.06 to 0.23 s (20
-# measurements on a busy machine).
+# Seconds until a missing announcement is a failure, and between two checks.
+# With FRR 8.4, bgpd advertised a route after 0.06 to 0.23 s (20 measurements
+# on a busy machine).
 TIMEOUT = 3.0
 _PAUSE = 0.1
 
 
 class AdvertisedBackend(nb_writer.Writer):
-    """Proofs on default routes that this chassis announces the router.
-
-    :param timeout: seconds until a missing announcement counts as a failure
-    """
+    """Proofs on default routes that this chassis announces the router."""
 
     name = 'advertised'
     kinds = (resources.Advertised,)
@@ -50,14 +46,12 @@ class AdvertisedBackend(nb_writer.Writer):
     def __init__(self, conf: Any, timeout: float = TIMEOUT) -> None:
         super().__init__(conf)
         self._timeout = timeout
-        # Resources that were not announced at the last attempt, which has
-        # waited for them.
+        # Not announced at the last attempt, which has waited for them.
         self._late = frozenset[resources.Ref]()
 
     def read(self, known: base.Known) -> list[resources.Advertised]:
         """Read the proofs of this chassis, none without its host name.
 
-        :returns: without prefixes
         :raises base.BackendError: when the replica of NB is not usable
         """
         try:
@@ -83,10 +77,7 @@ class AdvertisedBackend(nb_writer.Writer):
 
     def command(self, verb: str, resource: resources.Advertised
                 ) -> ovsdb_writer.Make:
-        """The command that writes a proof.
-
-        :param verb: not looked at: only 'set' occurs
-        """
+        """The command that writes a proof; only 'set' occurs."""
         # A proof is retained, so there is nothing to remove.
         return lambda api: commands.SetAdvertised(api, resource)
 
@@ -95,12 +86,10 @@ class AdvertisedBackend(nb_writer.Writer):
     def apply(self, delta: base.Delta) -> base.Failures:
         """Write each proof once all prefixes of its router are announced.
 
-        The call waits up to ``timeout`` seconds, but not for resources that
-        an earlier call has waited for in vain.
+        Waits up to ``timeout`` seconds, but not for resources that an earlier
+        call has waited for in vain.
 
-        :param delta: its deletions are not looked at
-        :returns: refused proofs, and those with a prefix that is not announced
-            yet
+        :returns: refused proofs, and those with a prefix not announced yet
         :raises base.BackendError: when FRR cannot be asked, or NB does not
             answer
         """

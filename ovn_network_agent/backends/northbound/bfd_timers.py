@@ -3,12 +3,11 @@
 
 """Backend bfd_timers: the timers of BFD in OVN's tunnels, in NB_Global.
 
-The object of this agent is its request; the options of the whole fleet follow
-from all requests (decision record 0022).  The transaction that changes the
-request brings the options up to date.  So an agent writes the options when its
-own request changes, and when the row is astray: an option is missing, or the
-chassis of a request is gone for good.  Of several agents that notice, the
-server lets one write, and the others find nothing left to do.
+This agent's object is its request; the fleet's options follow from all
+requests (decision record 0022). An agent writes them when its own request
+changes, in the same transaction, and when the row is astray: an option is
+missing, or the chassis of a request is gone for good. Of several agents that
+notice, the server lets one write.
 """
 
 from collections.abc import Iterable
@@ -46,8 +45,8 @@ class BfdTimersBackend(nb_writer.Writer):
     def read(self, known: base.Known) -> list[resources.BfdTimers]:
         """Read the request of this chassis, and log requests that differ.
 
-        :returns: at most one, in milliseconds; a request that cannot be read
-            has zeros, which are never wanted
+        :returns: at most one, in milliseconds; zeros, never wanted, if
+            unreadable
         :raises base.BackendError: when the replica of NB is not usable
         """
         try:
@@ -116,8 +115,8 @@ class BfdTimersBackend(nb_writer.Writer):
     def apply(self, delta: base.Delta) -> base.Failures:
         """Change the request, and remove those of chassis that are gone.
 
-        The Southbound server confirms first that they are gone.  If the server
-        does not answer, their requests stay, which is no failure.
+        The Southbound server confirms first; without its answer, they stay,
+        which is no failure.
 
         :raises base.BackendError: when NB does not answer
         """

@@ -34,8 +34,7 @@ def ask(context: base.Context, conf: Any,
         timeout: float = server_question.TIMEOUT) -> set[ownership.Owner]:
     """The server's chassis that are not silent.
 
-    :param timeout: seconds
-    :raises base.BackendError: when there is no answer
+    :raises base.BackendError: when there is no answer in time
     """
     silent = context.silent()
     chassis, *answers = server_question.ask(
@@ -55,10 +54,7 @@ def confirmed_gone(context: base.Context, conf: Any, names: frozenset[str]
                    ) -> frozenset[str]:
     """The chassis of some names that are gone, also for the server.
 
-    A replica may lack rows.  Without an answer nobody is gone.
-
-    :param names: of chassis that are gone by the replica
-    :returns: a subset
+    A replica may lack rows. Without an answer nobody is gone.
     """
     if not names:
         return frozenset()

@@ -38,7 +38,6 @@ class EgressNetworksBackend(nb_writer.Writer):
     def read(self, known: base.Known) -> list[resources.EgressNetworks]:
         """Read the entry of this chassis.
 
-        :returns: at most one
         :raises base.BackendError: when the replica of NB is not usable
         """
         chassis, found = self._context.chassis(), self._found()
@@ -58,8 +57,8 @@ class EgressNetworksBackend(nb_writer.Writer):
     def apply(self, delta: base.Delta) -> base.Failures:
         """Change the entry, and remove those of chassis that are gone.
 
-        The Southbound server confirms first that they are gone.  If the
-        server does not answer, their entries stay, which is no failure.
+        The Southbound server confirms first; without its answer, they stay,
+        which is no failure.
 
         :raises base.BackendError: when NB does not answer
         """

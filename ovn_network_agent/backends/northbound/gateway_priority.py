@@ -4,18 +4,14 @@
 
 """Backend gateway_priority: priorities of gateway candidates, in OVN NB.
 
-The backend changes the priorities in the gateway groups of this chassis, which
-are rows of Gateway_Chassis and HA_Chassis.  Neutron owns the rows, so the
-backend never creates or deletes one.
+It changes rows of Gateway_Chassis and HA_Chassis in the groups of this
+chassis; Neutron owns the rows. A stop lowers the priorities in all groups in
+one transaction, or in none: the order in which chassis stop depends on this
+(decision record 0009).
 
-A stop lowers the priorities in all groups of this chassis in one transaction,
-or in none.  The order in which chassis stop depends on this (decision record
-0009).
-
-A chassis raises its priority to a lead only where it is the owner.  The view
-may be old, so the backend asks the Southbound server once more.  Two chassis
-that both count as the owner would raise their priorities in turn, and move the
-port to and fro.
+A chassis raises its priority to a lead only where it is the owner. The view
+may be old, so the backend asks the Southbound server once more: two chassis
+that both count as the owner would move the port to and fro.
 """
 
 from collections.abc import Collection
@@ -62,18 +58,13 @@ class GatewayPriorityBackend(nb_writer.Writer):
 
     def command(self, verb: str, resource: resources.GatewayPriority
                 ) -> ovsdb_writer.Make:
-        """The command that writes a priority.
-
-        :param verb: not looked at: only 'set' occurs
-        """
+        """The command that writes a priority; only 'set' occurs."""
         # A priority is retained, so there is nothing to remove.
         return lambda api: priorities.SetPriority(
             api, resource, _group(resource.ref) in self._stopping)
 
     def together(self, ref: resources.Ref) -> Hashable:
-        """The group of the candidate; one group for all that a stop lowers.
-
-        :returns: 'stop', or the (table, UUID) of the gateway group
+        """The (table, UUID) of the group; 'stop' for all that a stop lowers.
         """
         # New priorities for only a part of a group could move its ports.
         group = _group(ref)
@@ -82,7 +73,6 @@ class GatewayPriorityBackend(nb_writer.Writer):
     def apply(self, delta: base.Delta) -> base.Failures:
         """Write priorities; those of an owner only after a question to SB.
 
-        :param delta: its deletions are not looked at
         :returns: refused priorities, and those that want a lead while the port
             is on another chassis
         :raises base.BackendError: when SB or NB does not answer

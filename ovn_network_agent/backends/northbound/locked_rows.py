@@ -4,9 +4,9 @@
 
 """The common part of backends of rows of NB that belong to no node.
 
-The agents agree by a named lock of NB on the one that writes; it is asked for
-at the first change, so neither a dry run nor an agent without the driver has
-it.  All agents read, so a successor goes on where the last writer has ended.
+A named lock of NB decides which agent writes; it is asked for at the first
+change, so neither a dry run nor an agent without the driver has it. All agents
+read, so a successor goes on where the last writer has ended.
 """
 
 from collections.abc import Callable
@@ -78,7 +78,7 @@ class Backend(nb_writer.Writer):
         """Write with the lock; see :class:`ovsdb_writer.Writer`.
 
         :returns: as there; everything while another agent has the lock
-        :raises base.BackendError: as there, and while the lock cannot be asked
+        :raises base.BackendError: as there, and when the lock cannot be asked
             for
         """
         state = (lock_state.State.WAITING if self.lock.given_back
@@ -99,8 +99,8 @@ class Backend(nb_writer.Writer):
     def _in_parts(self, delta: base.Delta) -> base.Failures:
         """Write all changes, at most :data:`_AT_ONCE` in a transaction.
 
-        Each resource is whole by itself, and a transaction of too many would
-        never end within ``[ovn] transaction_timeout``.
+        Each resource is whole by itself, and too many would never end within
+        ``[ovn] transaction_timeout``.
         """
         failures = {}
         for start in range(0, len(delta), _AT_ONCE):

@@ -16,21 +16,20 @@ from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import time_limits
 
-#: Makes a command from an ovsdbapp API
+#: From an ovsdbapp API.
 Make: TypeAlias = Callable[[Any], command.Command]
 
 
 class Writer(base.Backend):
     """A backend of rows in a database, beside the loop.
 
-    All changes of a stage are one transaction.  If the server refuses it,
-    each group of changes that belong together is tried alone, so that a bad
-    row affects only its group.
+    All changes of a stage are one transaction. If the server refuses it, each
+    group of changes is tried alone, so a bad row affects only its group.
     """
 
     concurrent = True
-    # Whether read() looks at nothing but the rows of the database, the names
-    # and states of chassis in the context, and options.
+    # read() looks only at the database's rows, the chassis in the context, and
+    # options.
     reads_only_rows = False
 
     def attach(self, context: base.Context) -> None:
@@ -41,7 +40,6 @@ class Writer(base.Backend):
                ) -> base.Reading:
         """Read the rows, unless no row of the database has changed.
 
-        :param mark: what a reading went by
         :raises base.BackendError: when the replica is not usable
         """
         if not self.reads_only_rows:
@@ -61,18 +59,11 @@ class Writer(base.Backend):
                 context.dead(), context.silent(), context.groups())
 
     def command(self, verb: str, resource: Any) -> Make:
-        """The command of a change.
-
-        :param verb: 'set' or 'remove'
-        :param resource: of the kinds
-        """
+        """The command of a change, 'set' or 'remove'."""
         raise NotImplementedError
 
     def together(self, ref: resources.Ref) -> Hashable:
-        """The group of a change; a group is changed as a whole or not at all.
-
-        :returns: equal for all changes of a group
-        """
+        """The group of a change; a group changes as a whole or not at all."""
         return ref
 
     # -- writing (on the writer thread) -----------------------------------
@@ -80,7 +71,6 @@ class Writer(base.Backend):
     def apply(self, delta: base.Delta) -> base.Failures:
         """Commit all changes at once, and group by group after a refusal.
 
-        :returns: the reason of the command or of the server
         :raises base.BackendError: when the database is not connected, or does
             not answer within ``[ovn] transaction_timeout`` seconds
         """
@@ -104,10 +94,8 @@ class Writer(base.Backend):
 
     def _commit(self, changes: list[tuple[resources.Ref, Make]]
                 ) -> base.Failures | None:
-        """Commit one transaction.
+        """The refused items; None when the transaction failed, see ``_error``.
 
-        :returns: the refused items, None when the transaction failed as a
-            whole (``_error`` says why)
         :raises BackendError: when the database is not connected
         """
         try:

@@ -3,17 +3,15 @@
 
 """Backend northbound: the agent's rows in the OVN Northbound database.
 
-The agent's rows are the managed default routes with the host name of this
-chassis, and the MAC bindings for (port, next hop) of such a route.  A managed
-route with the tag of another chassis belongs to the agent there.  When a
-driver wants the route here, the agent takes the row over.  A proof of another
-chassis on a route of this chassis means nothing, and is removed.
+These are the managed default routes with the host name of this chassis, and
+the MAC bindings for (port, next hop) of such a route. A managed route with the
+tag of another chassis is taken over when a driver wants it here. A proof of
+another chassis on a route of this one means nothing, and is removed.
 
-Without SB, the agent does not know whether a gateway port is still here.  So
-the rows of another chassis stay then: the agent there may see the port, and
-two agents must not take rows from each other.  The same holds for rows that
-another chassis has just taken, until a view is newer than an answer of SB
-(:mod:`ovn.writes.barrier`).
+Without SB, the agent does not know whether a gateway port is still here. So
+the rows of another chassis stay: two agents must not take rows from each
+other. The same holds for rows that another chassis has just taken, until a
+view is newer than an answer of SB (:mod:`ovn.writes.barrier`).
 """
 
 from collections.abc import Callable
@@ -64,8 +62,7 @@ class NorthboundBackend(nb_writer.Writer):
         super().attach(context)
         # Rows that this chassis had at the last reading, or has written since.
         self._had: set[resources.Ref] = set()
-        # Those that another chassis has taken, and of which the view of the
-        # last reading may not know why.
+        # Taken by another chassis; the last reading's view may not know why.
         self._held = frozenset[resources.Ref]()
         self._barrier = barrier.Barrier(
             context.databases['sb'], self._sb_has_answered)
@@ -73,8 +70,8 @@ class NorthboundBackend(nb_writer.Writer):
     def read(self, known: base.Known) -> list[_Row]:
         """Read the rows of this chassis, and note the lost ones.
 
-        :param known: a binding among them counts even if its router and route
-            are gone
+        :param known: such a binding counts even if its router and route are
+            gone
         :raises base.BackendError: when the replica of NB is not usable
         """
         try:
@@ -137,9 +134,8 @@ class NorthboundBackend(nb_writer.Writer):
         routed = list(self._managed_routes(nb, self._context.marks()))
         found: list[_Row] = [*routed]
         ours = {(r.lrp, r.nexthop) for r in routed}
-        # A binding has no mark of its own, and belongs to the agent that has
-        # the route.  A known binding stays this agent's if its router and
-        # route are gone.
+        # A binding belongs to the agent that has the route. A known one stays
+        # this agent's if its router and route are gone.
         places = {ref.key for ref in known
                   if ref.kind == resources.MacBinding.kind} - ours
         if places:
@@ -148,8 +144,7 @@ class NorthboundBackend(nb_writer.Writer):
         places |= ours
         for row in nb.get('Static_MAC_Binding', {}).values():
             if (row.logical_port, row.ip) in places:
-                # A binding that OVN learned would win over this row if the
-                # row does not override it.
+                # Else a binding that OVN learned wins over this row.
                 found.append(resources.MacBinding(
                     row.logical_port, row.ip,
                     row.mac if row.override_dynamic_mac else ''))

@@ -17,11 +17,9 @@ TIMEOUT = 5.0
 def ask(database: connection.Database,
         operations: Sequence[replica_query.Operation],
         timeout: float = TIMEOUT) -> replica_query.Answers:
-    """Ask the server, and wait for its answer.
+    """Ask the server, and wait for its answer: rows for each operation.
 
-    :param timeout: seconds
-    :returns: rows, for each operation
-    :raises BackendError: when there is no answer
+    :raises BackendError: when there is no answer in time
     """
     answered = threading.Event()
     found = []

@@ -3,9 +3,9 @@
 
 """Backend stale_route: routes of chassis that are gone for good, in OVN NB.
 
-No driver wants a stale route, so the ordinary difference removes it.  The view
-decides which chassis are gone.  Before a removal, the backend asks the
-Southbound server once more, because a replica may lack rows.
+No driver wants one, so the ordinary difference removes it. The view decides
+which chassis are gone, and the Southbound server is asked once more, because a
+replica may lack rows.
 """
 
 from typing import Any
@@ -24,10 +24,7 @@ from ovn_network_agent.ovsdb import connection
 
 
 class StaleRouteBackend(nb_writer.Writer):
-    """Managed default routes of chassis that are gone for good.
-
-    :param timeout: seconds to wait for an answer of OVN SB
-    """
+    """Managed default routes of chassis that are gone for good."""
 
     name = 'stale_route'
     kinds = (resources.StaleRoute,)
@@ -57,10 +54,7 @@ class StaleRouteBackend(nb_writer.Writer):
 
     def command(self, verb: str, resource: resources.StaleRoute
                 ) -> ovsdb_writer.Make:
-        """The command that removes a route.
-
-        :param verb: not looked at: only 'remove' occurs
-        """
+        """The command that removes a route; only 'remove' occurs."""
         dead = self._context.dead()
         return lambda api: commands.RemoveStaleRoute(api, resource, dead)
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backend flow: OpenFlow flows on the provider bridges.
+"""Backend flow: OpenFlow flows on the provider bridges, marked by cookie.
 
-The cookie marks the agent's flows.  A flow with such a cookie and a match that
-the agent never writes is a :class:`StrayFlow`.  No driver wants a stray flow,
-so it is deleted.  The backend never touches a flow with another cookie; if it
-has the match of a wanted flow, the wanted flow is reported as failed.
+A flow with such a cookie and a match that the agent never writes is a
+:class:`StrayFlow`, which no driver wants, so it is deleted. A flow with
+another cookie is never touched; a wanted flow with its match fails.
 """
 
 from collections.abc import Callable
@@ -29,10 +28,7 @@ from ovn_network_agent.privileged.switch import openflow
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StrayFlow(resources.Resource):
-    """A flow with the agent's cookie and a match that it never writes.
-
-    Such a resource is only found and deleted.
-    """
+    """A flow with the agent's cookie and a match that it never writes."""
 
     bridge: str
     cookie: int
@@ -69,8 +65,6 @@ class FlowBackend(base.Backend):
 
     def check(self) -> list[str]:
         """The program of ``[ovs] ovs_wrapper``, if one is set, has to exist.
-
-        :returns: at most one, see :meth:`base.Backend.check`
         """
         wrapper = self.conf.ovs.ovs_wrapper.split()
         if not wrapper or shutil.which(wrapper[0]):
@@ -95,8 +89,7 @@ class FlowBackend(base.Backend):
         if mark and all(self._portions(bridge, digest)[0] is None
                         for bridge, digest in mark.items()):
             return None, mark
-        # A provider bridge may have flows of an earlier run, even if none
-        # is wanted there.
+        # An earlier run may have left flows on any provider bridge.
         wanted = {str(ref.key[0]) for ref in known()} | set(
             bridges.served(self.conf))
         portions: list[tuple[Hashable, list[_Flow] | None]] = []
@@ -112,8 +105,8 @@ class FlowBackend(base.Backend):
     def _portions(self, bridge: str, former: str = '') -> Any:
         """The flows of a bridge, see :func:`openflow.dump_flows`.
 
-        A further bridge that is missing does not hold up the default bridge.
-        Its flows count as missing, so the next change says why it failed.
+        A missing further bridge does not hold up the default bridge: its flows
+        count as missing, so the next change says why it failed.
         """
         try:
             return _call(bridge, openflow.dump_flows, former, [

@@ -4,9 +4,8 @@
 
 """Backend relay_port: tunnel ports between the bridges of gateway nodes.
 
-A port on any bridge is the agent's if it has both the name and the mark.  The
-backend never touches a port with the name of a wanted relay and without the
-mark; the relay is then reported as failed.
+A port on any bridge is the agent's by its name and mark. One with a wanted
+name and no mark is never touched; the relay fails.
 """
 
 from ovn_network_agent import resources

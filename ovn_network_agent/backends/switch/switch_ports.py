@@ -31,18 +31,15 @@ class SwitchPorts(ovsdb_writer.Writer):
     database = 'ovs'
 
     def made_ports(self, ovs: columns.Tables) -> MadePorts:
-        """What ovs-vswitchd has made of the agent's ports.
-
-        :returns: keys of the resources whose ports are made, and by key the
-            reason of a failure
+        """Keys of the ports that ovs-vswitchd has made; by key, its failures.
         """
         raise NotImplementedError
 
     def apply(self, delta: base.Delta) -> base.Failures:
         """Write the rows, and wait until ovs-vswitchd has made the ports.
 
-        The wait ends after ``[ovn] transaction_timeout`` seconds.  A port that
-        ovs-vswitchd could not make is tried once more.
+        At most ``[ovn] transaction_timeout`` seconds; a failed port is tried
+        once more.
 
         :raises base.BackendError: when the local database does not answer
         """
@@ -56,11 +53,9 @@ class SwitchPorts(ovsdb_writer.Writer):
     def _again(self, refused: Sequence[resources.Resource]) -> base.Failures:
         """Have ovs-vswitchd try once more to make ports.
 
-        ovs-vswitchd (3.1, seen with its user-space data path) cannot make a
-        port while the same change removes a port of this name from another
-        bridge: 'File exists'.
-
-        :returns: for the ports that it has not made
+        It (3.1, seen with its user-space data path) cannot make a port while
+        the same change removes one of this name from another bridge: 'File
+        exists'.
         """
         if not refused:
             return {}
@@ -71,10 +66,7 @@ class SwitchPorts(ovsdb_writer.Writer):
 
     def _not_made(self, wanted: Sequence[resources.Resource]
                   ) -> tuple[base.Failures, base.Failures]:
-        """Wait until ovs-vswitchd has made the ports of the database.
-
-        :returns: ports that ovs-vswitchd has not looked at within the time
-            limit, and those it could not make
+        """Wait for ports: those not looked at in time, and those that failed.
         """
         deadline = time.monotonic() + self.conf.ovn.transaction_timeout
         while True:

@@ -3,9 +3,9 @@
 
 """Backend vni_port: veth pairs between VRFs of VNIs and provider bridges.
 
-Both ends have the agent's alias, and the port on the bridge has its mark in
-the local Open_vSwitch database.  A device or port of another program with such
-a name stays as found, and the pair is then reported as failed.
+Both ends have the agent's alias, and the port its mark in the local
+Open_vSwitch database. What another program has under such a name stays, and
+the pair fails.
 """
 
 from collections.abc import Iterable
@@ -44,8 +44,8 @@ class VniPortBackend(switch_ports.SwitchPorts):
     def read(self, known: base.Known) -> list[resources.VniPort]:
         """Read the pairs, and the ports, with the name and the mark.
 
-        :returns: ``mac`` is '' for a pair that is not as it has to be,
-            ``bridge`` is '' for such a port
+        :returns: with ``mac`` '' for a wrong pair, ``bridge`` '' for a wrong
+            port
         :raises base.BackendError: when the kernel or the local database does
             not answer
         """
@@ -74,10 +74,7 @@ class VniPortBackend(switch_ports.SwitchPorts):
                  for name, reason in vni_port.errors(ovs).items()})
 
     def apply(self, delta: base.Delta) -> base.Failures:
-        """Make pairs, then all ports, then delete pairs.
-
-        See :meth:`base.Backend.apply`.
-        """
+        """Make pairs, then all ports, then delete pairs."""
         wanted = resources.of_kind(resources.VniPort, delta.wanted)
         self._forget(_without_devices(
             new for _old, new in
@@ -97,10 +94,9 @@ class VniPortBackend(switch_ports.SwitchPorts):
     def _forget(self, ports: tuple[resources.VniPort, ...]) -> None:
         """Have Open vSwitch forget the devices of ports, which were deleted.
 
-        In user space, it would go on with the deleted device when there is
-        another of this name (3.1, seen).  ovs-vswitchd may see two changes as
-        one; but a port that it makes anew has an error while there is no
-        device.
+        In user space, it would go on with a deleted device when there is
+        another of this name (3.1, seen). ovs-vswitchd may see two changes as
+        one; but a port made anew has an error while there is no device.
         """
         write = super(switch_ports.SwitchPorts, self).apply
         while ports:
@@ -128,11 +124,7 @@ def _is_ours(link: links.Link) -> bool:
 def _pair(found: dict[str, links.Link],
           details: Mapping[str, vni_links.Details], masters: Mapping[int, str],
           name: str) -> tuple[int, str]:
-    """(VNI, MAC) of a pair; the MAC is '' while the pair is not complete.
-
-    :param masters: by ifindex
-    :param name: of the end in the VRF, '' without one
-    """
+    """(VNI, MAC) of a pair by its VRF end; '' while it is not complete."""
     if not name:
         return 0, ''
     end, peer = found[name], found.get(evpn_names.bridge_end(name))

@@ -40,11 +40,11 @@ class Address(typing.NamedTuple):
     # The ifindex; nothing here uses the method of tuples with this name.
     index: int  # type: ignore[assignment]
     address: str  # 'address/length'
-    # True for an IPv4 address that depends on another address of its network,
-    # and for a temporary IPv6 address.
+    # Also an IPv4 address that depends on another one of its network, and a
+    # temporary IPv6 address.
     secondary: bool
-    # IFA_PROTO, the number of the program that made the address; 0 without a
-    # number, and always on kernels before 5.18.
+    # IFA_PROTO, the program that made the address; 0 without a number, and
+    # always on kernels before 5.18.
     protocol: int = 0
 
 
@@ -52,13 +52,12 @@ def encode(index: int, address: str, protocol: int = 0,
            scope: int = RT_SCOPE_UNIVERSE, shared: bool = False) -> bytes:
     """Body of RTM_NEWADDR or RTM_DELADDR.
 
-    :param address: 'address/length'
     :param protocol: IFA_PROTO; without effect in a deletion
     :param scope: RT_SCOPE_LINK for an IPv4 address that is no source address
         beyond the link; without effect for IPv6
-    :param shared: whether other hosts are on the link, and the node has other
-        addresses there: an IPv6 address is looked for first, and the node
-        does not choose it for connections of its own
+    :param shared: other hosts are on the link, and the node has other
+        addresses there: an IPv6 address is looked for first, and not chosen
+        for the node's own connections
     """
     family, _packed, length = texts.parse_interface(address)
     own = address.partition('/')[0]
@@ -78,10 +77,8 @@ def encode(index: int, address: str, protocol: int = 0,
 def depending(present: Iterable[Address], address: str) -> list[str]:
     """The addresses that the kernel removes together with an address.
 
-    For a primary IPv4 address these are the secondary addresses with the same
-    network and prefix length.
-
-    :param present: the addresses of the device
+    For a primary IPv4 address: the secondary ones of its network and prefix
+    length.
     """
     family, packed, length = texts.parse_interface(address)
     if family != socket.AF_INET or all(
@@ -101,10 +98,7 @@ def depending(present: Iterable[Address], address: str) -> list[str]:
 
 
 def read(kernel: connection.Connection, index: int = 0) -> list[Address]:
-    """Addresses of one device or of all devices.
-
-    :param index: ifindex, 0 for all devices
-    """
+    """Addresses of one device (ifindex), or of all with 0."""
     found = (_decode(data[start:end]) for data, start, end in kernel.dump(
         RTM_GETADDR, messages.encode(MESSAGE, index=index)))
     return [address for address in found if address is not None]
@@ -112,11 +106,7 @@ def read(kernel: connection.Connection, index: int = 0) -> list[Address]:
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
 def _decode(body: bytes) -> Address | None:
-    """An :class:`Address` from the body of RTM_NEWADDR, or None.
-
-    The results are cached, because the removal of each address reads all
-    addresses of its device.
-    """
+    """Cached, as each removal reads all addresses of the device."""
     message = messages.decode(MESSAGE, body, 0, len(body))
     found = messages.attributes(message)
     # On a point-to-point device, IFA_ADDRESS is the address of the peer.
@@ -130,11 +120,7 @@ def _decode(body: bytes) -> Address | None:
 
 
 def first(found: Iterable[Address], index: int) -> str:
-    """The first IPv4 address of a device that other nodes may reach.
-
-    :param found: in the order of the kernel
-    :returns: address without its length, '' for none
-    """
+    """The first IPv4 address of a device that other nodes may reach, or ''."""
     for each in found:
         own = ip_text.address(each.address.partition('/')[0])
         if each.index == index and own.version == 4 and not (
@@ -144,10 +130,7 @@ def first(found: Iterable[Address], index: int) -> str:
 
 
 def read_first(name: str) -> str:
-    """As :func:`first`, of the device with a name, on a new connection.
-
-    :returns: '' also when there is no such device
-    """
+    """As :func:`first`, on a new connection; '' also without the device."""
     try:
         index = socket.if_nametoindex(name)
     except OSError:

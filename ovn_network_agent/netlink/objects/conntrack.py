@@ -3,9 +3,8 @@
 
 """Connection tracking: ctnetlink, linux/netfilter/nfnetlink_conntrack.h.
 
-The module finds and deletes the connections of port forwarding.  It reads the
-table once for any number of connections, while ``conntrack -D`` reads the
-whole table for each connection.
+One reading serves any number of connections of port forwarding, while
+``conntrack -D`` reads the whole table for each.
 """
 
 from collections.abc import Callable
@@ -67,12 +66,7 @@ class Tracked(typing.NamedTuple):
 
 def read(kernel: connection.Connection, family: str, zone: int,
          targets: Set[Target] | None = None) -> list[Tracked]:
-    """Translated connections of a zone.
-
-    Connections that have a zone for one direction only are left out.
-
-    :param family: 'ip' or 'ip6'
-    :param targets: only such connections, None for all
+    """Translated connections of a zone, for both directions; only of targets.
     """
     number = FAMILIES[family]
     # Linux 6.8 filters by zone, and 5.18 by status; older kernels dump all.
@@ -85,7 +79,7 @@ def read(kernel: connection.Connection, family: str, zone: int,
     mentions = _mentions(targets)
 
     def wanted(data: bytes, start: int, end: int) -> bool:
-        # This decodes nothing, because there may be a million others.
+        # Decodes nothing: there may be a million others.
         return (data.find(of_zone, start, end) >= 0 and
                 (targets is None or mentions(data, start, end)))
 
@@ -107,10 +101,7 @@ class Sender(typing.NamedTuple):
 
 def read_senders(kernel: connection.Connection, family: str,
                  addresses: Collection[str]) -> list[Sender]:
-    """Connections in the zone 0 that some hosts have begun.
-
-    :param family: 'ip' or 'ip6'
-    """
+    """Connections in the zone 0 that some hosts have begun."""
     number, numbers = FAMILIES[family], _as_numbers(addresses)
 
     def wanted(data: bytes, start: int, end: int) -> bool:

@@ -4,8 +4,8 @@
 """The devices of this node, with the news that they may be others.
 
 The kernel puts each notification into a socket's buffer before the change
-returns to its author.  So a reader that finds no news has what the kernel has,
-whoever made the changes.  A thread that watches could be late.
+returns to its author. So a reader without news has what the kernel has; a
+thread that watches could be late.
 """
 
 import contextlib
@@ -40,8 +40,7 @@ class _Always:
 class Devices:
     """Reads the devices, and has the news since the reading.
 
-    All methods, and the poll, are for one thread; its network namespace at
-    the first reading counts.
+    For one thread, with its network namespace at the first reading.
     """
 
     def __init__(self) -> None:
@@ -53,11 +52,11 @@ class Devices:
     def read(self) -> tuple[model.Device, ...]:
         """The present devices, see :func:`links.read_devices`.
 
-        News from before the reading are taken away, and never news from after
-        the begin of the reading.
+        News from before the reading are taken away, never those since its
+        begin.
 
-        :raises OSError: when the devices cannot be read; then read again,
-            whatever the news
+        :raises OSError: when they cannot be read; then read again, whatever
+            the news
         """
         self._begin()
         return links.read_devices()

@@ -116,13 +116,9 @@ def _with_routes(kernel: connection.Connection,
 
 def decode(data: bytes, start: int, end: int,
            index: int) -> tuple[str, int, str] | None:
-    """The way of a route through a link.
+    """(destination, metric, gateway or '') of a route through a link, or None.
 
-    Routes of the agent, and those whose gateway is of the other family, are
-    none.
-
-    :param index: ifindex of the link
-    :returns: (destination, metric, gateway or ''), or None
+    Also None for the agent's, and with a gateway of the other family.
     """
     if end - start < route_codec.RTMSG.size:
         raise ValueError(f'netlink route of {end - start} bytes')

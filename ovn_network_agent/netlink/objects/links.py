@@ -27,7 +27,7 @@ RTM_NEWLINK = rtnl.RTM_NEWLINK
 RTM_DELLINK = rtnl.RTM_DELLINK
 RTM_GETLINK = rtnl.RTM_GETLINK
 
-# Without statistics, a link message has only a quarter of its size.
+# A link message without statistics has only a quarter of its size.
 RTEXT_FILTER_SKIP_STATS = 8
 
 # TAP_DEVICE_PREFIX of neutron_lib.constants, and 11 characters of the UUID of
@@ -43,8 +43,7 @@ IFLA_LINKINFO, IFLA_IFALIAS, IFLA_LINK_NETNSID = 18, 20, 37
 IFLA_INFO_KIND, IFLA_INFO_DATA = 1, 2
 IFLA_VRF_TABLE, IFLA_VLAN_ID, IFLA_VLAN_PROTOCOL = 1, 1, 5
 
-# pyroute2 would read six bytes as the MAC address, but that of a tunnel has
-# four.
+# pyroute2 would read six bytes as the MAC; that of a tunnel has four.
 MESSAGE = messages.narrow(
     ifinfmsg.ifinfmsg, (1, 'IFLA_ADDRESS', 'binary'), 'IFLA_IFNAME',
     'IFLA_LINK', 'IFLA_MASTER',
@@ -62,8 +61,8 @@ class Link(typing.NamedTuple):
     up: bool  # whether the device is administratively up
     kind: str  # 'veth', 'vrf', ..., '' for hardware
     master: int  # ifindex of the device's VRF, bridge or bond, or 0
-    # Ifindex of the device below, or of a veth's other end; 0 without such a
-    # device in this network namespace.
+    # Ifindex of the device below, or of a veth's other end; 0 without one in
+    # this network namespace.
     lower: int
     alias: str  # ifalias text
     vrf_table: int  # routing table of a VRF, else 0
@@ -97,10 +96,7 @@ def encode_veth(name: str, peer: str) -> bytes:
 
 
 def encode_vlan(name: str, bridge: int, tag: int) -> bytes:
-    """Body of RTM_NEWLINK for a VLAN device, down.
-
-    :param bridge: ifindex of the device below
-    """
+    """Body of RTM_NEWLINK for a VLAN device on another (ifindex), down."""
     return messages.encode(MESSAGE, [
         ('IFLA_IFNAME', name), ('IFLA_LINK', bridge),
         ('IFLA_LINKINFO', {'attrs': [
@@ -120,11 +116,10 @@ def decode(data: bytes, start: int, end: int) -> Link:
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
 def _decode(body: bytes) -> Link:
-    """A link from the body of RTM_NEWLINK.
+    """Cached, because devices are read often and rarely change.
 
-    The results are cached: devices are read often and rarely change.  But a
-    bridge has timers in its body, and there is one for each VNI; pyroute2
-    takes 1.3 ms for a bridge, 50 times as long as this.
+    But a bridge has timers in its body, and there is one for each VNI:
+    pyroute2 takes 1.3 ms for a bridge, 50 times as long as this.
     """
     index, up, found = header(body)
     info = nested(found, IFLA_LINKINFO)
@@ -156,10 +151,7 @@ def nested(found: dict[int, bytes], kind: int) -> dict[int, bytes]:
 
 
 def _vlan(data: dict[int, bytes]) -> int:
-    """The tag of a VLAN device, 0 for one of another protocol (802.1ad).
-
-    :param data: attributes of IFLA_INFO_DATA
-    """
+    """The tag of a VLAN device, 0 for another protocol (802.1ad)."""
     tag = data.get(IFLA_VLAN_ID, bytes(2))
     if len(tag) != 2:
         raise ValueError(f'the tag of a VLAN is {tag!r}')
@@ -198,10 +190,7 @@ def named(kernel: connection.Connection,
 
 def device(kernel: connection.Connection, name: str,
            found: dict[str, Link]) -> model.Device:
-    """A device for the snapshot.
-
-    :param found: with this device and the one below
-    """
+    """A device for the snapshot; found has it and the one below."""
     link = found[name]
     return model.Device(name, link.mac, link.up, link.vrf_table,
                         _default_route(kernel, link, socket.AF_INET),

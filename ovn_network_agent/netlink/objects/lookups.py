@@ -3,13 +3,13 @@
 
 """The kernel's own look-up of one route: what ``ip route get`` asks.
 
-With an incoming device the kernel treats the question as a packet that
-arrives there, so the answer includes policy rules, the guard against martians
-(rp_filter) and forwarding (inet_rtm_getroute() of the kernel).
+With an incoming device the kernel treats the question as a packet that arrives
+there, so the answer includes policy rules, rp_filter and forwarding
+(inet_rtm_getroute() of the kernel).
 
 Routes of IPv6 with the same nexthop object, as zebra makes them, share one
-cached answer.  The answer has the next hop of all of them, and the rest of the
-route that was used first (rt6_get_pcpu_route() of the kernel).
+cached answer: the next hop of all of them, and the rest of the route that was
+used first (rt6_get_pcpu_route() of the kernel).
 """
 
 import errno
@@ -80,9 +80,7 @@ def look_up(kernel: connection.Connection, dst: str, src: str = '',
             incoming: int = 0, outgoing: int = 0, mark: int = 0) -> Lookup:
     """Ask for the route of a packet.
 
-    :param src: IP address of the sender, '' for any
-    :param incoming: ifindex of the device where it arrives, 0 for a packet
-        of this host
+    :param incoming: ifindex, 0 for a packet of this host
     :param outgoing: ifindex of a VRF to look in, 0 for none
     :raises OSError: for an error that says nothing about the route
     """

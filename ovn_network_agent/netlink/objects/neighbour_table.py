@@ -3,8 +3,7 @@
 
 """The size of the kernel's tables of neighbours, from procfs.
 
-The tables and their limits are of the whole kernel, and only its first network
-namespace has these files.
+They are of the whole kernel; only its first network namespace has the files.
 """
 
 import dataclasses
@@ -28,10 +27,7 @@ class Table:
 
 
 def read(version: int) -> Table | None:
-    """The table of a family, None in another network namespace.
-
-    :param version: 4 or 6
-    """
+    """The table of IPv4 or IPv6 (4, 6), None in another network namespace."""
     try:
         with open(_LIMIT.format(version), encoding='ascii') as opened:
             limit = opened.read()

@@ -20,8 +20,8 @@ RTM_NEWNEIGH = rtnl.RTM_NEWNEIGH
 RTM_DELNEIGH = rtnl.RTM_DELNEIGH
 RTM_GETNEIGH = rtnl.RTM_GETNEIGH
 
-# pyroute2 0.8 does not know NDA_PROTOCOL, which has the agent's mark.  It
-# would log each link layer address that is no MAC address, hence 'binary'.
+# pyroute2 0.8 does not know NDA_PROTOCOL, the agent's mark, and would log each
+# link layer address that is no MAC address, hence 'binary'.
 MESSAGE = messages.narrow(
     ndmsg.ndmsg, 'NDA_DST', (2, 'NDA_LLADDR', 'binary'), 'NDA_IFINDEX',
     (12, 'NDA_PROTOCOL', 'uint8'))
@@ -40,8 +40,7 @@ class Neighbour(typing.NamedTuple):
     dst: str  # IP address
     mac: str  # MAC address, '' while unknown
     permanent: bool  # whether the state is NUD_PERMANENT
-    # NDA_PROTOCOL, the number of the program that made the entry; 0 without a
-    # number.
+    # NDA_PROTOCOL, the program that made the entry; 0 without.
     protocol: int = 0
 
 
@@ -70,10 +69,7 @@ def encode_proxy(index: int, dst: str, protocol: int = 0) -> bytes:
 
 def read(kernel: connection.Connection, index: int = 0,
          permanent: bool = False) -> list[Neighbour]:
-    """Neighbours of a device, or of all devices.
-
-    :param index: ifindex, 0 for all devices
-    """
+    """Neighbours of one device (ifindex), or of all with 0."""
     body = messages.encode(MESSAGE,
                            [('NDA_IFINDEX', index)] if index else ())
     return _read(kernel, body, _is_permanent if permanent else None)
@@ -81,19 +77,13 @@ def read(kernel: connection.Connection, index: int = 0,
 
 def read_proxies(kernel: connection.Connection,
                  family: int) -> list[Neighbour]:
-    """Proxy entries of all devices: addresses that the kernel answers for.
-
-    They are in a table of their own, without MAC and state.
-    """
+    """Proxy entries of all devices, in a table without MAC and state."""
     body = messages.encode(MESSAGE, family=family, flags=ndmsg.NTF_PROXY)
     return _read(kernel, body)
 
 
 def read_tunnels(kernel: connection.Connection) -> list[Neighbour]:
-    """Entries of VXLAN devices: the other end of the tunnel to a MAC address.
-
-    :returns: with the end as the address
-    """
+    """Entries of VXLAN devices; the address is the tunnel's other end."""
     body = messages.encode(MESSAGE, family=socket.AF_BRIDGE)
     return _read(kernel, body)
 
@@ -108,11 +98,7 @@ def _read(kernel: connection.Connection, body: bytes,
 
 def look_up(kernel: connection.Connection, index: int,
             dst: str) -> tuple[Neighbour, str] | None:
-    """One neighbour entry, and its state.
-
-    :returns: with the name of the state such as 'REACHABLE'; None without an
-        entry
-    """
+    """One neighbour entry, and the name of its state, such as 'REACHABLE'."""
     family, _packed = texts.parse_address(dst)
     try:
         data, start, end = kernel.ask(RTM_GETNEIGH, messages.encode(
@@ -129,10 +115,7 @@ def look_up(kernel: connection.Connection, index: int,
 
 
 def _is_permanent(data: bytes, start: int, end: int) -> bool:
-    """Whether an entry is permanent.
-
-    This decodes nothing, because BGP EVPN may make very many other entries.
-    """
+    """Decodes nothing: BGP EVPN may make very many other entries."""
     if end - start < _STATE.size:
         raise ValueError(f'netlink neighbour of {end - start} bytes')
     return bool(_STATE.unpack_from(data, start)[0] & ndmsg.NUD_PERMANENT)

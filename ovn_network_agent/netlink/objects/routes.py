@@ -32,7 +32,7 @@ RTM_GETROUTE = rtnl.RTM_GETROUTE
 
 RTPROT_KERNEL = route_codec.RTPROT_KERNEL
 MAIN_TABLE = route_codec.MAIN_TABLE
-# Flags of a question: answer with the route, and the number of its table.
+# Answer with the route, and with the number of its table.
 RTM_F_FIB_MATCH = 0x2000
 RTM_F_LOOKUP_TABLE = 0x1000
 
@@ -42,28 +42,27 @@ MESSAGE = messages.narrow(
     (route_codec.RTA_MULTIPATH, 'RTA_MULTIPATH', 'binary'), 'RTA_TABLE',
     route_codec.VIA)
 
-# The fields of a question for the route to one address.  For IPv6, the answer
-# has the table anyhow, and the kernel refuses the second flag
+# A question for the route to one address. For IPv6, the answer has the table
+# anyhow, and the kernel refuses the second flag
 # (inet6_rtm_valid_getroute_req()).
 LOOKUP: dict[int, dict[str, int]] = {
     socket.AF_INET: {'dst_len': 32,
                      'flags': RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE},
     socket.AF_INET6: {'dst_len': 128, 'flags': RTM_F_FIB_MATCH}}
 
-# Default metric of routes (ip-route(8); IP6_RT_PRIO_USER).
+# ip-route(8); IP6_RT_PRIO_USER.
 DEFAULT_METRIC = {socket.AF_INET: 0, socket.AF_INET6: 1024}
-# Addresses that nothing but a default route leads to: in 240.0.0.0/4, and
-# outside of 2000::/3, the global addresses of IPv6 (RFC 4291, section 2.4).
+# Only a default route leads to these: in 240.0.0.0/4, and outside of 2000::/3,
+# the global addresses of IPv6 (RFC 4291, section 2.4).
 _NOWHERE: dict[int, str] = {socket.AF_INET: '240.0.0.1',
                             socket.AF_INET6: 'c000::1'}
-# Answers of a lookup that finds no route, or one of type unreachable,
-# blackhole, prohibit.
+# A lookup finds no route, or one of type unreachable, blackhole, prohibit.
 _NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EINVAL,
              errno.EACCES)
 _ANY: dict[int, str] = {socket.AF_INET: '0.0.0.0/0',
                         socket.AF_INET6: '::/0'}
-# In a message of a dump: the part that the routes of a portion have in common,
-# which ends before the last byte of the destination.
+# In a message of a dump: what the routes of a portion have in common; it ends
+# before the last byte of the destination.
 _COMMON = slice(wire.HEADER.size + route_codec.RTMSG.size,
                 wire.HEADER.size + route_codec.DST_FROM + 3)
 _OTHERS = b''
@@ -103,7 +102,7 @@ def read(kernel: connection.Connection, protocol: int = 0, table: int = 0,
     """Routes, filtered by the kernel.
 
     :param protocol: rtm_protocol, 0 for all
-    :param table: table id, 0 for all; a missing table counts as empty
+    :param table: 0 for all; a missing table counts as empty
     """
     return _decoded(_dumps(kernel, protocol, table, families), {})
 
@@ -118,7 +117,7 @@ def _dumps(kernel: connection.Connection, protocol: int, table: int = 0,
             dumps.append(kernel.datagrams(
                 RTM_GETROUTE, _filter(family, protocol, table)))
         except OSError as error:
-            # ENOENT is a missing table, the others a kernel without IPv6.
+            # A missing table; a kernel without IPv6.
             if error.errno not in (errno.ENOENT, errno.EAFNOSUPPORT,
                                    errno.EOPNOTSUPP):
                 raise
@@ -154,19 +153,16 @@ def read_on(kernel: connection.Connection,
 
 def has_default(kernel: connection.Connection, vrf: int, table: int,
                 family: int = socket.AF_INET) -> bool:
-    """Whether a VRF has a default route that can be used.
+    """Whether a VRF (ifindex) has a default route that can be used.
 
-    The function asks the kernel for the route to an address that only a
-    default route covers.  One such question is enough for any number of
-    routes.  Without a default route in the VRF, the kernel answers from the
-    main table.
+    The question is for an address that only a default route covers, so one is
+    enough for any number of routes. Without a default route in the VRF, the
+    kernel answers from the main table.
 
-    Routes of IPv6 with the same nexthop object, as zebra makes them, share
-    one cached answer, which names the route that was used first
-    (rt6_get_pcpu_route() of the kernel).  So such an answer proves neither a
-    default route nor the lack of one; the table itself decides then.
-
-    :param vrf: ifindex of the VRF
+    Routes of IPv6 with the same nexthop object, as zebra makes them, share one
+    cached answer, which names the route that was used first
+    (rt6_get_pcpu_route() of the kernel). So it proves neither a default route
+    nor the lack of one; the table itself decides then.
     """
     try:
         answer = kernel.ask(RTM_GETROUTE, _lookup(vrf, family))
@@ -183,17 +179,14 @@ def has_default(kernel: connection.Connection, vrf: int, table: int,
 
 
 def _outgoing(data: bytes, start: int, end: int) -> int:
-    """ifindex of the output device in an answer, 0 for several devices."""
+    """ifindex of the output device, 0 for several."""
     found = messages.attributes(messages.decode(MESSAGE, data, start, end))
     return 0 if 'RTA_MULTIPATH' in found else found.get('RTA_OIF', 0)
 
 
 def _lists_default(kernel: connection.Connection, table: int,
                    device: int) -> bool:
-    """Whether a table of IPv6 has a default route through a device.
-
-    :param device: ifindex, 0 for any device
-    """
+    """For IPv6, through a device (ifindex), 0 for any."""
     wanted = [('RTA_TABLE', table)]
     if device:
         wanted.append(('RTA_OIF', device))
@@ -207,7 +200,7 @@ def _lists_default(kernel: connection.Connection, table: int,
 
 @functools.lru_cache(maxsize=16)
 def _lookup(vrf: int, family: int) -> bytes:
-    """The question of :func:`has_default`, asked in each pass."""
+    """Of :func:`has_default`; asked in each pass."""
     return messages.encode(
         MESSAGE, [('RTA_DST', _NOWHERE[family]), ('RTA_OIF', vrf)],
         family=family, **LOOKUP[family])
@@ -215,15 +208,11 @@ def _lookup(vrf: int, family: int) -> bytes:
 
 def divide(dumps: Iterable[Iterable[bytes]]
            ) -> dict[bytes, list[bytes]]:
-    """Divide dumps of routes into portions, by their digests.
+    """Divide dumps of datagrams into portions, by digest.
 
     A portion has the IPv4 routes of one table whose destinations have the same
-    first three bytes.  So all routes of one destination are in one portion,
-    and a change of a route changes one portion.  All other routes are one more
-    portion.
-
-    :param dumps: of each its datagrams
-    :returns: the values are for :func:`connection.objects`
+    first three bytes, so a change of a route changes one portion. All other
+    routes are one more. The values are for :func:`connection.objects`.
     """
     found: dict[bytes, list[bytes]] = {}
     for dump in dumps:
@@ -252,7 +241,7 @@ def _runs(data: bytes) -> Iterator[tuple[bytes, int, int]]:
         at += count * length
 
 
-# The digest of a portion, and its routes or None for a known portion.
+# Digest; None for the routes of a known portion.
 Portion: typing.TypeAlias = tuple[bytes, list[route_codec.Route] | None]
 
 
@@ -261,7 +250,7 @@ class Seen(typing.NamedTuple):
 
     digest: str
     port: int  # netlink port id of the socket
-    # Tuple of (ifindex, name) of the devices of the routes.
+    # (ifindex, name), of the routes.
     devices: tuple[tuple[int, str], ...]
 
     @property
@@ -276,10 +265,9 @@ def read_again(protocol: int, mark: Seen | None, last: Seen | None = None,
                ) -> tuple[list[Portion] | None, Seen]:
     """All routes of a protocol, unless they are known.
 
-    :param mark: of an answer that is not needed again
+    :param mark: of an answer that is not needed again: None in its place
     :param last: of the last answer
     :param known: digests of portions of the last answer
-    :returns: None for the routes of the mark
     """
     former = mark or last
     with connection.Connection(port=former.port if former else 0) as kernel:

@@ -19,9 +19,9 @@ RTM_NEWRULE = rtnl.RTM_NEWRULE
 RTM_DELRULE = rtnl.RTM_DELRULE
 RTM_GETRULE = rtnl.RTM_GETRULE
 
-# The attributes of the agent's rules, and those of every rule.  A rule with
-# another attribute (l3mdev, an output device, ports, a tunnel) selects by more
-# than :class:`Rule` has, so it cannot be a rule of the agent.
+# Of the agent's rules, and of every rule. One with another (l3mdev, an output
+# device, ports, a tunnel) selects by more than :class:`Rule` has, so it is not
+# the agent's.
 MESSAGE = messages.narrow(
     fibmsg.fibmsg, 'FRA_DST', 'FRA_SRC', 'FRA_IIFNAME', 'FRA_PRIORITY',
     'FRA_FWMARK', 'FRA_SUPPRESS_PREFIXLEN', 'FRA_TABLE', 'FRA_FWMASK',
@@ -40,8 +40,7 @@ class Rule(typing.NamedTuple):
     dst: str | None
     iif: str | None
     fwmark: tuple[int, int] | None  # (mark, mask) or None
-    # FRA_PROTOCOL, the number of the program that made the rule; 0 without a
-    # number.
+    # FRA_PROTOCOL, the program that made the rule; 0 without a number.
     protocol: int
     suppress: int | None = None
     # True for an IPv6 rule without a prefix, else None.

@@ -12,14 +12,12 @@ _MOST = 4096
 
 
 def read(path: str) -> str | None:
-    """Text of a sysctl, None while the sysctl does not exist.
+    """Text of a sysctl below /proc/sys, None while it does not exist.
 
-    :param path: path below /proc/sys
     :raises OSError: when the sysctl exists and cannot be read
     """
     try:
-        # A watch does this once a second.  A file object of Python would make
-        # twice as many system calls.
+        # Once a second in a watch; a file object makes twice the system calls.
         opened = os.open(f'/proc/sys/{path}', os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None

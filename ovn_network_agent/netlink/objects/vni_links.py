@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The devices of EVPN: VRF, bridge, VXLAN device, and veth pairs.
-
-They are network devices as those of :mod:`netlink.objects.links`, with more
-properties.
-"""
+"""The devices of EVPN: VRF, bridge, VXLAN device, and veth pairs."""
 
 from collections.abc import Iterable
 import functools
@@ -60,8 +56,7 @@ class Details(typing.NamedTuple):
     mtu: int
     silent: bool  # whether the kernel gives it no IPv6 address by itself
     tunnel: Tunnel | None
-    # Whether the device is the port of a bridge, without learning and with
-    # neighbour suppression.
+    # A port of a bridge, without learning and with neighbour suppression.
     settled: bool
     grouped: bool = False  # whether the device is in the group of VNIs
 
@@ -90,11 +85,7 @@ def encode_vxlan(name: str, tunnel: Tunnel, mtu: int) -> bytes:
 
 
 def encode_veth(name: str, peer: str, mac: str, mtu: int) -> bytes:
-    """Make a veth pair.
-
-    :param mac: that of the end with the first name
-    :param mtu: of both ends
-    """
+    """Make a veth pair; the MAC is the first end's."""
     other = {'attrs': [('IFLA_IFNAME', peer), ('IFLA_MTU', mtu)]}
     return _new(name, 'veth', [(_PEER, other)],
                 ('IFLA_ADDRESS', texts.mac_bytes(mac)), ('IFLA_MTU', mtu))
@@ -130,7 +121,7 @@ def encode_silent(name: str) -> bytes:
 
 
 def encode_settled(name: str) -> bytes:
-    """Set the learning and neighbour suppression of a bridge's port."""
+    """Set a bridge port's learning (off) and neighbour suppression."""
     return messages.encode(MESSAGE, [
         ('IFLA_IFNAME', name),
         ('IFLA_LINKINFO', {'attrs': [
@@ -169,10 +160,7 @@ def encode_flags(name: str, up: bool) -> bytes:
 
 def read(kernel: connection.Connection
          ) -> tuple[dict[str, links.Link], dict[str, Details]]:
-    """All devices of the network namespace, by name.
-
-    :returns: the details only of the devices with names of EVPN
-    """
+    """All devices of the network namespace; the details only of EVPN's."""
     found: dict[str, links.Link] = {}
     details: dict[str, Details] = {}
     for message in kernel.dump(links.RTM_GETLINK, links.everything()):
@@ -191,10 +179,8 @@ def inside(kernel: connection.Connection) -> set[str]:
 def read_again(kernel: connection.Connection, names: Iterable[str],
                found: dict[str, links.Link],
                details: dict[str, Details]) -> None:
-    """Read some devices again, by one question for each.
+    """Read some devices again, by one question for each, into both dicts.
 
-    :param names: of devices that are there
-    :param found: result of :func:`read`, which is changed; likewise details
     :raises OSError: when a device is missing, or the kernel does not answer
     """
     for name in names:
@@ -215,8 +201,7 @@ def _take(message: wire.Body, found: dict[str, links.Link],
 def read_mtu(kernel: connection.Connection, name: str) -> int:
     """MTU of a device.
 
-    :raises OSError: when there is no such device, or the kernel does not
-        answer
+    :raises OSError: when it is missing, or the kernel does not answer
     """
     return decode(_body(*kernel.ask(links.RTM_GETLINK, messages.encode(
         MESSAGE, [('IFLA_IFNAME', name)])))).mtu

@@ -3,9 +3,8 @@
 
 """The neighbours of next hops behind VXLAN devices.
 
-zebra gives each next hop of a type 5 route a neighbour on the bridge of the
-VNI, and the neighbour's MAC address an entry of the VXLAN device.  A route
-without them loses each packet.
+zebra gives each next hop of a type 5 route a neighbour on the VNI's bridge,
+and its MAC an entry of the VXLAN device; a route without loses each packet.
 """
 
 import typing
@@ -34,10 +33,8 @@ class Hop(typing.NamedTuple):
 def read(kernel: connection.Connection, base: int) -> list[Hop]:
     """The next hops of all VNIs, each once, sorted.
 
-    The kernel is asked for the tables of the VNIs alone: the underlay may
-    have the routes of the whole fabric.
-
-    :param base: the option table_base
+    Asked for the VNIs' tables alone (from table_base): the underlay may have
+    the routes of the whole fabric.
     """
     names = {link.index: name for name, link in links.read(kernel).items()}
     hops = {(vni, route.via) for name in names.values()

@@ -37,10 +37,7 @@ class Bridge(typing.NamedTuple):
 
 
 def read_bridge(sources: sources.Sources) -> Bridge:
-    """Read the provider bridges.
-
-    :raises check.NotChecked: without OVN
-    """
+    """Read the provider bridges."""
     sources.ovn()
     found, names = sources.links(), bridges.served(sources.conf)
     return Bridge(names, tuple(link_needs.bridge(sources.conf, found)),
@@ -94,10 +91,7 @@ def read_vrf(sources: sources.Sources) -> Vrf:
 
 def uplinks(conf: cfg.ConfigOpts, found: dict[str, links.Link]
             ) -> list[links.Link]:
-    """The devices in the VRF, without those for the agent.
-
-    :returns: sorted by name
-    """
+    """The devices in the VRF, without those for the agent, by name."""
     vrf = found.get(conf.frr.vrf_name)
     ours = {*ownership.VETH_ENDS, conf.port_forward.port_forward_dev}
     return [link for name, link in sorted(found.items())
@@ -187,8 +181,7 @@ def _sysctls(device: str) -> dict[str, int]:
 def judge_forwarding(found: Forwarding) -> Iterator[check.Result]:
     """A device that does not forward IPv4 is broken.
 
-    The bridges count only if an agent runs, because the agent sets their
-    values.
+    Bridges count only beside an agent, which sets their values.
     """
     ours = found.bridges if found.managed else ()
     # Without a VRF the uplink is not known, and one switch is for all.
@@ -261,11 +254,7 @@ def judge_proxy_arp(found: Forwarding) -> Iterator[check.Result]:
 
 
 def read_bridge_address(sources: sources.Sources) -> tuple[str, ...]:
-    """Warnings about bridge_ip on other devices.
-
-    :raises check.NotChecked: without OVN
-    :raises OSError: when the kernel cannot be asked
-    """
+    """Warnings about bridge_ip on other devices."""
     sources.ovn()
     return tuple(node_conflicts.bridge_address(sources.conf))
 
@@ -277,12 +266,7 @@ def judge_bridge_address(messages: Iterable[str]) -> list[check.Result]:
 
 
 def read_bridge_ports(sources: sources.Sources) -> tuple[str, ...]:
-    """Warnings about ports that lead out of this node.
-
-    See :func:`watches.node_conflicts.leading_out`.
-
-    :raises ovsdb.connection.Unavailable: without the local database
-    """
+    """See :func:`watches.node_conflicts.leading_out`."""
     with sources.database('ovs').rows() as ovs:
         ports = {bridge: wiring.ports(ovs, bridge)
                  for bridge in bridges.served(sources.conf)}
@@ -299,10 +283,7 @@ def judge_bridge_ports(messages: Iterable[str]) -> list[check.Result]:
 
 
 def read_ipv6(sources: sources.Sources) -> tuple[str, ...]:
-    """Warnings about VIPs of IPv6 without forwarding.
-
-    :raises OSError: when the kernel cannot be asked
-    """
+    """Warnings about VIPs of IPv6 without forwarding."""
     return tuple(node_conflicts.ipv6_forwarding(sources.conf))
 
 

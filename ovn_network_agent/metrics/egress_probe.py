@@ -59,11 +59,7 @@ def of_agent(conf: cfg.ConfigOpts, drivers: Sequence[drivers_base.Driver],
              databases: Callable[[], Mapping[str, connection.Database]],
              watchdog: watchdogs.Watchdog,
              stopping: Callable[[], bool]) -> 'EgressProbe | None':
-    """The probe of an agent, None where nobody wants it.
-
-    :param databases: see :class:`EgressProbe`
-    :param stopping: whether the agent has been asked to stop
-    """
+    """The probe of an agent, None where nobody wants it."""
     if not conf.egress_ip.probe_port or all(
             driver.name != egress_ip.GROUP for driver in drivers):
         return None
@@ -75,8 +71,7 @@ def of_agent(conf: cfg.ConfigOpts, drivers: Sequence[drivers_base.Driver],
 
 
 class Findings:
-    """The table of what the probe has found, see :class:`ovn.sources.Table`.
-    """
+    """What the probe has found, a :class:`ovn.sources.Table`."""
 
     reasons: tuple[str, ...] = ()
 
@@ -91,7 +86,7 @@ class EgressProbe(base.Observer):
     :param databases: by 'nb', 'sb' and 'ovs'
     :param writes: whether this agent writes the rows of egress addresses; asks
         for that
-    :param stopping: see :func:`of_agent`
+    :param stopping: whether the agent has been asked to stop
     """
 
     def __init__(self, conf: cfg.ConfigOpts,

@@ -38,10 +38,8 @@ class Duplicates(typing.NamedTuple):
 def read_duplicates(sources: sources.Sources) -> Duplicates:
     """Find the routers of each announced address in NB.
 
-    The addresses of a router are those of its NAT rows and of its gateway
-    ports.  Those of a VNI are elsewhere.
-
-    :raises ovsdb.connection.Unavailable: without NB or SB
+    The addresses are those of NAT rows and of gateway ports; those of a VNI are
+    elsewhere.
     """
     addresses = frozenset(sources.announceable(4))
     in_vnis = {port.lrp for group in sources.snapshot().groups
@@ -59,7 +57,6 @@ def read_duplicates(sources: sources.Sources) -> Duplicates:
 
 
 def _addresses(router: columns.Row) -> set[ip_text.Address]:
-    """The addresses of NAT and of the gateway ports."""
     found = {_address(nat.external_ip) for nat in router.nat}
     for port in router.ports:
         if rows.members(port)[2]:
@@ -69,7 +66,6 @@ def _addresses(router: columns.Row) -> set[ip_text.Address]:
 
 
 def _address(text: str) -> ip_text.Address | None:
-    """An address, or None for a text of OVN that is none."""
     try:
         return ip_text.address(text)
     except ValueError:
@@ -113,10 +109,7 @@ class Withheld(typing.NamedTuple):
 
 
 def read_withheld(sources: sources.Sources) -> Withheld:
-    """Count the addresses of this node, and those that are withheld.
-
-    :raises ovsdb.connection.Unavailable: without NB or SB
-    """
+    """Count the addresses of this node, and those that are withheld."""
     found = {each.address: each.withheld
              for each in announceable(sources.snapshot(), sources.conf)}
     reasons = collections.Counter(filter(None, found.values()))
@@ -213,10 +206,7 @@ class Advertised(typing.NamedTuple):
 
 
 def read_advertised(sources: sources.Sources) -> Advertised:
-    """Count what OVN advertises.
-
-    :raises ovsdb.connection.Unavailable: without NB or SB
-    """
+    """Count what OVN advertises."""
     if not sources.conf.announce.advertised_routes:
         return Advertised(False)
     with sources.database('nb').rows() as nb:
@@ -260,12 +250,7 @@ class Tags(typing.NamedTuple):
 
 
 def read_tags(sources: sources.Sources) -> Tags:
-    """Count the addresses of each tag.
-
-    :raises ovsdb.connection.Unavailable: without NB or SB
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
-        answer
-    """
+    """Count the addresses of each tag."""
     found = [(each.tag, networks.family(each.address))
              for each in announceable(sources.snapshot(),
                                                sources.conf)

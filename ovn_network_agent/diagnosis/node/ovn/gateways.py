@@ -30,10 +30,7 @@ class Groups(typing.NamedTuple):
 
 
 def read_groups(sources: sources.Sources) -> Groups:
-    """Take the gateway groups from the view.
-
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Take the gateway groups from the view."""
     snapshot = sources.snapshot()
     return Groups(snapshot.node.chassis, snapshot.groups,
                   'gateway_drain' in sources.conf.drivers)
@@ -116,10 +113,7 @@ class Ports(typing.NamedTuple):
 
 
 def read_ports(sources: sources.Sources) -> Ports:
-    """Take the gateway ports on this chassis from the view.
-
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Take the gateway ports on this chassis from the view."""
     snapshot = sources.snapshot()
     return Ports(tuple(port for group in snapshot.groups
                        for port in group.ports
@@ -176,10 +170,7 @@ class Routes(typing.NamedTuple):
 
 
 def read_routes(sources: sources.Sources) -> Routes:
-    """Take the routers on this chassis from the view.
-
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Take the routers on this chassis from the view."""
     snapshot = sources.snapshot()
     here = tuple(router for router in snapshot.routers if router.local_ports)
     return Routes(bool(sources.holder()), snapshot.node.marks, here, (
@@ -241,11 +232,7 @@ class Ipv6(typing.NamedTuple):
 
 
 def read_ipv6(sources: sources.Sources) -> Ipv6:
-    """Take the routers and networks with IPv6 from the view.
-
-    :raises ovsdb.connection.Unavailable: without a database
-    :raises OSError: when the kernel cannot be asked
-    """
+    """Take the routers and networks with IPv6 from the view."""
     snapshot = sources.snapshot()
     places: list[tuple[str, announcing.Place]] = [
         *((router.called, port) for router in snapshot.routers

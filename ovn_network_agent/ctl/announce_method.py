@@ -124,7 +124,6 @@ def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
 
 
 def _states(path: str) -> dict[str, set[str]]:
-    """The states of each address of the agent."""
     found = json.loads(client.call(path, 'fips', [], _ANSWER))
     states: dict[str, set[str]] = {}
     for each in found['addresses']:
@@ -133,10 +132,7 @@ def _states(path: str) -> dict[str, set[str]]:
 
 
 def wanted(states: dict[str, set[str]]) -> set[str]:
-    """The addresses whose announcement has not ended on purpose.
-
-    An address that waits, or that has failed, is wanted still.
-    """
+    """The addresses not ended on purpose: also those that wait or fail."""
     return {address for address, found in states.items() if found - _ENDED}
 
 
@@ -215,7 +211,6 @@ def result(method: str, change: 'node_method.Change', took: float | None,
 
 
 def _some(prefixes: Sequence[str]) -> str:
-    """Some prefixes in words."""
     shown = ', '.join(prefixes[:_NAMED])
     more = len(prefixes) - _NAMED
     return f'{shown} and {more:d} more' if more > 0 else shown

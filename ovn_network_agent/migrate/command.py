@@ -53,12 +53,7 @@ class Made:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert, check and write.
-
-    :param arguments: config, environment_file, output, rules_file, force and
-        words
-    :returns: exit status
-    """
+    """Convert, check and write for :mod:`cmd.migrate`; the exit status."""
     folder = os.path.abspath(arguments.output or FOLDER)
     rules_path = os.path.abspath(arguments.rules_file or
                                  os.path.join(folder, RULES))
@@ -102,7 +97,6 @@ def convert(found: parsed_settings.Source, rules_path: str) -> Made:
 
 
 def _read(arguments: argparse.Namespace) -> parsed_settings.Source:
-    """The settings in force of all sources."""
     line = flags.parse(arguments.original)
     variables = _file(arguments.environment_file, ENVIRONMENT,
                       environment_file.parse)
@@ -179,8 +173,8 @@ class Refused(Exception):
 def write(contents: Mapping[str, str], force: bool) -> None:
     """Write files, readable for the agent's user.
 
-    All texts stand in their folders under other names before the first file
-    gets its name.  So a full disk or a closed folder leaves no file.
+    All texts stand beside their paths before the first file gets its name, so
+    a full disk or a closed folder leaves no file.
 
     :raises Refused: when one is there, or cannot be written; the text names
         the files that are written by then
@@ -211,7 +205,6 @@ def _stage(path: str, text: str, stack: contextlib.ExitStack) -> str:
 
 
 def _rename(staged: Mapping[str, str]) -> None:
-    """Give files their names."""
     done: list[str] = []
     for path, temporary in staged.items():
         try:

@@ -134,7 +134,6 @@ def pair(facts: facts.Facts) -> finding.Finding:
 
 
 def _ends(links: dict[str, links.Link], vrf: str) -> list[str]:
-    """The faults of the ends of the pair."""
     lacking = [f'there is no device {name}'
                for name in (*ownership.VETH_ENDS, vrf) if name not in links]
     if lacking:

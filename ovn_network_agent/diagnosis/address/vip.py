@@ -90,7 +90,6 @@ def _out_of_vrf(facts: facts.Facts) -> finding.Finding:
 
 
 def _answer(facts: facts.Facts) -> agent.Answer | None:
-    """The VIP in the agent's status."""
     if isinstance(facts.agent, readers.Unread):
         return None
     return next((each for each in facts.agent.get('vips', ())
@@ -98,7 +97,6 @@ def _answer(facts: facts.Facts) -> agent.Answer | None:
 
 
 def _vip(facts: facts.Facts) -> finding.Finding:
-    """The finding whether the VIP is to be announced."""
     subject, answer = facts.subject, _answer(facts)
     vip = subjects.certain(subject.vip)
     kind = 'managed' if vip.managed else (
@@ -120,7 +118,6 @@ def _vip(facts: facts.Facts) -> finding.Finding:
 
 
 def _backends(facts: facts.Facts) -> finding.Finding:
-    """The finding about the health of the destinations."""
     vip = subjects.certain(facts.subject.vip)
     dead = [f'{each.address} ({each.why})' if each.why else each.address
             for rule in vip.rules for each in rule.destinations
@@ -142,7 +139,6 @@ def _backends(facts: facts.Facts) -> finding.Finding:
 
 
 def _address(facts: facts.Facts) -> finding.Finding:
-    """The finding about the address and its device."""
     subject, setup = facts.subject, facts.setup
     wanted = subject.wanted_of(resources.VipAddress)
     if not wanted:

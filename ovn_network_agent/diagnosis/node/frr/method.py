@@ -51,9 +51,8 @@ class Readiness(typing.NamedTuple):
 
 def readiness(sources: sources.Sources, method: str, prefixes: set[str]
               ) -> Readiness:
-    """Find what FRR lacks for a method.
+    """Find what FRR lacks for one of :data:`METHODS`.
 
-    :param method: one of :data:`METHODS`
     :raises check.NotChecked: without OVN or root
     :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
         answer
@@ -125,11 +124,7 @@ def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
 
 def _copies(found: dict[int, setup.Setup], method: str
             ) -> tuple[dict[int, redistribution.Entries], list[str]]:
-    """Take over the entries for tags from the maps of the other method.
-
-    :param found: of the families that get a redistribution
-    :returns: the entries by family, and cautions
-    """
+    """The entries for tags in the maps of the other method, and cautions."""
     other, = set(METHODS) - {method}
     entries, cautions = {}, []
     for family, each in found.items():
@@ -161,22 +156,19 @@ def _as_seen(parts: filters.Filters, method: str) -> filters.Filters:
 
 
 def _families(prefixes: Iterable[str]) -> list[int]:
-    """The families of prefixes, IPv4 in any case; list of numbers."""
+    """The families of prefixes, IPv4 in any case."""
     return sorted({4, *map(networks.family, prefixes)})
 
 
 class Change:
     """Follows one change of the method, by looks at FRR.
 
-    :param method: the new method
     :param addresses: the addresses that the agent announces
-    :ivar before: frozenset of prefixes that FRR announced by a method at the
-        first look
-    :ivar unannounced: sorted list of the other prefixes of the addresses
-    :ivar gaps: dict of prefix to the number of looks that found no
-        announcement
+    :ivar before: prefixes that FRR announced by a method at the first look
+    :ivar unannounced: the other prefixes of the addresses, sorted
+    :ivar gaps: by prefix, the number of looks that found no announcement
     :ivar looks: number of looks after the first
-    :ivar due: sorted list of prefixes that the method does not announce alone
+    :ivar due: prefixes that the method does not announce alone, sorted
     """
 
     def __init__(self, sources: sources.Sources, method: str,
@@ -196,10 +188,7 @@ class Change:
         self.due = sorted(self.before)
 
     def look(self) -> None:
-        """Ask FRR once.
-
-        :raises OSError: or another of :data:`context.FAILURES`
-        """
+        """Ask FRR once; OSError or another of :data:`context.FAILURES`."""
         prefixes = sorted(self.before)
         found = self._ask(prefixes)
         self.looks += 1
@@ -213,10 +202,7 @@ class Change:
                     not self._announced(found, prefix)]
 
     def watch(self, over: Callable[[], bool]) -> None:
-        """Look for gaps until something is over.
-
-        :raises OSError: as :meth:`look`
-        """
+        """Look for gaps until something is over; raises as :meth:`look`."""
         while not over():
             self.look()
             time.sleep(_PAUSE)
@@ -224,8 +210,7 @@ class Change:
     def follow(self, seconds: float) -> float | None:
         """Look until the new method announces everything alone.
 
-        :param seconds: seconds after which this is given up
-        :returns: seconds that it took, None when it was given up
+        :returns: seconds that it took, None after ``seconds``
         :raises OSError: as :meth:`look`
         """
         started = time.monotonic()

@@ -77,10 +77,7 @@ def read_managers(sources: sources.Sources) -> Managers:
 
 
 def _processes() -> dict[str, int]:
-    """The running network managers of this network namespace.
-
-    :returns: dict of program to process id
-    """
+    """Process ids of the managers of this network namespace, by program."""
     here, found = running.namespace('thread-self'), {}
     for pid in filter(str.isdigit, os.listdir('/proc')):
         # A process may end meanwhile, or belong to another user.
@@ -130,10 +127,7 @@ def _text(path: str) -> str:
 
 
 def assigned(text: str) -> dict[str, bool]:
-    """The assignments of a file of networkd.
-
-    systemd ignores a value that is no boolean.
-    """
+    """The assignments of a file; systemd ignores what is no boolean."""
     section, found = '', {}
     for line in map(str.strip, text.splitlines()):
         key, equals, value = map(str.strip, line.partition('='))
@@ -147,10 +141,7 @@ def assigned(text: str) -> dict[str, bool]:
 
 
 def _ask_nmcli() -> set[str]:
-    """Names of the devices that NetworkManager manages itself.
-
-    :raises OSError: when NetworkManager does not say
-    """
+    """The devices that NetworkManager manages, or OSError if it is silent."""
     result = command.run(list(_NMCLI), _TIMEOUT)
     if result.status:
         raise OSError(f'"{" ".join(_NMCLI)}": {result.messages}')
@@ -158,10 +149,7 @@ def _ask_nmcli() -> set[str]:
 
 
 def managed_devices(text: str) -> set[str]:
-    """The devices that NetworkManager has set up itself.
-
-    :param text: output of nmcli with the fields DEVICE and STATE
-    """
+    """What NetworkManager has set up, by nmcli's fields DEVICE and STATE."""
     lines = (line.rpartition(':') for line in text.splitlines())
     # "connected (externally)" is a device that another program has set up.
     return {device.replace('\\:', ':') for device, _colon, state in lines

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The parser of ovn-network-agent-ctl, which names what a typo probably means.
-"""
+"""Parser of ovn-network-agent-ctl: it names what a typo probably means."""
 
 import argparse
 from collections.abc import Iterable

@@ -12,11 +12,9 @@ GOOD, WARNING, BAD, DIM = '32', '33', '31', '2'
 
 
 def coloured(text: str, colour: str, stream: TextIO) -> str:
-    """A text in a colour, if the stream is a terminal that wants colours.
+    """A text in a colour of this module, if the stream wants colours.
 
     The environment variable NO_COLOR switches colours off (no-color.org).
-
-    :param colour: one of the colours of this module, or ''
     """
     if not (colour and text and wants_colour(stream)):
         return text

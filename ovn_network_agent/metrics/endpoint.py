@@ -129,10 +129,7 @@ class Endpoint(base.Serving):
             f'unready: {reason}\n' for reason in reasons).encode()
 
     def _unready(self) -> list[str]:
-        """The reasons for which the agent is not ready.
-
-        The reasons are those of "ovn-network-agent-ctl health".
-        """
+        """Why the agent is not ready, as in "ovn-network-agent-ctl health"."""
         state = self._state
         found = health.build(
             state.view.last, state.status, self._conf.reconcile_interval,

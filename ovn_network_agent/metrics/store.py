@@ -54,10 +54,7 @@ class Store:
         prometheus_client.ProcessCollector(registry=self._registry)
 
     def count(self, name: str, amount: float = 1, **labels: str) -> None:
-        """Count a counter up.
-
-        :param amount: not negative
-        """
+        """Count a counter up by an amount that is not negative."""
         self._series(name, labels).inc(amount)
 
     def observe(self, name: str, seconds: float, **labels: str) -> None:
@@ -104,7 +101,6 @@ class _Asked(registry.Collector):
         return [_family(metric) for metric in self._metrics]
 
     def collect(self) -> Iterator[core.Metric]:
-        """The families with their present values."""
         found = self._present()
         for metric in self._metrics:
             family = _family(metric)

@@ -20,10 +20,7 @@ _OTHERS = {original.CONFIG: '', original.RESTART_ON_UPGRADE: (
 
 
 def parse(content: bytes, name: str) -> parsed_settings.Source:
-    """The settings in a file of environment variables.
-
-    ``config`` is among them if the file names the YAML file.
-    """
+    """The settings, with ``config`` if the file names the YAML file."""
     made = parsed_settings.Source()
     try:
         text = content.decode('utf-8-sig')

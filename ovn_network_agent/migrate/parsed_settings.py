@@ -39,10 +39,7 @@ class Source:
 
 
 def merged(sources: Iterable[Source]) -> Source:
-    """The settings in force, as the original would choose them.
-
-    :param sources: the strongest first
-    """
+    """The settings in force, as in the original: the first source wins."""
     made = Source()
     for source in sources:
         for name, setting in source.settings.items():

@@ -69,10 +69,7 @@ def _make(_commands: object,
 
 
 class Node:
-    """This node, on which each check is made once.
-
-    :param conf: the global oslo.config ConfigOpts, not yet read
-    """
+    """This node, on which each check is made once; conf is not yet read."""
 
     def __init__(self, conf: cfg.ConfigOpts, argv: list[str]) -> None:
         self._sources = sources.Sources(conf, argv)

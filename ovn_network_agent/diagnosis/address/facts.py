@@ -67,11 +67,7 @@ StatusOf: typing.TypeAlias = Callable[
 
 
 def device(port: announcing.Place | None, bridges: Sequence[str]) -> str:
-    """The device that an address has to be behind.
-
-    :returns: name of the device of the segment; of the default bridge if the
-        segment is not on this node
-    """
+    """The device of the segment; the default bridge's if it is not here."""
     segment = port.segment if port else None
     return segment.device if segments.located(
         segment, bridges) else bridges[0]

@@ -94,11 +94,7 @@ def _of_address(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str,
 
 def _joined(conf: cfg.ConfigOpts, found: Iterable[subjects.Subject],
             others: Iterable[subjects.Subject]) -> list[subjects.Subject]:
-    """Subjects with those of further VNIs, by VNI.
-
-    :param others: what others have in VNIs, which comes first in place of a
-        free one alone
-    """
+    """Subjects by VNI; others come first only in place of a free one alone."""
     by_vni = {each.vni: each for each in others}
     by_vni.update((each.vni, each) for each in found
                   if each.vni not in by_vni or not _is_free(conf, each))
@@ -173,7 +169,6 @@ def _southbound(conf: cfg.ConfigOpts, wiring: wirings.Wiring,
 
 def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
                  drivers: Sequence[base.Driver]) -> list[subjects.Subject]:
-    """The subjects with the ports of machines that have the address."""
     sb, names = southbound.read_ports(conf, wiring, address, _DATABASE)
     if not names:
         return []

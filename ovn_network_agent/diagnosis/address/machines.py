@@ -49,10 +49,7 @@ def _subject(address: str, builder: snapshot.Builder, node: model.Node,
              drivers: Sequence[base.Driver],
              here: dict[str, model.PortAddress], bound: list[ports.Port]
              ) -> subjects.Subject:
-    """The subject of one place.
-
-    :param bound: not empty
-    """
+    """The subject of one place, which has a bound port."""
     # The one that is announced comes first.
     first, *also = sorted(bound, key=lambda port: (
         port.name not in here or bool(here[port.name].claimed),

@@ -4,10 +4,6 @@
 """What an address needs on this node.  Pure.
 
 The drivers of the agent say that, from rows of OVN that were read just now and
-from collections.abc import Iterable
-from collections.abc import Sequence
-from ovn_network_agent.drivers import base
-import typing
 from the configuration.  So a diagnosis needs no agent, and has no second
 opinion of what the agent wants.
 """
@@ -30,10 +26,7 @@ from ovn_network_agent.model import port_forwards
 
 def wanting(about: subjects.Subject, drivers: Sequence[base.Driver],
             owner: str, *of_drivers: object) -> subjects.Subject:
-    """A subject with what drivers want for its address.
-
-    :param owner: UUID of the router or network of the address
-    """
+    """A subject with what drivers want; owner: UUID of router or network."""
     wanted = _answers(drivers, subjects.certain(about.node), *of_drivers,
                       *(each for each in (about.provider,) if each))
     return dataclasses.replace(
@@ -50,8 +43,6 @@ def without_ovn(address: str, device: str, node: model.Node,
 
     This is for a moment at which OVN cannot be asked: what only OVN knows,
     such as the network of the address, is left out.
-
-    :param node: with its devices
     """
     mac = next((each.mac for each in node.devices if each.name == device), '')
     segment = model.Segment('', '', '', 0, device, device, mac)
@@ -75,10 +66,7 @@ def without_ovn(address: str, device: str, node: model.Node,
 
 def of_vip(vip: port_forwards.Vip, node: model.Node, gateway: bool | None,
            drivers: Sequence[base.Driver]) -> subjects.Subject:
-    """The objects that a VIP needs.
-
-    :param vip: with its present state
-    """
+    """The objects that a VIP in its present state needs."""
     forwards = port_forwards.Forwards((vip,), gateway)
     wanted = _answers(drivers, node, forwards)
     way = [each for each in _answers(drivers, node, node)
@@ -95,7 +83,6 @@ def of_vip(vip: port_forwards.Vip, node: model.Node, gateway: bool | None,
 
 def _answers(drivers: Sequence[base.Driver], node: model.Node,
              *subjects: object) -> list[resources.Resource]:
-    """What drivers want for some subjects."""
     return [each for driver in drivers for subject in subjects
             if type(subject) in driver.SUBJECTS
             for each in driver.resources(subject, node)]

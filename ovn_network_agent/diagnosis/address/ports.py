@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The port of a machine that has an address: what SB has, what follows.  Pure.
-"""
+"""The port of a machine that has an address, and what follows.  Pure."""
 
 import dataclasses
 import typing
@@ -126,10 +125,7 @@ def _left_out(row: columns.Row, address: str, sb: columns.Tables, pairs: bool
 
 
 def judge(subject: 'subjects.Subject') -> list[finding.Finding]:
-    """The findings about the port of an address and its chassis.
-
-    :param subject: with a binding
-    """
+    """The findings about the port of a machine and its chassis."""
     port = subject.binding
     if port is None:
         return []
@@ -157,7 +153,6 @@ def _port(port: Port, also: tuple['Port | model.TenantPrefix', ...]
 
 
 def _chassis(port: Port) -> finding.Finding:
-    """The finding about the chassis of a port."""
     remedy = (f'"openstack port show {port.name}" names the machine: look at '
               'it, and at ovn-controller on its node')
     migration = (f'; a live migration to {", ".join(port.further)} is under '

@@ -120,7 +120,6 @@ def _place_in(address: str, router: model.Router,
 def _claim(nb: columns.Tables, sb: columns.Tables, router: model.Router,
            kind: subjects.Kind, nat: model.Nat | None,
            port: model.GatewayPort | None) -> claims.Claim:
-    """The :class:`claims.Claim` of one router."""
     owner = hostname(sb, port.chassis) if port else ''
     if nat is None:
         return claims.Claim(kind.value, router.both_names, router.name,
@@ -135,7 +134,6 @@ def _claim(nb: columns.Tables, sb: columns.Tables, router: model.Router,
 
 def _rows_of(router: model.Router, nb: columns.Tables
              ) -> Sequence[columns.Row]:
-    """The NAT rows of a router."""
     row = next((each for key, each in nb['Logical_Router'].items()
                 if str(key) == router.uuid), None)
     return row.nat if row else ()
@@ -143,7 +141,6 @@ def _rows_of(router: model.Router, nb: columns.Tables
 
 def _machine(address: str, router: model.Router, nb: columns.Tables,
              sb: columns.Tables) -> subjects.Machine | None:
-    """The machine of a floating IP of a router."""
     own = {row.uuid for row in _rows_of(router, nb)}
     row = min((each for each in floating(address, nb) if each.uuid in own),
               default=None,

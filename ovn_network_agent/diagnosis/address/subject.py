@@ -23,10 +23,7 @@ _Claims: typing.TypeAlias = tuple[claims.Claim, ...]
 
 
 def certain(part: _Part | None) -> _Part:
-    """A part that a subject of this kind has, for what knows the kind.
-
-    :raises ValueError: without the part
-    """
+    """A part that a subject of this kind has; ValueError without it."""
     if part is None:
         raise ValueError('the address has no such part')
     return part

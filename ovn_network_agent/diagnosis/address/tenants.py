@@ -94,9 +94,7 @@ def _one(asked: str, whole: model.TenantPrefix,
 
 
 def judge(subject: subjects.Subject) -> finding.Finding:
-    """The finding about a network: whose it is, and whether it may be
-    announced.
-    """
+    """The finding whose a network is, and whether it may be announced."""
     tenant = subjects.certain(subject.tenant)
     text = (f'{f"virtual IP {tenant.address} in " if tenant.vip else ""}'
             f'{tenant.subnet} of network {tenant.network} behind router '

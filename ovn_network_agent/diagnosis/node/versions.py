@@ -37,10 +37,7 @@ class Versions(typing.NamedTuple):
 
 
 def read_versions(sources: sources.Sources) -> Versions:
-    """Ask each program for its version.
-
-    A program that does not tell has the version ''.
-    """
+    """Ask each program for its version, '' where it does not tell."""
     return Versions((
         (KERNEL, os.uname().release),
         (FRR, _version(lambda: sources.frr(4).version)),
@@ -69,10 +66,7 @@ def _nft(sources: sources.Sources) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The first two numbers of a version.
-
-    :param version: such as '6.12.0-amd64' or '23.03.1'
-    """
+    """The first two numbers of a version such as '6.12.0-amd64'."""
     return tuple(int(part) for part in re.findall(
         r'[0-9]{1,9}', version)[:2])
 

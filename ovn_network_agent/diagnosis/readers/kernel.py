@@ -70,10 +70,7 @@ class Wanted:
 
 
 def read(wanted: Wanted) -> Kernel:
-    """Read from the kernel.
-
-    :raises readers.Unread: when the kernel does not answer
-    """
+    """Read from the kernel."""
     names = {wanted.device, wanted.vrf, *(
         ownership.VETH_ENDS if wanted.pair else ())} - {''}
     try:

@@ -43,7 +43,7 @@ class Way:
 
     @property
     def entry(self) -> resources.PeerSide:
-        """The other router, a :class:`resources.PeerSide`."""
+        """The other router."""
         sides = self.wanted.sides if self.wanted else ()
         return next(side for side in sides
                     if side.router != self.peering.router)
@@ -53,10 +53,8 @@ def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver], address: str,
          node: model.Node, timeout: float) -> tuple[Way, ...]:
     """Find the peerings that give or take an address.
 
-    :param timeout: seconds
     :returns: routers that have the address behind a peer, and intents of
         routers that would give it to one
-    :raises readers.Unread: when NB cannot be read
     """
     asking = [each for each in drivers if model.Peering in each.SUBJECTS]
     if not asking:

@@ -31,11 +31,9 @@ def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
     The rows have the columns that the replica of an agent has, and are chosen
     as there.  So a source finds here what it finds in the agent.
 
-    :param timeout: seconds for each database
     :returns: each kind and name with the subject; the subjects that could not
         be made, and why; the rows by database and table
-    :raises readers.Unread: when a database or a file of an operator cannot be
-        read
+    :raises readers.Unread: also for a file of an operator
     """
     made = sources.of_drivers(drivers)
     wanted: collections.defaultdict[tuple[str, str], set[str]] = (

@@ -22,11 +22,7 @@ from ovn_network_agent.ovsdb import single_query
 
 
 def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
-    """The wiring of this node, with its devices.
-
-    :param timeout: seconds
-    :raises readers.Unread: when the database or the kernel cannot be read
-    """
+    """The wiring of this node, with its devices."""
     try:
         with single_query.Session([conf.ovs.ovsdb_connection],
                                   ovsdb.SCHEMAS['ovs'], timeout) as session:
@@ -59,10 +55,8 @@ def _select(session: single_query.Session, bridge_dev: str) -> None:
 
 
 def devices(*names: str) -> tuple[model.Device, ...]:
-    """Some devices, by one question for each.
+    """Some devices, by one question each, without '' and missing ones.
 
-    :param names: '' is left aside
-    :returns: without devices that are missing
     :raises OSError: when the kernel does not answer
     """
     with connection.Connection() as kernel:
@@ -73,9 +67,8 @@ def devices(*names: str) -> tuple[model.Device, ...]:
 
 
 def node(*names: str, **values: typing.Any) -> model.Node:
-    """A node of which OVN says nothing.
+    """A node of which OVN says nothing, with further fields in values.
 
-    :param values: further fields of the node
     :raises OSError: when the kernel does not answer
     """
     return model.Node('', '', model.Phase.RUNNING, devices(*names),

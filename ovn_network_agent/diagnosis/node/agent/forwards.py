@@ -29,10 +29,7 @@ class Local(typing.NamedTuple):
 
 
 def read_local(sources: sources.Sources) -> Local:
-    """Find the destinations of the rules on this node.
-
-    :raises files.flaws.BadFile: when the file of rules has a mistake
-    """
+    """Find the destinations of the rules on this node."""
     conf = sources.conf
     vips = rules.load(conf)
     here = {found.address.partition('/')[0]
@@ -80,11 +77,7 @@ class Zones(typing.NamedTuple):
 
 
 def read_zones(sources: sources.Sources) -> Zones:
-    """Read the zones that ovn-controller notes on its bridges.
-
-    :raises files.flaws.BadFile: when the file of rules has a mistake
-    :raises ovsdb.connection.Unavailable: without the local database
-    """
+    """Read the zones that ovn-controller notes on its bridges."""
     conf = sources.conf
     if not rules.load(conf):
         return Zones(None, {})

@@ -41,8 +41,7 @@ def read_objects(sources: sources.Sources) -> Objects:
     The agent may be about to make a change that only one plan has.  So only
     the differences of both plans count.
 
-    :raises check.NotChecked: without root, without an agent, and if health
-        checks decide what is forwarded
+    :raises check.NotChecked: also if health checks decide what is forwarded
     """
     sources.privileged()
     if not sources.holder():

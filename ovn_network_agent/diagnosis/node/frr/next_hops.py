@@ -27,10 +27,7 @@ class NextHops(typing.NamedTuple):
 
 
 def read_next_hops(sources: sources.Sources) -> NextHops:
-    """Read the next hops of IPv4 in sessions over IPv6.
-
-    :raises check.NotChecked: without OVN or root, or when FRR does not answer
-    """
+    """Read the next hops of IPv4 in sessions over IPv6."""
     sources.ovn()
     sources.privileged()
     try:

@@ -34,11 +34,7 @@ class Copy(typing.NamedTuple):
 
 
 def copy(rules: Iterable[filters.Rule], method: str) -> Copy:
-    """Take over the entries for tags into the route map of another method.
-
-    :param rules: the map of the other method
-    :param method: the new method, one of :data:`MATCH`
-    """
+    """Take over another map's entries for tags into that of ``method``."""
     other, = set(MATCH) - {method}
     entries, left = [], []
     for rule in sorted(rules):
@@ -90,9 +86,8 @@ def lines(asn: str, vrf: str, method: str, entries: dict[int, Entries]
           ) -> tuple[str, ...]:
     """The lines for vtysh that redistribute the routes of a method.
 
-    :param method: one of :data:`MATCH`
-    :param entries: dict of 4 or 6 to the entries of a :class:`Copy`; routes of
-        these families are redistributed
+    :param entries: by family, 4 or 6, those of a :class:`Copy`; routes of these
+        families are redistributed
     """
     made, names = ['configure terminal'], {}
     for family, copied in entries.items():
@@ -108,7 +103,6 @@ def lines(asn: str, vrf: str, method: str, entries: dict[int, Entries]
 
 
 def _map(name: str, family: int, method: str, copied: Entries) -> list[str]:
-    """Lines of the route map of a method."""
     of_all = (_NO_MED,) if method == 'kernel' else ()
     made, sequence = list(_denial(name, family)) if (
         method == 'kernel') else [], _FIRST

@@ -33,10 +33,7 @@ class Sizes(typing.NamedTuple):
 
 
 def read_mtu(sources: sources.Sources) -> Sizes:
-    """Read the MTU of the devices that a packet passes.
-
-    :raises check.NotChecked: without a VRF, whose devices are the uplinks
-    """
+    """Read the MTUs; NotChecked without a VRF, whose devices are uplinks."""
     found, conf = sources.links(), sources.conf
     if not sources.vrf:
         raise check.NotChecked('[frr] vrf_name is empty: in the default VRF, '

@@ -110,8 +110,7 @@ def read_probes(sources: sources.Sources) -> Probes:
 
 
 def judge_probes(found: Probes) -> Iterator[check.Result]:
-    """An agent of this node that does not answer is broken, another a warning.
-    """
+    """An agent without an answer is broken here, and a warning elsewhere."""
     dead = [f'{chassis} ({each.why})'
             for chassis, each in sorted(found.others.items()) if each.why]
     if found.own.why:

@@ -29,11 +29,7 @@ def read_peers(sources: sources.Sources) -> agent.Answer:
 
 
 def ask(sources: sources.Sources, driver: str, command: str) -> agent.Answer:
-    """Ask the agent for what a driver has.
-
-    :raises check.NotChecked: without the driver, and without an agent
-    :raises control.client.NoAgent: when the agent does not answer
-    """
+    """Ask the agent for what a driver has; NotChecked without the driver."""
     if driver not in sources.conf.drivers:
         raise check.NotChecked(f'[DEFAULT] drivers has no {driver}')
     try:

@@ -191,7 +191,7 @@ class Server:
             transport.abort()
 
     def _context(self) -> ssl.SSLContext | None:
-        """The context of a connection; ConnectionAbortedError for a bad file."""
+        """The context of TLS; ConnectionAbortedError for a bad file."""
         if self._tls is None:
             return None
         try:

@@ -131,7 +131,7 @@ def broken(check: str, evidence: str, remedy: str) -> finding.Finding:
 
 
 def problem(check: str, text: str) -> finding.Finding:
-    """A driver's problem: the fault, and after the last semicolon the remedy."""
+    """A driver's problem: fault, and after the last semicolon the remedy."""
     fault, _semicolon, remedy = text.rpartition('; ')
     return broken(check, fault or text, remedy if fault else (
         'who made the row has to change what this line names; then '

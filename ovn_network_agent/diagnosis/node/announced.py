@@ -38,8 +38,7 @@ class Duplicates(typing.NamedTuple):
 def read_duplicates(sources: sources.Sources) -> Duplicates:
     """Find the routers of each announced address in NB.
 
-    The addresses are those of NAT rows and of gateway ports; those of a VNI are
-    elsewhere.
+    They are those of NAT rows and gateway ports; those of a VNI are elsewhere.
     """
     addresses = frozenset(sources.announceable(4))
     in_vnis = {port.lrp for group in sources.snapshot().groups

@@ -145,7 +145,7 @@ def read_access(sources: sources.Sources) -> Access:
     """Find the named files that the agent's user cannot read.
 
     They are those of the configuration, TLS, port forwarding and peerings, if
-    they exist.  The program is that of doctor, which is installed with the agent.
+    they exist.  The program is doctor's, which is installed with the agent.
     """
     conf = sources.conf
     wanted = [*(conf.config_file or ()), conf.port_forward.rules_file,

@@ -127,7 +127,7 @@ class Configured(typing.NamedTuple):
 
 
 def read_setup(sources: sources.Sources, version: int = 4) -> Configured:
-    """Find the faults of the running configuration; each check judges a part."""
+    """Find the faults of the configuration; each check judges one part."""
     conf, found = sources.conf, sources.frr(version)
     return Configured(
         tuple(setup.faults(found, sources.vrf,
@@ -138,7 +138,7 @@ def read_setup(sources: sources.Sources, version: int = 4) -> Configured:
 
 def _judge(part: str, verdict: finding.Verdict, message: str
            ) -> Callable[[Configured], list[check.Result]]:
-    """The judge of one part of the configuration, with its verdict on a fault."""
+    """The judge of one part; the verdict is of a fault."""
     def judge(found: Configured) -> list[check.Result]:
         return check.of_messages(
             verdict, [text for of, text in found.faults if of == part],

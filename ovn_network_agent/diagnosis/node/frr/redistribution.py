@@ -86,8 +86,8 @@ def lines(asn: str, vrf: str, method: str, entries: dict[int, Entries]
           ) -> tuple[str, ...]:
     """The lines for vtysh that redistribute the routes of a method.
 
-    :param entries: by family, 4 or 6, those of a :class:`Copy`; routes of these
-        families are redistributed
+    :param entries: by family, 4 or 6, those of a :class:`Copy`; these families
+        are redistributed
     """
     made, names = ['configure terminal'], {}
     for family, copied in entries.items():

@@ -158,16 +158,14 @@ def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
     for message in validate.warnings(conf):
         LOG.warning('%s', message)
     _check_program()
-    # A second agent must end before it changes anything; a plan changes
-    # nothing.
+    # A second agent must end before it changes anything, but a plan need not.
     place = None
     if not conf.dry_run:
         place = _place(conf)
         # The lock comes first: the original is looked for where the lock is.
         _check_original()
     _check_node(backends)
-    # The fork comes before the first thread.  Afterwards this process has no
-    # capabilities.
+    # The fork comes before the first thread, and takes the capabilities away.
     contexts = mode.contexts(conf)
     privileges.prepare()
     garbage_collector.settle()

@@ -138,7 +138,6 @@ def wanted(states: dict[str, set[str]]) -> set[str]:
 
 def _prepared(args: argparse.Namespace, sources: 'node_sources.Sources',
               ready: 'node_method.Readiness') -> bool:
-    """Print what is missing; returns whether nothing is."""
     if ready.others:
         print('other kernel routes here, which "redistribute kernel" takes '
               'along unless a route map denies them: ' + _some(ready.others))
@@ -172,7 +171,6 @@ def _place(conf: 'cfg.ConfigOpts') -> str:
 
 
 def _reload(path: str, timeout: float) -> list[str]:
-    """Reload the agent; returns the reasons of a refusal, a list."""
     answer = json.loads(client.call(
         path, 'reload', ['--json', '--wait', '--timeout', str(timeout)],
         timeout + _MARGIN))
@@ -182,11 +180,7 @@ def _reload(path: str, timeout: float) -> list[str]:
 
 def result(method: str, change: 'node_method.Change', took: float | None,
            still: Collection[str]) -> int:
-    """Print the result.
-
-    :param took: seconds until the method announced everything, or None
-    :param still: set of the addresses that are wanted, see :func:`wanted`
-    """
+    """Print the result; ``took`` is in seconds, None when it was given up."""
     gone = {prefix for prefix in change.before
             if prefix.partition('/')[0] not in still}
     due = [prefix for prefix in change.due if prefix not in gone]

@@ -56,8 +56,7 @@ def run(args: argparse.Namespace) -> int:
     """Explain an address."""
     address = _canonical(args.address)
     client = _client(args.client, address)
-    # The readers of the systems take long to import, and only this command
-    # needs them.
+    # The readers take long to import.
     # Where eventlet is installed, python-ovs imports it to see whether it has
     # patched the threads, which takes longer than all the rest.
     modules: dict[str, Any] = sys.modules

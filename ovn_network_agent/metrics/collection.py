@@ -25,7 +25,6 @@ if typing.TYPE_CHECKING:
 _FLOWS = {ownership.COOKIE_HAIRPIN: 'hairpin',
           ownership.COOKIE_MAC_TWEAK: 'mactweak',
           ownership.COOKIE_RELAY: 'relay'}
-# Kinds that count as routes, and the program that has them.
 _PLANES = {resources.KernelRoute.kind: 'kernel',
            resources.AnnouncedRoute.kind: 'kernel',
            resources.VniRoute.kind: 'kernel',
@@ -37,7 +36,6 @@ _FLOW = resources.Flow.kind
 # The parts of a VNI, with the values of a label.
 _VNIS = {resources.VniDevices.kind: 'devices',
          resources.EvpnInstance.kind: 'frr'}
-# What is counted beside announcements, by kind.
 _OTHERS = (_FLOW, *_VNIS)
 _COUNTED = (*_ANNOUNCING, *_OTHERS)
 
@@ -90,10 +88,7 @@ class Collection(record.Record):
                          result='success' if good else 'error')
 
     def drained(self, result: str, seconds: float) -> None:
-        """Count a drain by a value of :class:`drain.Result`.
-
-        Without a port to wait for, it has no duration.
-        """
+        """Count a drain; its duration only if there was a port to wait for."""
         self.store.count('drain_total', result=result)
         if result != 'noop':
             self.store.observe('drain_duration_seconds', seconds)
@@ -262,8 +257,7 @@ class Objects:
         self._forget()
 
     def _forget(self) -> None:
-        # Whether each desired object is in place, with the name that it
-        # counts for; and by name the numbers of both.
+        # By object: the name that it counts for, and whether it is in place.
         self._states: dict[resources.Ref, tuple[_Name, bool]] = {}
         self._desired, self._there = _Names(), _Names()
 

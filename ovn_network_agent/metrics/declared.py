@@ -21,7 +21,6 @@ PREFIX = 'ovn_network_agent_'
 #: At a scrape: a number, or numbers by the values of the labels, a tuple; None
 #: while unknown.
 Gauge = float | Mapping[Any, float] | None
-#: By name of the metric.
 Gauges = Mapping[str, Gauge]
 
 

@@ -3,8 +3,8 @@
 
 """The health probe between the agents with the driver egress_ip.
 
-Each agent answers on the addresses of its tunnels, as long as its loop gives
-signs of life.  The agent that writes the rows asks all others.
+Each agent answers on the addresses of its tunnels while its loop is alive, and
+the agent that writes the rows asks all others.
 """
 
 import collections
@@ -83,9 +83,7 @@ class Findings:
 class EgressProbe(base.Observer):
     """Answers the agents of other nodes, and asks them.
 
-    :param databases: by 'nb', 'sb' and 'ovs'
-    :param writes: whether this agent writes the rows of egress addresses; asks
-        for that
+    :param writes: asks whether this agent writes the rows of egress addresses
     :param stopping: whether the agent has been asked to stop
     """
 
@@ -186,7 +184,6 @@ class EgressProbe(base.Observer):
             each.stop()
 
     def _listen(self) -> None:
-        """Listen on the present addresses of the tunnels."""
         # An agent without the driver does without the library of the server.
         from ovn_network_agent.metrics import server
         with self._databases()['ovs'].rows() as ovs:

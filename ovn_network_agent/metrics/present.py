@@ -3,7 +3,7 @@
 
 """The gauges that follow from the present view, and from the kernel.
 
-All input is frozen, so any thread but the loop's may compute them.
+All input is frozen, so any thread may compute them, which spares the loop.
 """
 
 import collections

@@ -37,8 +37,7 @@ INTERVAL = 5.0
 # The largest request, bytes, and the most pieces in which it may arrive.
 LARGEST = 8192
 PIECES = 32
-# Seconds of rest for each second of processor time: at most a tenth of one
-# processor.
+# Seconds of rest a second of processor time: at most a tenth of one.
 REST = 9.0
 # Seconds to wait for the thread at the end; it is a daemon.
 _CLOSE = 2.0

@@ -3,9 +3,8 @@
 
 """The declared metrics as objects of prometheus_client.
 
-Counters and histograms are counted up when something happens.  All gauges, and
-the counters that other objects of the agent keep, are asked for at each
-scrape.  So a gauge without a known value has no series.
+Counters and histograms count what happens.  All gauges, and the counters that
+others keep, are asked for at each scrape, so an unknown gauge has no series.
 """
 
 from collections.abc import Callable
@@ -28,10 +27,8 @@ _TOTAL = '_total'
 class Store:
     """Holds the metrics of one agent.
 
-    :param known: values on this node, for labels whose values the declaration
-        leaves open
-    :param present: returns the metrics to be asked for; called at each scrape,
-        on any thread
+    :param known: values on this node, for labels that are declared open
+    :param present: the metrics to be asked for; called on any thread
     :param asked: names of the counters that ``present`` returns
     """
 

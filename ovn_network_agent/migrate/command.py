@@ -116,7 +116,6 @@ def _read(arguments: argparse.Namespace) -> parsed_settings.Source:
 def _file(path: str | None, default: str,
           parse: Callable[[bytes, str], parsed_settings.Source]
           ) -> parsed_settings.Source:
-    """A file that is named, or the usual one if that is there."""
     if path is None and not os.path.exists(default):
         return parsed_settings.Source()
     path = path or default
@@ -190,7 +189,6 @@ def write(contents: Mapping[str, str], force: bool) -> None:
 
 
 def _stage(path: str, text: str, stack: contextlib.ExitStack) -> str:
-    """Write a text beside its path; the path of the new file."""
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, exist_ok=True)

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The file of environment variables that the original's unit reads.
-
-Its form is that of EnvironmentFile= in systemd.exec(5).
-"""
+"""The original's EnvironmentFile=, whose form is in systemd.exec(5)."""
 
 from collections.abc import Iterator
 

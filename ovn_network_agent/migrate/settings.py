@@ -14,10 +14,9 @@ _CONTAINERS = ('docker', 'podman', 'nerdctl')
 
 
 def convert(found: parsed_settings.Source) -> parsed_settings.Source:
-    """The options of this agent for settings of the original.
+    """The options, by (section, option), for settings of the original.
 
-    The result has str by (section, option); its problems and warnings are of
-    this conversion alone.
+    Problems and warnings are of this conversion alone.
     """
     made = parsed_settings.Source()
     types = {(section, option.dest): option.type

@@ -68,8 +68,7 @@ def gather(conf: cfg.ConfigOpts, address: str, client: str, control: str,
     :param address: IP address or prefix in canonical notation
     :param client: an address outside, for the way back
     :param control: control socket, '' for none
-    :param vni: the only VNI to look in, 0 for outside of VNIs, None for all
-    :returns: by VNI, empty if there is nothing in this VNI
+    :param vni: the only one, 0 for outside of VNIs, None for all
     :raises loader.LoadError: when a driver cannot be loaded
     :raises ValueError: when the rules file of port forwarding cannot be used
     """
@@ -198,7 +197,6 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
 
 
 def _with_inside(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
-    """The facts with what has the inner address of a floating IP here."""
     about = found.subject
     return dataclasses.replace(found, inside=attempt(
         northbound.read_inside, conf, subjects.certain(about.router).uuid,

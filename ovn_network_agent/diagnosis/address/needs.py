@@ -3,9 +3,8 @@
 
 """What an address needs on this node.  Pure.
 
-The drivers of the agent say that, from rows of OVN that were read just now and
-from the configuration.  So a diagnosis needs no agent, and has no second
-opinion of what the agent wants.
+The drivers of the agent say that, from present rows and the configuration.  So
+a diagnosis needs no agent, and has no second opinion of what it wants.
 """
 
 from collections.abc import Iterable
@@ -39,10 +38,9 @@ def wanting(about: subjects.Subject, drivers: Sequence[base.Driver],
 
 def without_ovn(address: str, device: str, node: model.Node,
                 drivers: Sequence[base.Driver]) -> subjects.Subject:
-    """The objects that an address needs when the agent handles it here.
+    """The objects that an address needs, without those that only OVN knows.
 
-    This is for a moment at which OVN cannot be asked: what only OVN knows,
-    such as the network of the address, is left out.
+    This is for a moment at which OVN cannot be asked.
     """
     mac = next((each.mac for each in node.devices if each.name == device), '')
     segment = model.Segment('', '', '', 0, device, device, mac)

@@ -160,7 +160,6 @@ def _machine_behind(machine: subjects.Machine) -> finding.Finding:
 def _nowhere(subject: subjects.Subject,
              inside: northbound.Inside | readers.Unread | None
              ) -> finding.Finding | None:
-    """The finding that no port has the inner address, or None."""
     if isinstance(inside, readers.Unread):
         return verdicts.unread('machine', inside)
     if inside is None or inside.port:

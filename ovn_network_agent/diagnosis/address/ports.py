@@ -48,13 +48,11 @@ class Port:
     network: str = ''  # name of the network that a person knows
     mac: str = ''  # MAC that answers for the address, '' if unknown
     host: str = ''  # host name of the chassis that has the port, '' for none
-    # Host names of the chassis that get the port by a live migration under
-    # way.
+    # Hosts of the chassis that get the port by a live migration under way.
     further: tuple[str, ...] = ()
     here: bool = False  # whether this chassis has the port
     up: bool = True  # whether its flows are installed
-    # For a port of type virtual, the port of the machine that has it, '' for
-    # none.
+    # Of type virtual: the port of the machine that has it, '' for none.
     parent: str = ''
     # None if the options leave its network out.
     of: model.ProviderNetwork | None = None
@@ -95,7 +93,6 @@ def read(row: columns.Row, address: str, nb: columns.Tables,
 
 
 def _switch(row: columns.Row, nb: columns.Tables) -> columns.Row | None:
-    """The row of the network of a port, None while NB does not have it."""
     names = [columns.entry(datapath, 'external_ids', 'logical-switch')
              for datapath in columns.rows(row, 'datapath')]
     return next((switch for uuid, switch in nb['Logical_Switch'].items()

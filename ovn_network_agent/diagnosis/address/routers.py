@@ -48,7 +48,6 @@ def make(address: str, builder: snapshot.Builder, nb: columns.Tables,
 def _of_routers(address: str, builder: snapshot.Builder, nb: columns.Tables,
                 sb: columns.Tables, drivers: Sequence[base.Driver],
                 seen: model.Snapshot, found: list[_Found]) -> subjects.Subject:
-    """The subject of the routers with an address in one VNI."""
     if not found:
         return subjects.Subject(address, node=seen.node)
     # A router whose port is here comes first: it is asked for on this node.

@@ -58,7 +58,7 @@ def _flow(check: str, wanted: resources.Flow, facts: facts.Facts
 
 def _in_its_place(check: str, wanted: resources.Flow, what: str,
                   other: flows.Found, facts: facts.Facts) -> finding.Finding:
-    """The finding about a flow of another program with the same match."""
+    """The finding about a foreign flow with the same match."""
     text = (f'{wanted.bridge}: a flow with cookie {other.cookie:#x} is in the '
             f'place of {what}')
     if _is_named(facts, other.cookie, other.priority):
@@ -108,10 +108,7 @@ def culprit(trace: packets.PacketTrace) -> trace_text.Step | None:
 
 
 def _tracked(trace: packets.PacketTrace) -> bool:
-    """Whether the bridge asks connection tracking about a packet.
-
-    A simulated packet has no connection, so its fate decides nothing.
-    """
+    """Whether the bridge tracks it; a simulated packet has no connection."""
     return any(action.startswith('ct(') for step in trace.steps
                for action in step.actions)
 

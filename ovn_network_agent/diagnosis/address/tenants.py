@@ -62,7 +62,6 @@ def _of_networks(asked: str, about: subjects.Subject, sb: columns.Tables,
                  found: list[tuple[model.Router, model.TenantPrefix]],
                  status: agent.Answer | readers.Unread | None
                  ) -> subjects.Subject:
-    """The subject of the networks with an address in one VNI."""
     answer = status if isinstance(status, dict) else {}
     if not found:
         return about

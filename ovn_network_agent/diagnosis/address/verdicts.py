@@ -104,7 +104,6 @@ CAUSES = {
     'evpn-route': ('vni-devices', 'vni-route', 'vni-zebra', 'redistribute',
                    'evpn-sessions'),
     'vni-next-hops': ('vni-devices',),
-    # Without a route to the source, the kernel's check of it may fail.
     'vni-way-back': ('vni-port', 'vni-devices', 'vni-route', 'vni-zebra',
                      'evpn-sessions'),
     'nft-rules': ('vip',),

@@ -44,7 +44,6 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
 
 
 def _ways(facts: facts.Facts) -> list[finding.Finding]:
-    """The findings about the way of the answers to the client, in order."""
     client, address = facts.setup.client, facts.subject.address
     checks = {'way-back': _back}
     if facts.setup.vrf:
@@ -58,7 +57,6 @@ def _ways(facts: facts.Facts) -> list[finding.Finding]:
 
 
 def _back(facts: facts.Facts) -> finding.Finding:
-    """The finding about the answer of a destination."""
     found, setup = facts.kernel.lookups['marked'], facts.setup
     wanted = ownership.VETH_DEFAULT if setup.vrf else ''
     if found.error or (wanted and found.dev != wanted):

@@ -30,8 +30,7 @@ class Duplicates(typing.NamedTuple):
     """The addresses that this node announces, and their routers."""
 
     addresses: int
-    # (address, names of its routers), one for each address that
-    # several routers have, sorted.
+    # (address, names of its routers), where there are several; sorted.
     several: tuple[tuple[ip_text.Address, tuple[str, ...]], ...]
 
 
@@ -98,8 +97,7 @@ class Withheld(typing.NamedTuple):
     """The addresses of routers and machines here, and prefixes of tenants."""
 
     addresses: int  # number of addresses and prefixes
-    # (number of addresses, why they are not announced), the largest number
-    # first.
+    # (number of addresses, why they are not announced), by number.
     reasons: tuple[tuple[int, str], ...]
     # (option of [announce], 'router' or 'network', name that none in OVN has).
     unknown: tuple[tuple[str, str, str], ...]
@@ -159,7 +157,6 @@ def announceable(snapshot: model.Snapshot, conf: cfg.ConfigOpts
 
 def _names(nb: columns.Tables, table: str, key: str
            ) -> collections.Counter[str]:
-    """How many rows of a table have each name."""
     return collections.Counter(
         name for uuid, row in nb.get(table, {}).items()
         for name in selection.names(

@@ -59,8 +59,7 @@ class Check(typing.Generic[_Facts]):
     read: Callable[..., _Facts]
     # Pure, and with at least one result.
     judge: Callable[[_Facts], Iterable[Result]]
-    # Names of the checks whose failure explains a failure of this one, which
-    # is then not made.
+    # The checks whose failure explains one of this, which is then not made.
     after: tuple[str, ...] = ()
 
 

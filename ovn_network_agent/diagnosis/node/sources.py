@@ -96,7 +96,7 @@ class Sources:
 
     :param conf: not yet read
     :param argv: options that name configuration files
-    :param socket: control socket, '' for the configured one
+    :param socket: '' for the configured control socket
     :ivar unloaded: why the plugins cannot be loaded, or ''
     """
 
@@ -337,11 +337,8 @@ def announceable(snapshot: model.Snapshot, external: Iterable[str],
                  ) -> tuple[ip_text.Address, ...]:
     """The addresses of the underlay that other programs must not keep back.
 
-    Pure.  The gateway group of a router need not have its port here: a standby
-    must be able to take over.
-
-    :param external: the external addresses of all NAT rows
-    :param machines: the announced addresses of machines
+    A gateway group need not have its port here: a standby must be able to take
+    over.  ``external`` has those of all NAT rows.  Pure.
     """
     ports = [port for group in snapshot.groups for each in group.ports
              if not each.vni

@@ -22,8 +22,7 @@ FRR, OVN, OVS, NFT, KERNEL = ('FRR', 'OVN', 'Open vSwitch', 'nftables',
 # the page of versions in the documentation.
 TRIED = {FRR: ('8.4.4', '10.3', '10.7.1'), OVN: ('23.03', '25.03', '26.03.1'),
          OVS: ('3.1', '3.5', '4.0')}
-# Major versions in between that were never run, and differ from their
-# neighbours.
+# Versions in between that were never run, and differ from their neighbours.
 NEVER = {FRR: (9,)}
 # Below these, a part of the agent cannot work.
 LEAST = {KERNEL: ('4.20', 'the agent needs its netlink with strict checks')}

@@ -27,13 +27,11 @@ from ovn_network_agent.frr import setup
 
 #: a JSON document of a daemon
 Document: typing.TypeAlias = dict[str, typing.Any]
-#: a route of zebra: protocol, whether it is selected and whether it is
-#: installed, its next hops for people
+#: protocol, whether it is selected and installed, next hops for people
 Route: typing.TypeAlias = tuple[str, bool, bool, str]
 #: the entries by daemon ('zebra', 'bgpd'), None without the list
 Lists: typing.TypeAlias = dict[str, tuple[output.Entry, ...] | None]
-#: whether bgpd has a prefix from this node, whether this path is the best
-#: one, and the neighbours that get it
+#: whether it is this node's and the best one, the neighbours that get it
 Path: typing.TypeAlias = tuple[bool, bool, tuple[str, ...]]
 
 
@@ -43,8 +41,7 @@ class Neighbour:
 
     name: str  # its address or device
     state: str  # such as 'Established'
-    # Texts, the outbound filters; only read when an address is not advertised
-    # to an established neighbour.
+    # Outbound ones; only read for a neighbour that does not get an address.
     filters: tuple[str, ...] = ()
     asn: str = ''  # AS number of this node's BGP instance, '' when unknown
 

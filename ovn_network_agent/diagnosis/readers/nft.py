@@ -60,7 +60,6 @@ def _table(family: str) -> listing.Listed | None:
 
 
 def _list(*what: str) -> str:
-    """What nft lists, in JSON."""
     # The privileged side takes long to import, and is rarely needed here.
     from ovn_network_agent.privileged.daemon import command
     try:

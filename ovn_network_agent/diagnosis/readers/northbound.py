@@ -31,8 +31,8 @@ Tables: typing.TypeAlias = dict[str, dict[columns.Uuid, columns.Row]]
 def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
     """Select the rows of the routers that have an address.
 
-    Only its NAT rows are selected, and not the thousands of others that a
-    router may have.  Without a router, Logical_Router is empty.
+    Only its NAT rows are selected, out of thousands that a router may have.
+    Logical_Router is empty when no router has the address.
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
@@ -261,7 +261,6 @@ def _switches(session: single_query.Session,
 
 
 def _routers(session: single_query.Session, address: str) -> list[columns.Row]:
-    """The routers with a NAT row or a port of the address."""
     lengths = range(1, ip_text.address(address).max_prefixlen + 1)
     nats, *ports = session.select(
         ('NAT', ['external_ip', '==', address]),

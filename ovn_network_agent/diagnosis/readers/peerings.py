@@ -34,11 +34,9 @@ class Way:
     missing: tuple[marked_rows.Values, ...] = ()  # that no row has
     # Likewise of the rows that are not wanted.
     others: tuple[marked_rows.Values, ...] = ()
-    # Policies of the other router that are not the agent's, with any text as
-    # their action.
+    # Foreign policies of the other router; any text may be their action.
     foreign: tuple[resources.PeerPolicy, ...] = ()
-    # Likewise those of this router that send packets elsewhere or drop them,
-    # whatever their priority.
+    # Likewise those of this router, of any priority, that reroute or drop.
     detours: tuple[resources.PeerPolicy, ...] = ()
 
     @property
@@ -51,11 +49,7 @@ class Way:
 
 def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver], address: str,
          node: model.Node, timeout: float) -> tuple[Way, ...]:
-    """Find the peerings that give or take an address.
-
-    :returns: routers that have the address behind a peer, and intents of
-        routers that would give it to one
-    """
+    """Ways to an address behind a peer, and intents to give it to a peer."""
     asking = [each for each in drivers if model.Peering in each.SUBJECTS]
     if not asking:
         return ()

@@ -31,7 +31,6 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
     """Select the rows of gateway ports and of the chassis.
 
     :param chassis: names of further chassis, such as the candidates
-    :param hostnames: host names of further chassis
     :param machines: names of logical ports of virtual machines
     :param hosts: whether to select the machines in networks of tenants
     """

@@ -37,7 +37,6 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
 
 
 def _select(session: single_query.Session, bridge_dev: str) -> None:
-    """Select the rows that :func:`wiring.read` needs."""
     roots, = session.select(('Open_vSwitch',))
     mappings = [wiring.bridge_mappings(root.external_ids) for root in roots]
     bridges = {bridge_dev, *(bridge for mapping in mappings
@@ -55,10 +54,7 @@ def _select(session: single_query.Session, bridge_dev: str) -> None:
 
 
 def devices(*names: str) -> tuple[model.Device, ...]:
-    """Some devices, by one question each, without '' and missing ones.
-
-    :raises OSError: when the kernel does not answer
-    """
+    """Some devices, without '' and missing ones; OSError from the kernel."""
     with connection.Connection() as kernel:
         found = links.named(kernel, sorted({*names, *ownership.VETH_ENDS} -
                                            {''}))
@@ -67,9 +63,6 @@ def devices(*names: str) -> tuple[model.Device, ...]:
 
 
 def node(*names: str, **values: typing.Any) -> model.Node:
-    """A node of which OVN says nothing, with further fields in values.
-
-    :raises OSError: when the kernel does not answer
-    """
+    """A node of which OVN says nothing; OSError from the kernel."""
     return model.Node('', '', model.Phase.RUNNING, devices(*names),
                       **values)

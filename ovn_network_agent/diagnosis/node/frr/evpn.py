@@ -225,7 +225,6 @@ class Vnis(typing.NamedTuple):
     anchors: tuple[str, ...] = ()
     states: dict[int, of_evpn.State] = {}
     rds: dict[int, str] = {}
-    # By VNI, see evpn.read_routes().
     sent: dict[int, dict[str, tuple[str, ...]]] = {}
 
 

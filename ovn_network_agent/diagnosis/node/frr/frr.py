@@ -208,7 +208,7 @@ def read_sessions(sources: sources.Sources, version: int = 4) -> Sessions:
 def judge_sessions(found: Sessions) -> Iterator[check.Result]:
     """Broken without any session; otherwise, each lost session is a warning.
 
-    It is also a warning that no neighbour is configured or has sent a prefix.
+    So is that no neighbour is configured, or has sent a prefix.
     """
     down = {peer: state for peer, state in sorted(found.neighbours.items())
             if state != 'Established'}

@@ -4,8 +4,7 @@
 
 """A change of the announce method: its prerequisites, and its proof.
 
-The agent makes the change at a reload.  This module asks FRR itself, and does
-not rely on the agent's opinion.
+The agent makes the change at a reload; this asks FRR, and not the agent.
 """
 
 from collections.abc import Callable
@@ -40,11 +39,9 @@ class Readiness(typing.NamedTuple):
 
     lacks: tuple[str, ...]  # texts, each with the remedy
     lines: tuple[str, ...]  # lines for vtysh that add the redistribution
-    # Sorted: networks of kernel routes that are not the agent's, and that the
-    # redistribution would take along.
+    # Sorted: foreign networks of kernel routes, also to be redistributed.
     others: tuple[str, ...]
-    # Those of "others" that bgpd has from this node already, with the
-    # neighbours that get it.
+    # Those of "others" that bgpd already has, and the neighbours that get it.
     effects: dict[str, list[str]]
     cautions: tuple[str, ...] = ()  # texts, what cannot be judged
 
@@ -92,7 +89,6 @@ def readiness(sources: sources.Sources, method: str, prefixes: set[str]
 
 def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
           own: str) -> tuple[list[str], list[str]]:
-    """Judge the route maps of the redistribution of a method."""
     denials, cautions = [], []
     for family, each in found.items():
         name = dict(each.mapped).get(method)

@@ -62,8 +62,7 @@ def _tag(rule: filters.Rule, word: str) -> int:
 def _movable(clause: str) -> bool:
     """Whether a "set" clause does the same to a route of the other method.
 
-    FRR does not say the whole clause "comm-list".  A relative metric starts
-    from the metric of the route.
+    FRR cuts "comm-list" short.  A relative metric starts from the route's.
     """
     word, _space, value = clause.partition(' ')
     return not word.endswith('comm-list') and (
@@ -122,10 +121,9 @@ def _permit(name: str, sequence: int, match: str, sets: Iterable[str]
 
 
 def _denial(name: str, family: int) -> tuple[str, ...]:
-    """Lines that keep back the default route of the kernel.
+    """Lines that keep back the kernel's default route.
 
-    A VRF has an "unreachable" default route.  As a route of bgpd, it would
-    hide the default route of the neighbours.
+    In a VRF it is "unreachable", and would hide that of the neighbours.
     """
     word, _end, default = _FAMILIES[family]
     return (f'{word} prefix-list {_DEFAULT_ROUTE} seq 5 permit {default}',

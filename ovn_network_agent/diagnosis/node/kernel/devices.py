@@ -71,8 +71,7 @@ class Vrf(typing.NamedTuple):
     known: bool = True  # whether the kernel has VRFs
     table: int = 0
     up: bool = False
-    # (name, whether it is up) of the devices in it, without those of the
-    # agent.
+    # Those in it but the agent's: (name, whether it is up).
     uplinks: tuple[tuple[str, bool], ...] = ()
 
 
@@ -145,7 +144,6 @@ class Forwarding(typing.NamedTuple):
     """Sysctls of the devices that packets pass."""
 
     vrf: tuple[str, ...]  # names of the VRF and of its uplinks
-    # Names of the devices of provider networks that are there.
     bridges: tuple[str, ...]
     managed: bool  # whether an agent runs, which sets those of the bridges
     values: dict[str, dict[str, int]]  # by device: sysctl to int
@@ -197,11 +195,9 @@ def judge_forwarding(found: Forwarding) -> Iterator[check.Result]:
 
 
 def _open(closed: list[str], values: dict[str, dict[str, int]]) -> str:
-    """The commands that switch forwarding on."""
     if not values['all'].get('forwarding', 1):
         return '"sysctl -w net.ipv4.ip_forward=1"'
-    # The kernel passes ip_forward on to the devices only when the value
-    # changes.
+    # The kernel passes ip_forward on to devices only when it changes.
     return ', '.join(f'"sysctl -w {_name(device, "forwarding")}=1"'
                      for device in closed)
 
@@ -216,8 +212,7 @@ def _name(device: str, name: str) -> str:
 def judge_rp_filter(found: Forwarding) -> Iterator[check.Result]:
     """A strict rp_filter is broken.
 
-    Of the values of a device and of 'all', the larger one counts (ip-sysctl of
-    the kernel).
+    The larger value of a device and of 'all' counts (the kernel's ip-sysctl).
     """
     of_all = found.values['all'].get('rp_filter', 0)
     strict = [name for name, values in found.values.items()

@@ -97,7 +97,6 @@ def _affected(drop: flows.Drop, found: Drops) -> set[ip_text.Address]:
 
 def _passes(in_port: int | None, ports: Collection[int], local: bool = False
             ) -> bool:
-    """Whether packets of a flow come from some ports."""
     return in_port is None or in_port in ports or (
         local and in_port == resources.LOCAL)
 

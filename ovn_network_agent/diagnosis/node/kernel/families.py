@@ -3,8 +3,8 @@
 
 """Checks that are made for routes of IPv4, and once more for those of IPv6.
 
-The second check concerns a node with provider networks or VIPs of IPv6.  OVN
-names the networks, so this check needs the databases, and the first does not.
+The latter concern nodes with networks or VIPs of IPv6.  OVN names the
+networks, so only the latter need the databases.
 """
 
 from collections.abc import Callable

@@ -4,8 +4,7 @@
 
 """Check that the uplinks take packets as large as the provider bridge does.
 
-The kernel's device drops a longer frame without a message to the sender, so
-small packets pass and large ones hang.
+Larger frames are dropped without a message, so that only small packets pass.
 """
 
 from collections.abc import Iterable

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Check that the kernel's tables of neighbours have room for all addresses.
-
-See decision record 0039.
-"""
+"""Check of room in the tables of neighbours; see decision record 0039."""
 
 import collections
 from collections.abc import Iterator

@@ -28,8 +28,7 @@ class Tables(typing.NamedTuple):
 
     # (option, table, foreign routes).
     tables: tuple[tuple[str, int, tuple[route_codec.Route, ...]], ...]
-    # Tables that a running agent should have filled, and that have no default
-    # route of the agent.
+    # Those without the default route that a running agent should have made.
     lost: tuple[int, ...] = ()
 
 
@@ -64,8 +63,7 @@ def _lost(sources: sources.Sources, read: dict[int, list[route_codec.Route]]
           ) -> Iterator[int]:
     """Tables that lack a default route which the agent makes.
 
-    The table of replies has one for each family of the VIPs, and so a rule
-    that looks there.
+    That of replies has one, and a rule, for each family of the VIPs.
     """
     own = {(table, route.dst) for table, found in read.items()
            for route in found if route.protocol == ownership.ROUTE_PROTOCOL}

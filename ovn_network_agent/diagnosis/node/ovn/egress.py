@@ -84,11 +84,7 @@ class Probes(typing.NamedTuple):
 
 
 def read_probes(sources: sources.Sources) -> Probes:
-    """Ask the agents once, as the writer of the rows does.
-
-    :raises check.NotChecked: when agents do not ask each other, or not with
-        these files of TLS
-    """
+    """Ask the agents once, as the writer does; NotChecked where none asks."""
     conf = sources.conf
     if not egress_ip.probes(conf):
         raise check.NotChecked('[DEFAULT] drivers has no egress_ip, or '

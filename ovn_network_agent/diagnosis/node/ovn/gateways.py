@@ -108,7 +108,6 @@ class Ports(typing.NamedTuple):
     """The gateway ports on this chassis."""
 
     ports: tuple[model.GroupPort, ...]
-    # The provider bridges that the agent serves.
     bridges: tuple[str, ...] = ('br-ex',)
 
 
@@ -182,8 +181,7 @@ def read_routes(sources: sources.Sources) -> Routes:
 def judge_routes(found: Routes) -> Iterator[check.Result]:
     """A router without a default route of this node is broken.
 
-    Malformed rows are warnings.  Without an agent, nobody writes the routes,
-    which is a warning if there are routers here.
+    Malformed rows are warnings, as are routers without an agent to serve them.
     """
     for text in found.problems:
         yield check.warn(text, 'correct the row, or remove it')
@@ -209,7 +207,6 @@ def judge_routes(found: Routes) -> Iterator[check.Result]:
 
 
 def _unserved(names: Collection[str]) -> Iterator[check.Result]:
-    """The finding about routers on a node without an agent."""
     if not names:
         yield check.not_checked('no agent runs, which would write them')
         return
@@ -225,8 +222,7 @@ def _unserved(names: Collection[str]) -> Iterator[check.Result]:
 class Ipv6(typing.NamedTuple):
     """What the provider networks of IPv6 need of the node."""
 
-    # The names of routers here, and of networks with machines here, whose
-    # addresses of IPv6 are announced.
+    # Names of routers and networks here with announced addresses of IPv6.
     owners: tuple[str, ...]
     forwards: bool  # whether the node forwards IPv6
 

@@ -84,7 +84,7 @@ class Chassis(typing.NamedTuple):
     mappings: tuple[tuple[str, str], ...]
     bridges: frozenset[str]  # names of the bridges of Open vSwitch
     gateway: bool = True  # whether the agent has the driver of gateway nodes
-    # What is wrong with the text of the mappings, '' if nothing.
+    # What is wrong with the mappings, or ''.
     flaw: str = ''
     own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
     namesakes: tuple[str, ...] = ()  # other chassis with the same host name
@@ -226,7 +226,6 @@ def _tidy(found: Chassis) -> str:
 
 
 def _with(mappings: Iterable[tuple[str, str]], bridge: str) -> str:
-    """The value of the mappings with one more bridge."""
     return ','.join(f'{network}:{each}' for network, each in (
         *mappings, ('PHYSICAL-NETWORK', bridge)))
 

@@ -30,10 +30,7 @@ _MORE = {'ovs': {'Open_vSwitch': ('ovs_version',),
 
 
 class Replica:
-    """One database, 'nb', 'sb' or 'ovs', loaded once.
-
-    :param drivers: may need more than the view
-    """
+    """One database, 'nb', 'sb' or 'ovs', loaded once, also for ``drivers``."""
 
     def __init__(self, conf: cfg.ConfigOpts, name: str,
                  drivers: Iterable[base.Driver] = ()) -> None:

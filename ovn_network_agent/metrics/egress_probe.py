@@ -83,6 +83,7 @@ class Findings:
 class EgressProbe(base.Observer):
     """Answers the agents of other nodes, and asks them.
 
+    :param databases: by 'nb', 'sb' and 'ovs'
     :param writes: asks whether this agent writes the rows of egress addresses
     :param stopping: whether the agent has been asked to stop
     """

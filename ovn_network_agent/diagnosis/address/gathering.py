@@ -69,6 +69,7 @@ def gather(conf: cfg.ConfigOpts, address: str, client: str, control: str,
     :param client: an address outside, for the way back
     :param control: control socket, '' for none
     :param vni: the only one, 0 for outside of VNIs, None for all
+    :returns: by VNI, empty if there is nothing in this VNI
     :raises loader.LoadError: when a driver cannot be loaded
     :raises ValueError: when the rules file of port forwarding cannot be used
     """

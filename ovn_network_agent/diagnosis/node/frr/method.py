@@ -39,7 +39,7 @@ class Readiness(typing.NamedTuple):
 
     lacks: tuple[str, ...]  # texts, each with the remedy
     lines: tuple[str, ...]  # lines for vtysh that add the redistribution
-    # Sorted: foreign networks of kernel routes, also to be redistributed.
+    # Sorted: networks of foreign kernel routes that would go along.
     others: tuple[str, ...]
     # Those of "others" that bgpd already has, and the neighbours that get it.
     effects: dict[str, list[str]]

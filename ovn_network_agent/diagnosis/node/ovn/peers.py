@@ -39,7 +39,7 @@ def ask(sources: sources.Sources, driver: str, command: str) -> agent.Answer:
 
 
 def judge_peers(found: agent.Answer) -> Iterator[check.Result]:
-    """A peering, not a pending one, without its rows; a lock unanswered."""
+    """A peering that is not pending and lacks rows; a lock unanswered."""
     peerings, writer, good = found['peerings'], found['lock'], True
     for state in _BAD:
         wrong = [f'{_called(each)}: {each["why"]}' for each in peerings

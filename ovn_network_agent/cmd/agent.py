@@ -3,9 +3,8 @@
 
 """Console script ovn-network-agent: from the command line to the service.
 
-One process runs the loop; the privileged daemons are its children.  The agent
-handles signals itself.  The launcher of oslo.service would lose SIGINT, and
-would restart the service on SIGHUP, which would drain the gateway ports.
+The agent handles signals itself: the launcher of oslo.service would lose
+SIGINT, and would restart on SIGHUP, which would drain the gateway ports.
 """
 
 from collections.abc import Iterable
@@ -105,10 +104,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _check_threads() -> None:
-    """Check that eventlet has not replaced the threads of Python.
-
-    :raises EnvironmentProblem: when it has
-    """
+    """Raise EnvironmentProblem if eventlet has replaced Python's threads."""
     patched = own_threads.patched()
     if patched:
         raise EnvironmentProblem([
@@ -137,10 +133,7 @@ def _fail(kind: str, messages: Iterable[str], status: int) -> int:
 
 def _configure(conf: cfg.ConfigOpts, argv: list[str]
                ) -> tuple[list[drivers_base.Driver], list[base.Backend]]:
-    """Load and check the configuration and the plugins.
-
-    :raises validate.ConfigError: when the configuration cannot be used
-    """
+    """Load configuration and plugins; ConfigError if they cannot be used."""
     state_report.set_defaults(conf)
     logging.set_defaults(default_log_levels=[
         *logging.get_default_log_levels(), 'oslo_privsep.daemon=WARNING',
@@ -165,16 +158,14 @@ def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
     for message in validate.warnings(conf):
         LOG.warning('%s', message)
     _check_program()
-    # A second agent must end before it changes anything; a plan changes
-    # nothing.
+    # A second agent must end before it changes anything, but a plan need not.
     place = None
     if not conf.dry_run:
         place = _place(conf)
         # The lock comes first: the original is looked for where the lock is.
         _check_original()
     _check_node(backends)
-    # The fork comes before the first thread.  Afterwards this process has no
-    # capabilities.
+    # The fork comes before the first thread, and takes the capabilities away.
     contexts = mode.contexts(conf)
     privileges.prepare()
     garbage_collector.settle()
@@ -213,7 +204,6 @@ def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]
 
 def _observers(conf: cfg.ConfigOpts, limiter: rate_limit.RateLimit
                ) -> list[watches.Observer]:
-    """The observers of the configuration, a list."""
     heartbeats = heartbeat.Heartbeat()
     found = [heartbeats, sysctls.Sysctls(limiter, heartbeats)]
     if mode.name(conf) != mode.FULL:
@@ -240,10 +230,7 @@ def _place(conf: cfg.ConfigOpts) -> single_instance.Place:
 
 
 def _check_original() -> None:
-    """Check that the original program does not work beside this agent.
-
-    :raises EnvironmentProblem: when the original runs
-    """
+    """Raise EnvironmentProblem while the original program runs."""
     found = original_program.look()
     if found.running:
         pids = ', '.join(f'{pid:d}' for pid in found.running)
@@ -261,9 +248,8 @@ def _check_original() -> None:
 def _check_program() -> None:
     """Check that what is imported later can be read then, too.
 
-    Without some packages, the agent still announces, so it only warns.
-
-    :raises EnvironmentProblem: when Python's own library cannot be read
+    Without other packages the agent still announces, so only Python's own
+    library is worth an EnvironmentProblem.
     """
     text, of_python = file_permissions.unreadable()
     if of_python:
@@ -328,7 +314,6 @@ def _serve(agent: service.AgentService, caught: signals.Signals,
 
 
 def _dry_run(agent: service.AgentService, conf: cfg.ConfigOpts) -> int:
-    """Print the plan and change nothing."""
     steps, outcome = agent.plan(conf.ovn.ovsdb_connection_timeout)
     for line in plan_text.render(steps, outcome):
         print(line)

@@ -75,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(answer: str, args: argparse.Namespace) -> int:
-    """Print one answer; returns the exit status."""
     found = json.loads(answer)
     if args.json:
         print(json.dumps(found) if args.watch else

@@ -124,7 +124,6 @@ def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
 
 
 def _states(path: str) -> dict[str, set[str]]:
-    """The states of each address of the agent."""
     found = json.loads(client.call(path, 'fips', [], _ANSWER))
     states: dict[str, set[str]] = {}
     for each in found['addresses']:
@@ -133,16 +132,12 @@ def _states(path: str) -> dict[str, set[str]]:
 
 
 def wanted(states: dict[str, set[str]]) -> set[str]:
-    """The addresses whose announcement has not ended on purpose.
-
-    An address that waits, or that has failed, is wanted still.
-    """
+    """The addresses not ended on purpose: also those that wait or fail."""
     return {address for address, found in states.items() if found - _ENDED}
 
 
 def _prepared(args: argparse.Namespace, sources: 'node_sources.Sources',
               ready: 'node_method.Readiness') -> bool:
-    """Print what is missing; returns whether nothing is."""
     if ready.others:
         print('other kernel routes here, which "redistribute kernel" takes '
               'along unless a route map denies them: ' + _some(ready.others))
@@ -176,7 +171,6 @@ def _place(conf: 'cfg.ConfigOpts') -> str:
 
 
 def _reload(path: str, timeout: float) -> list[str]:
-    """Reload the agent; returns the reasons of a refusal, a list."""
     answer = json.loads(client.call(
         path, 'reload', ['--json', '--wait', '--timeout', str(timeout)],
         timeout + _MARGIN))
@@ -186,11 +180,7 @@ def _reload(path: str, timeout: float) -> list[str]:
 
 def result(method: str, change: 'node_method.Change', took: float | None,
            still: Collection[str]) -> int:
-    """Print the result.
-
-    :param took: seconds until the method announced everything, or None
-    :param still: set of the addresses that are wanted, see :func:`wanted`
-    """
+    """Print the result; ``took`` is in seconds, None when it was given up."""
     gone = {prefix for prefix in change.before
             if prefix.partition('/')[0] not in still}
     due = [prefix for prefix in change.due if prefix not in gone]
@@ -215,7 +205,6 @@ def result(method: str, change: 'node_method.Change', took: float | None,
 
 
 def _some(prefixes: Sequence[str]) -> str:
-    """Some prefixes in words."""
     shown = ', '.join(prefixes[:_NAMED])
     more = len(prefixes) - _NAMED
     return f'{shown} and {more:d} more' if more > 0 else shown

@@ -67,7 +67,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _examined(args: argparse.Namespace, known: Any, wanted: Any
               ) -> 'list[finding.Finding]':
-    """The findings of the wanted checks."""
     from oslo_config import cfg
 
     from ovn_network_agent.diagnosis.node import examination

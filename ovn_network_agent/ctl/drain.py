@@ -67,10 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _wait(path: str, done: dict[str, Any], began: float, timeout: float
           ) -> int:
-    """Wait until a command is carried out; returns the exit status.
-
-    :param timeout: seconds from then on
-    """
+    """Wait for the end of a command, ``timeout`` seconds from ``began``."""
     from ovn_network_agent.control import missing_steps
     progress = missing_steps.Progress(done)
     shown = None
@@ -95,7 +92,6 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
 
 def _missing(path: str, progress: 'missing_steps.Progress', left: float
              ) -> list[str]:
-    """The steps that a command still waits for, a list of str."""
     limit = min(ANSWER, max(1.0, left))
     try:
         return progress.look(json.loads(

@@ -56,8 +56,7 @@ def run(args: argparse.Namespace) -> int:
     """Explain an address."""
     address = _canonical(args.address)
     client = _client(args.client, address)
-    # The readers of the systems take long to import, and only this command
-    # needs them.
+    # The readers take long to import.
     # Where eventlet is installed, python-ovs imports it to see whether it has
     # patched the threads, which takes longer than all the rest.
     modules: dict[str, Any] = sys.modules
@@ -104,7 +103,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _of_traces(traces: 'Iterable[trace.Traced]') -> dict[str, Any]:
-    """The traces as a dict of JSON values."""
     return {'trace_verdicts': {each.title: each.verdict for each in traces},
             'traces': {each.title: each.text for each in traces}}
 
@@ -119,16 +117,12 @@ def _text(traces: 'Iterable[trace.Traced]', verbose: bool) -> str:
 
 
 def _traces(conf: 'cfg.ConfigOpts', facts: Any) -> 'tuple[trace.Traced, ...]':
-    """The traces, a tuple of :class:`readers.trace.Traced`."""
     from ovn_network_agent.diagnosis.readers import trace
     return trace.read(conf, facts.setup, facts.subject)
 
 
 def _client(text: str, address: str) -> str:
-    """The client of an address, in canonical notation.
-
-    :raises ValueError: when the text is no address of the same family
-    """
+    """The client in canonical notation; ValueError for another family."""
     from ovn_network_agent.common import networks
     version = networks.family(address)
     client = _canonical(text or _CLIENTS[version])
@@ -139,10 +133,7 @@ def _client(text: str, address: str) -> str:
 
 
 def _canonical(text: str) -> str:
-    """An address or prefix in canonical notation.
-
-    :raises ValueError: when the text is neither
-    """
+    """An address or prefix in canonical notation; ValueError for others."""
     from ovn_network_agent.common import networks
     try:
         return networks.canonical(text)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The parser of ovn-network-agent-ctl, which names what a typo probably means.
-"""
+"""Parser of ovn-network-agent-ctl: it names what a typo probably means."""
 
 import argparse
 from collections.abc import Iterable
@@ -22,8 +21,7 @@ _WORD = re.compile(r'[\w.-]+')
 class Parser(argparse.ArgumentParser):
     """Names the nearest command or option in the message about a typo.
 
-    Parsers of commands are of this class, too, because argparse makes them
-    of the class of the parser above.
+    argparse makes the parsers of commands of this class, too.
     """
 
     def __init__(self, **kwargs: Any) -> None:

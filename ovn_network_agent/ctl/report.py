@@ -86,7 +86,6 @@ def _written(path: str) -> Iterator[TextIO]:
 
 
 def _collected(args: argparse.Namespace) -> dict[str, Any]:
-    """The report, a dict of JSON values."""
     # The imports take longer than all other commands.
     from ovn_network_agent.conf import masking
     from ovn_network_agent.control.reports import bug_report

@@ -28,8 +28,7 @@ def errors_of_configuration(*others: type[Exception]
                             ) -> tuple[type[Exception], ...]:
     """The errors of a configuration that cannot be used, and others.
 
-    Those of oslo.config count if the command has imported the library: the
-    import takes longer than a command to the agent.
+    Those of oslo.config only where it is imported, which takes long.
     """
     cfg = sys.modules.get('oslo_config.cfg')
     return (OSError, ValueError, *others, *((cfg.Error,) if cfg else ()))

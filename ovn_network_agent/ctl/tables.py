@@ -12,12 +12,7 @@ GOOD, WARNING, BAD, DIM = '32', '33', '31', '2'
 
 
 def coloured(text: str, colour: str, stream: TextIO) -> str:
-    """A text in a colour, if the stream is a terminal that wants colours.
-
-    The environment variable NO_COLOR switches colours off (no-color.org).
-
-    :param colour: one of the colours of this module, or ''
-    """
+    """A text in a colour, if the stream and NO_COLOR (no-color.org) let it."""
     if not (colour and text and wants_colour(stream)):
         return text
     return f'\x1b[{colour}m{text}\x1b[0m'

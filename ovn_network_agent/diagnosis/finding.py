@@ -10,11 +10,9 @@ import enum
 class Verdict(enum.Enum):
     """The judgement of a check about its layer."""
 
-    #: the layer is as it has to be
     OK = 'OK'
     #: the layer works, but something about it will harm sooner or later
     WARN = 'WARN'
-    #: the layer does not do its work
     BROKEN = 'BROKEN'
     #: the layer could not be looked at, or does not concern this address
     NOT_CHECKED = 'NOT CHECKED'

@@ -3,6 +3,5 @@
 
 """HTTP: metrics for Prometheus, readiness, and the health probe.
 
-It imports whatever has something to measure, and nobody but the service
-imports it.
+It imports whatever has something to measure; only the service imports it.
 """

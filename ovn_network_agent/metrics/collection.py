@@ -25,7 +25,6 @@ if typing.TYPE_CHECKING:
 _FLOWS = {ownership.COOKIE_HAIRPIN: 'hairpin',
           ownership.COOKIE_MAC_TWEAK: 'mactweak',
           ownership.COOKIE_RELAY: 'relay'}
-# Kinds that count as routes, and the program that has them.
 _PLANES = {resources.KernelRoute.kind: 'kernel',
            resources.AnnouncedRoute.kind: 'kernel',
            resources.VniRoute.kind: 'kernel',
@@ -37,7 +36,6 @@ _FLOW = resources.Flow.kind
 # The parts of a VNI, with the values of a label.
 _VNIS = {resources.VniDevices.kind: 'devices',
          resources.EvpnInstance.kind: 'frr'}
-# What is counted beside announcements, by kind.
 _OTHERS = (_FLOW, *_VNIS)
 _COUNTED = (*_ANNOUNCING, *_OTHERS)
 
@@ -77,8 +75,7 @@ class Collection(record.Record):
     # -- what the loop tells ----------------------------------------------
 
     def ended(self, seconds: float) -> None:
-        """Observe the duration of a pass, in ``reconcile_duration_seconds``.
-        """
+        """Observe a pass, in ``reconcile_duration_seconds``."""
         self.store.observe('reconcile_duration_seconds', seconds)
 
     def failed(self) -> None:
@@ -86,20 +83,12 @@ class Collection(record.Record):
         self.store.count('reconcile_failures_total')
 
     def reloaded(self, good: bool) -> None:
-        """Count a reload by its result, in ``config_reload_total``.
-
-        :param good: False when the configuration stays as it was
-        """
+        """Count a reload; not good if the configuration stays as it was."""
         self.store.count('config_reload_total',
                          result='success' if good else 'error')
 
     def drained(self, result: str, seconds: float) -> None:
-        """Count a drain by its result, and observe its duration.
-
-        A drain without a port to wait for has no duration.
-
-        :param result: a value of :class:`drain.Result`
-        """
+        """Count a drain; its duration only if there was a port to wait for."""
         self.store.count('drain_total', result=result)
         if result != 'noop':
             self.store.observe('drain_duration_seconds', seconds)
@@ -107,8 +96,7 @@ class Collection(record.Record):
     def made(self, passed: record.Passed) -> None:
         """Count the changes, failures, drift and announcements of a pass.
 
-        Failures count when they begin.  The gauges of objects are taken from
-        the tracker, but only if one of them may have changed.
+        Failures count when they begin, objects if one may have changed.
         """
         outcome = passed.outcome
         self.store.count('reconcile_total', trigger=passed.trigger)
@@ -133,7 +121,6 @@ class Collection(record.Record):
 
     def _note_failures(self, outcome: outcomes.Outcome,
                        tracker: tracking.Tracker) -> None:
-        """Count what has begun to fail."""
         failing = frozenset(outcome.failures)
         for ref in failing - self._failures:
             if ref.kind == resources.Flow.kind:
@@ -185,7 +172,6 @@ class Collection(record.Record):
                                passed.takeover.seconds)
 
     def _of_pass(self, outcome: outcomes.Outcome) -> declared.Gauges:
-        """The gauges of the last pass."""
         failed = dict.fromkeys(((kind,) for kind in self.kinds), 0)
         for ref in outcome.failures:
             failed[ref.kind,] = failed.get((ref.kind,), 0) + 1
@@ -203,10 +189,7 @@ class Collection(record.Record):
             'last_reconcile_timestamp_seconds': self._wall()}
 
     def _count_objects(self, passed: record.Passed) -> None:
-        """Count the objects that may have changed.
-
-        A pass that announces first leaves the count to the next pass.
-        """
+        """Leave the count to the next pass if this one announces first."""
         outcome = passed.outcome
         self._uncounted.update(outcome.touched)
         self._uncounted_all |= passed.full
@@ -241,7 +224,6 @@ class _Names:
     """How many objects each name has, and how many names each owner has."""
 
     def __init__(self) -> None:
-        # By owner and name.
         self.objects: collections.Counter[_Name] = collections.Counter()
         self.of: collections.Counter[str] = collections.Counter()
 
@@ -275,8 +257,7 @@ class Objects:
         self._forget()
 
     def _forget(self) -> None:
-        # Whether each desired object is in place, with the name that it
-        # counts for; and by name the numbers of both.
+        # By object: the name that it counts for, and whether it is in place.
         self._states: dict[resources.Ref, tuple[_Name, bool]] = {}
         self._desired, self._there = _Names(), _Names()
 
@@ -324,11 +305,7 @@ def _parts(names: _Names) -> dict[tuple[str], int]:
 
 def _name(resource: resources.Resource | None,
           tracker: tracking.Tracker) -> _Name | None:
-    """The name that an object counts for, None for an object without one.
-
-    The objects of an address count as one address, and each other object as
-    one of its kind.
-    """
+    """One name for all objects of an address, and for each kind of others."""
     if resource is None:
         return None
     if resource.kind in _ANNOUNCING:

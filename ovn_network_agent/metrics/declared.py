@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The metrics, declared: name, type, labels and meaning of each.  Pure.
+"""The metrics: name, type, labels and meaning of each.  Pure.
 
-``doc/source/reference/metrics.rst`` is made from this module.  The alert rules
-and the dashboard may use no other name.  Names with a counterpart in the
-original Go program have its name and meaning.
+``doc/source/reference/metrics.rst`` is made from this module, and the alert
+rules and the dashboard use no other name.  A metric with a counterpart in the
+original Go program has its name and meaning.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,6 @@ PREFIX = 'ovn_network_agent_'
 #: At a scrape: a number, or numbers by the values of the labels, a tuple; None
 #: while unknown.
 Gauge = float | Mapping[Any, float] | None
-#: By name of the metric.
 Gauges = Mapping[str, Gauge]
 
 
@@ -72,7 +71,6 @@ def _histogram(name: str, text: str, buckets: tuple[float, ...],
     return Metric(name, Kind.HISTOGRAM, text, labels, buckets)
 
 
-# Values of labels.
 TRIGGERS = ('event', 'periodic', 'startup', 'stop')
 PLANES = ('kernel', 'frr')
 FLOWS = ('hairpin', 'mactweak', 'relay', 'other')

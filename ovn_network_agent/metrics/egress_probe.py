@@ -3,8 +3,8 @@
 
 """The health probe between the agents with the driver egress_ip.
 
-Each agent answers on the addresses of its tunnels, as long as its loop gives
-signs of life.  The agent that writes the rows asks all others.
+Each agent answers on the addresses of its tunnels while its loop is alive, and
+the agent that writes the rows asks all others.
 """
 
 import collections
@@ -59,11 +59,7 @@ def of_agent(conf: cfg.ConfigOpts, drivers: Sequence[drivers_base.Driver],
              databases: Callable[[], Mapping[str, connection.Database]],
              watchdog: watchdogs.Watchdog,
              stopping: Callable[[], bool]) -> 'EgressProbe | None':
-    """The probe of an agent, None where nobody wants it.
-
-    :param databases: see :class:`EgressProbe`
-    :param stopping: whether the agent has been asked to stop
-    """
+    """The probe of an agent, None where nobody wants it."""
     if not conf.egress_ip.probe_port or all(
             driver.name != egress_ip.GROUP for driver in drivers):
         return None
@@ -75,8 +71,7 @@ def of_agent(conf: cfg.ConfigOpts, drivers: Sequence[drivers_base.Driver],
 
 
 class Findings:
-    """The table of what the probe has found, see :class:`ovn.sources.Table`.
-    """
+    """What the probe has found, a :class:`ovn.sources.Table`."""
 
     reasons: tuple[str, ...] = ()
 
@@ -89,9 +84,8 @@ class EgressProbe(base.Observer):
     """Answers the agents of other nodes, and asks them.
 
     :param databases: by 'nb', 'sb' and 'ovs'
-    :param writes: whether this agent writes the rows of egress addresses; asks
-        for that
-    :param stopping: see :func:`of_agent`
+    :param writes: asks whether this agent writes the rows of egress addresses
+    :param stopping: whether the agent has been asked to stop
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
@@ -191,7 +185,6 @@ class EgressProbe(base.Observer):
             each.stop()
 
     def _listen(self) -> None:
-        """Listen on the present addresses of the tunnels."""
         # An agent without the driver does without the library of the server.
         from ovn_network_agent.metrics import server
         with self._databases()['ovs'].rows() as ovs:

@@ -31,7 +31,6 @@ from ovn_network_agent.watches import base
 _TEXT = 'text/plain; charset=utf-8'
 # The format of prometheus_client.generate_latest().
 _METRICS = 'text/plain; version=0.0.4; charset=utf-8'
-# Counters that observers keep.
 _OBSERVED = ('frr_restarts_total', 'ovs_restarts_total',
              'nexthop_repairs_total')
 # Counters that the kernel, the log and backends keep.
@@ -71,8 +70,7 @@ class Endpoint(base.Serving):
             self._serve(backends)
 
     def _serve(self, backends: Sequence[backends_base.Backend]) -> None:
-        # An agent without metrics does without the libraries of the server
-        # and of the format: 35 ms of the processor and 4 MiB.
+        # The libraries of server and format cost 35 ms of processor and 4 MiB.
         from ovn_network_agent.metrics import server
         from ovn_network_agent.metrics import store
         self._counts = collection.Collection(backends)
@@ -129,10 +127,7 @@ class Endpoint(base.Serving):
             f'unready: {reason}\n' for reason in reasons).encode()
 
     def _unready(self) -> list[str]:
-        """The reasons for which the agent is not ready.
-
-        The reasons are those of "ovn-network-agent-ctl health".
-        """
+        """Why the agent is not ready, as in "ovn-network-agent-ctl health"."""
         state = self._state
         found = health.build(
             state.view.last, state.status, self._conf.reconcile_interval,

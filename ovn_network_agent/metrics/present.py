@@ -3,8 +3,7 @@
 
 """The gauges that follow from the present view, and from the kernel.
 
-All input is frozen, so any thread may compute them; the loop has no work with
-them.
+All input is frozen, so any thread may compute them, which spares the loop.
 """
 
 import collections
@@ -160,10 +159,9 @@ def of_databases(
 
 
 def of_veth(path: str = NET_DEV) -> dict[str, dict[tuple[str, str], int]]:
-    """The counters of the pair, by device and direction.
+    """The counters of the pair by device and direction, for store.Store.
 
-    :returns: see :class:`store.Store`; a device that is not there is missing,
-        and all are if the kernel cannot be asked
+    A missing device is left out; all are if the kernel cannot be asked.
     """
     try:
         with open(path, encoding='ascii', errors='replace') as opened:

@@ -3,12 +3,11 @@
 
 """The server of HTTP beside the loop, for a few short answers.
 
-One thread serves all clients.  A client costs little: it has one request of a
-limited size, in a limited number of pieces, and a limited time.  If too many
-clients are connected, the one that has waited longest goes, so slow clients
-keep nobody out.  Before the next client, the thread rests in proportion to the
-processor time that it has used.  So even a flood of requests takes only a part
-of one processor.
+One thread serves all clients, each with one request of a limited size, number
+of pieces and time.  If too many are connected, the one that has waited longest
+goes, so slow clients keep nobody out.  Before the next client, the thread
+rests in proportion to the processor time that it has used, so even a flood of
+requests takes only a part of one processor.
 """
 
 import asyncio
@@ -38,8 +37,7 @@ INTERVAL = 5.0
 # The largest request, bytes, and the most pieces in which it may arrive.
 LARGEST = 8192
 PIECES = 32
-# Seconds of rest for each second of processor time: at most a tenth of one
-# processor.
+# Seconds of rest a second of processor time: at most a tenth of one.
 REST = 9.0
 # Seconds to wait for the thread at the end; it is a daemon.
 _CLOSE = 2.0
@@ -63,8 +61,6 @@ class Server:
     :param listen: 'address:port', as of :class:`conf.types.ListenAddress`
     :param pages: by path; called on the server's thread
     :param changed: called on the server's thread when ``problem`` has changed
-    :param timeout: seconds, see :data:`TIMEOUT`
-    :param interval: seconds, see :data:`INTERVAL`
     :param name: what the clients want, for the log
     :param setting: option with its value, for ``problem``
     :param tls: returns the context of a connection, or raises
@@ -194,10 +190,7 @@ class Server:
             transport.abort()
 
     def _context(self) -> ssl.SSLContext | None:
-        """The context of a new connection, None without TLS.
-
-        :raises ConnectionAbortedError: when a file cannot be used
-        """
+        """The context of TLS; ConnectionAbortedError for a bad file."""
         if self._tls is None:
             return None
         try:
@@ -230,10 +223,7 @@ class Server:
 
     async def _request(self, reader: asyncio.StreamReader,
                        connection: h11.Connection) -> h11.Request:
-        """The request of a client; its body is not read.
-
-        :raises h11.RemoteProtocolError: when it is none, or too large
-        """
+        """A request without its body; RemoteProtocolError if none or large."""
         for _piece in range(PIECES):
             event = connection.next_event()
             if isinstance(event, h11.Request):
@@ -258,10 +248,7 @@ class Server:
 
 
 def _opened(listen: str) -> socket.socket:
-    """A socket that listens.
-
-    :raises OSError: when the address cannot be used
-    """
+    """A socket that listens; OSError for an address that cannot be used."""
     host, _colon, port = listen.rpartition(':')
     host = host.strip('[]')
     opened = socket.socket(socket.AF_INET6 if ':' in host else socket.AF_INET)

@@ -3,9 +3,8 @@
 
 """The declared metrics as objects of prometheus_client.
 
-Counters and histograms are counted up when something happens.  All gauges, and
-the counters that other objects of the agent keep, are asked for at each
-scrape.  So a gauge without a known value has no series.
+Counters and histograms count what happens.  All gauges, and the counters that
+others keep, are asked for at each scrape, so an unknown gauge has no series.
 """
 
 from collections.abc import Callable
@@ -28,10 +27,8 @@ _TOTAL = '_total'
 class Store:
     """Holds the metrics of one agent.
 
-    :param known: values on this node, for labels whose values the declaration
-        leaves open
-    :param present: returns the metrics to be asked for; called at each scrape,
-        on any thread
+    :param known: values on this node, for labels that are declared open
+    :param present: the metrics to be asked for; called on any thread
     :param asked: names of the counters that ``present`` returns
     """
 
@@ -54,10 +51,7 @@ class Store:
         prometheus_client.ProcessCollector(registry=self._registry)
 
     def count(self, name: str, amount: float = 1, **labels: str) -> None:
-        """Count a counter up.
-
-        :param amount: not negative
-        """
+        """Count a counter up by an amount that is not negative."""
         self._series(name, labels).inc(amount)
 
     def observe(self, name: str, seconds: float, **labels: str) -> None:
@@ -104,7 +98,6 @@ class _Asked(registry.Collector):
         return [_family(metric) for metric in self._metrics]
 
     def collect(self) -> Iterator[core.Metric]:
-        """The families with their present values."""
         found = self._present()
         for metric in self._metrics:
             family = _family(metric)

@@ -53,12 +53,7 @@ class Made:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert, check and write.
-
-    :param arguments: config, environment_file, output, rules_file, force and
-        words
-    :returns: exit status
-    """
+    """Convert, check and write for :mod:`cmd.migrate`; the exit status."""
     folder = os.path.abspath(arguments.output or FOLDER)
     rules_path = os.path.abspath(arguments.rules_file or
                                  os.path.join(folder, RULES))
@@ -102,7 +97,6 @@ def convert(found: parsed_settings.Source, rules_path: str) -> Made:
 
 
 def _read(arguments: argparse.Namespace) -> parsed_settings.Source:
-    """The settings in force of all sources."""
     line = flags.parse(arguments.original)
     variables = _file(arguments.environment_file, ENVIRONMENT,
                       environment_file.parse)
@@ -122,7 +116,6 @@ def _read(arguments: argparse.Namespace) -> parsed_settings.Source:
 def _file(path: str | None, default: str,
           parse: Callable[[bytes, str], parsed_settings.Source]
           ) -> parsed_settings.Source:
-    """A file that is named, or the usual one if that is there."""
     if path is None and not os.path.exists(default):
         return parsed_settings.Source()
     path = path or default
@@ -179,8 +172,8 @@ class Refused(Exception):
 def write(contents: Mapping[str, str], force: bool) -> None:
     """Write files, readable for the agent's user.
 
-    All texts stand in their folders under other names before the first file
-    gets its name.  So a full disk or a closed folder leaves no file.
+    All texts stand beside their paths before the first file gets its name, so
+    a full disk or a closed folder leaves no file.
 
     :raises Refused: when one is there, or cannot be written; the text names
         the files that are written by then
@@ -196,7 +189,6 @@ def write(contents: Mapping[str, str], force: bool) -> None:
 
 
 def _stage(path: str, text: str, stack: contextlib.ExitStack) -> str:
-    """Write a text beside its path; the path of the new file."""
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, exist_ok=True)
@@ -211,7 +203,6 @@ def _stage(path: str, text: str, stack: contextlib.ExitStack) -> str:
 
 
 def _rename(staged: Mapping[str, str]) -> None:
-    """Give files their names."""
     done: list[str] = []
     for path, temporary in staged.items():
         try:

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The file of environment variables that the original's unit reads.
-
-Its form is that of EnvironmentFile= in systemd.exec(5).
-"""
+"""The original's EnvironmentFile=, whose form is in systemd.exec(5)."""
 
 from collections.abc import Iterator
 
@@ -20,10 +17,7 @@ _OTHERS = {original.CONFIG: '', original.RESTART_ON_UPGRADE: (
 
 
 def parse(content: bytes, name: str) -> parsed_settings.Source:
-    """The settings in a file of environment variables.
-
-    ``config`` is among them if the file names the YAML file.
-    """
+    """The settings, with ``config`` if the file names the YAML file."""
     made = parsed_settings.Source()
     try:
         text = content.decode('utf-8-sig')

@@ -16,10 +16,7 @@ _LOOKS = ('version', 'check_config', 'help', 'h')
 
 
 def parse(arguments: Iterable[str]) -> parsed_settings.Source:
-    """The settings on a command line.
-
-    ``config`` is among them if the line names the YAML file.
-    """
+    """The settings, with ``config`` if the line names the YAML file."""
     made = parsed_settings.Source()
     rest = list(arguments)
     while rest:

@@ -29,10 +29,7 @@ ANNOUNCE = ('port_forward', 'vip_announce')
 
 def convert(found: parsed_settings.Source,
             name: str) -> tuple[str, parsed_settings.Source]:
-    """The rules file for the port forwards of the original.
-
-    :returns: text, '' without port forwards; problems and warnings
-    """
+    """The text of the rules file, '' for none; problems and warnings."""
     made = parsed_settings.Source()
     setting = found.settings.get(original.RULES)
     if setting is None or setting.value in ([], ''):

@@ -15,8 +15,7 @@ class Setting:
     value: object  # str, int, float or bool, or a list of these
     where: str  # the source, such as 'config.yaml, line 3'
     spelling: str  # the option as that source writes it, '--bridge-dev'
-    # Whether an empty text is a value; for the original it is one on the
-    # command line alone.
+    # Whether '' is a value; to the original only on the command line.
     empty_counts: bool = False
 
     def say(self, text: str) -> str:
@@ -30,8 +29,7 @@ class Setting:
 class Source:
     """All that one source of the original says."""
 
-    # By the name of the option, as in the YAML file; of the converted ones by
-    # (section, option).
+    # By the option in YAML, or by (section, option) once converted.
     settings: dict[Any, Setting] = dataclasses.field(default_factory=dict)
     # Nothing can be written with one.
     problems: list[str] = dataclasses.field(default_factory=list)
@@ -39,10 +37,7 @@ class Source:
 
 
 def merged(sources: Iterable[Source]) -> Source:
-    """The settings in force, as the original would choose them.
-
-    :param sources: the strongest first
-    """
+    """The settings in force, as in the original: the first source wins."""
     made = Source()
     for source in sources:
         for name, setting in source.settings.items():

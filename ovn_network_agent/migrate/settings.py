@@ -14,11 +14,9 @@ _CONTAINERS = ('docker', 'podman', 'nerdctl')
 
 
 def convert(found: parsed_settings.Source) -> parsed_settings.Source:
-    """The options of this agent for settings of the original.
+    """The options, by (section, option), for settings of the original.
 
-    :param found: with port forwards or without
-    :returns: its settings have keys (section, option) and values of type str;
-        the problems and warnings are of this conversion alone
+    Problems and warnings are of this conversion alone.
     """
     made = parsed_settings.Source()
     types = {(section, option.dest): option.type
@@ -47,10 +45,7 @@ def convert(found: parsed_settings.Source) -> parsed_settings.Source:
 
 def _value(made: parsed_settings.Source, option: original.Option,
            setting: parsed_settings.Setting) -> str:
-    """The text of one option here.
-
-    :raises ValueError: with the problem and the remedy
-    """
+    """The text of one option here; ValueError with problem and remedy."""
     value = setting.value
     if isinstance(value, list):
         if option.name not in ('network_cidr', 'ovn_nb_remote',

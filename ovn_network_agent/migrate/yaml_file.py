@@ -13,10 +13,7 @@ _SCALARS = (str, int, float, bool)
 
 
 def parse(content: bytes, name: str) -> parsed_settings.Source:
-    """The settings in a YAML file.
-
-    :returns: the value of ``port_forwards`` is as in the file
-    """
+    """The settings in a YAML file, ``port_forwards`` as it is there."""
     made = parsed_settings.Source()
     try:
         found = document.parse(content.decode('utf-8-sig'))

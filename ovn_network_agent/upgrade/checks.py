@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The checks of ``ovn-network-agent-status upgrade check``.
-
-Each of them is one or more checks of doctor, with the codes of
-oslo.upgradecheck.
-"""
+"""``ovn-network-agent-status upgrade check``: doctor's checks in groups."""
 
 from collections.abc import Callable
 from collections.abc import Collection
@@ -19,7 +15,6 @@ from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
 
-# Title of a check, and the checks of doctor that it consists of.
 GROUPS = (
     # The check of the configuration looks at the files of TLS, too.
     ('Configuration', ('configuration',)),
@@ -69,10 +64,7 @@ def _make(_commands: object,
 
 
 class Node:
-    """This node, on which each check is made once.
-
-    :param conf: the global oslo.config ConfigOpts, not yet read
-    """
+    """This node, on which each check is made once; conf is not yet read."""
 
     def __init__(self, conf: cfg.ConfigOpts, argv: list[str]) -> None:
         self._sources = sources.Sources(conf, argv)

@@ -186,7 +186,6 @@ def _instance(facts: facts.Facts, asn: str) -> str:
 
 
 def _family(facts: facts.Facts) -> str:
-    """The line of FRR that begins the family of the address, in quotes."""
     return f'"address-family ipv{facts.version:d} unicast"'
 
 

@@ -13,8 +13,7 @@ if typing.TYPE_CHECKING:
     from ovn_network_agent.diagnosis.address import subject as subjects
 
 _CHECK = 'nat-row'
-# OVN hands an ARP request to one of the routers only, so the nodes of the
-# others get no answer.
+# OVN hands an ARP request to one router only; nodes of others wait in vain.
 _EFFECTS = ('neighbour',)
 _FLOATING = 'dnat_and_snat'
 
@@ -79,10 +78,8 @@ def settled(subject: 'subjects.Subject', findings: list[finding.Finding]
             ) -> list[finding.Finding]:
     """Name several routers as the cause of what follows from them.
 
-    The address may work through one router.  So the routers are a warning,
-    until an effect on this node is seen.
-
-    :param findings: in the order of the path
+    The address may work through one of them, so they are a warning until an
+    effect on this node is seen.  The findings are in the order of the path.
     """
     effects = [each for each in findings if each.check in _EFFECTS and
                each.verdict is verdicts.Verdict.BROKEN]

@@ -51,10 +51,7 @@ def concerning(wanted: base.Wanted, address: str
 
 def layers(driver: base.Driver, subject: typing.Any, address: str
            ) -> tuple[finding.Finding, ...]:
-    """What a driver finds out itself.
-
-    The code is not the agent's: what it raises costs its own layers.
-    """
+    """What a driver, maybe foreign, finds; its errors cost its own layers."""
     found = []
     try:
         for each in driver.explain(subject, address):

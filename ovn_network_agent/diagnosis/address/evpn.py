@@ -28,10 +28,7 @@ _Resource = typing.TypeVar('_Resource', bound=resources.Resource)
 
 
 def judge(facts: known.Facts) -> list[finding.Finding]:
-    """The findings from the devices of the VNI to the neighbours, in order.
-
-    :param facts: of a machine here
-    """
+    """The findings of a machine here, from its devices to the neighbours."""
     has = subjects.certain(facts.vni)
     found = [_read('vni-devices', _devices, facts, has.devices),
              _read('vni-port', _port, facts, has.devices, has.port),
@@ -81,7 +78,6 @@ def _vni(facts: known.Facts) -> evpn.Vni:
 
 
 def _devices(facts: known.Facts) -> finding.Finding:
-    """The finding about VRF, bridge and VXLAN device."""
     check, wanted = 'vni-devices', _one(facts, resources.VniDevices)
     links, details = _vni(facts).devices
     names = [name(wanted.vni) for name in (
@@ -105,7 +101,6 @@ def _devices(facts: known.Facts) -> finding.Finding:
 def _faults(wanted: resources.VniDevices, names: list[str],
             links: dict[str, links.Link], details: dict[str, vni_links.Details]
             ) -> list[str]:
-    """What differs from the wanted devices."""
     lacking = [f'there is no device {name}' for name in names
                if name not in links]
     if lacking:
@@ -135,7 +130,6 @@ def _faults(wanted: resources.VniDevices, names: list[str],
 
 
 def _port(facts: known.Facts) -> finding.Finding:
-    """The finding about the veth pair and its port."""
     check, wanted = 'vni-port', _one(facts, resources.VniPort)
     links, _details = _vni(facts).devices
     vrf, end = evpn_names.vrf(wanted.vni), evpn_names.bridge_end(wanted.name)
@@ -174,7 +168,6 @@ def _gateway(facts: known.Facts) -> finding.Finding:
 
 
 def _neighbour(facts: known.Facts) -> finding.Finding:
-    """The finding about the permanent neighbour of the machine."""
     check = 'vni-neighbour'
     wanted = next(each for each in facts.subject.wanted_of(
         resources.Neighbour) if each.dst == facts.subject.nexthop)
@@ -189,7 +182,6 @@ def _neighbour(facts: known.Facts) -> finding.Finding:
 
 
 def _rules(facts: known.Facts) -> finding.Finding:
-    """The finding about the rules that keep packets in the VRF."""
     check, lacking = 'vni-rules', kernel.rules_lacking(facts)
     if lacking:
         return verdicts.broken(
@@ -200,7 +192,6 @@ def _rules(facts: known.Facts) -> finding.Finding:
 
 
 def _route(facts: known.Facts) -> finding.Finding:
-    """The finding about the route of the machine in the VRF."""
     check, wanted = 'vni-route', _one(facts, resources.VniRoute)
     found = facts.kernel.lookups.get('vrf')
     if found is None:
@@ -221,7 +212,6 @@ def _route(facts: known.Facts) -> finding.Finding:
 
 
 def _zebra(facts: known.Facts) -> finding.Finding:
-    """The finding about the VNI in zebra."""
     check, vni = 'vni-zebra', facts.subject.vni
     found, wanted = _vni(facts).states.get(vni), _one(facts,
                                                     resources.VniDevices)
@@ -269,7 +259,6 @@ def _redistribute(facts: known.Facts) -> finding.Finding:
 
 
 def _sessions(facts: known.Facts) -> finding.Finding:
-    """The finding about the neighbours that get routes of EVPN."""
     check, found = 'evpn-sessions', _vni(facts).sessions
     down = [each for each in found if each.state != _ESTABLISHED]
     text = ', '.join(f'{each.name} {each.state}' for each in
@@ -311,7 +300,6 @@ def _announced(facts: known.Facts) -> finding.Finding:
 
 
 def _hops(facts: known.Facts) -> finding.Finding:
-    """The finding about the ways to the other ends of tunnels."""
     check, bridge = 'vni-next-hops', evpn_names.bridge(facts.subject.vni)
     of_vni = [each for each in _vni(facts).hops
               if each.vni == facts.subject.vni]

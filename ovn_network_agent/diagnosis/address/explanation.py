@@ -28,9 +28,7 @@ from ovn_network_agent.diagnosis.address import vip
 class Outcome(enum.Enum):
     """The answer in one word."""
 
-    #: no layer of this node is broken
     OK = 'ok'
-    #: a layer is broken
     BROKEN = 'broken'
     #: another node has the address
     ELSEWHERE = 'elsewhere'
@@ -134,7 +132,6 @@ def _inside(facts: facts.Facts) -> bool:
 
 
 def _here(facts: facts.Facts) -> list[finding.Finding]:
-    """The findings of an address that this node has to announce."""
     of, segment = (facts.subject.port or facts.subject.network,
                    facts.subject.segment)
     if of is not None and of.vni:

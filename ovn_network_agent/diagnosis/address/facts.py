@@ -37,7 +37,6 @@ EXAMPLES = frozenset(('192.0.2.1', '2001:db8::1'))
 class Setup:
     """The options that the judges need."""
 
-    # The provider bridges that the agent serves.
     bridges: tuple[str, ...] = ('br-ex',)
     vrf: str = 'vrf-provider'  # name of the VRF, '' for none
     pair: bool = True  # whether the agent makes the veth pair
@@ -55,8 +54,7 @@ class Setup:
     zone: int = 64000  # the agent's zone of connection tracking
 
 
-# Any: it stands in the place of a value of another type, about which a judge
-# asks verdicts.unread() first.
+# Any, for a value of another type; judges ask verdicts.unread() first.
 NOT_READ: typing.Any = readers.Unread('not read')
 
 #: static MAC bindings: (port, IP address, MAC)
@@ -67,11 +65,7 @@ StatusOf: typing.TypeAlias = Callable[
 
 
 def device(port: announcing.Place | None, bridges: Sequence[str]) -> str:
-    """The device that an address has to be behind.
-
-    :returns: name of the device of the segment; of the default bridge if the
-        segment is not on this node
-    """
+    """The device of the segment; the default bridge's if it is not here."""
     segment = port.segment if port else None
     return segment.device if segments.located(
         segment, bridges) else bridges[0]
@@ -79,19 +73,14 @@ def device(port: announcing.Place | None, bridges: Sequence[str]) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything about one address.
-
-    In the place of each part may be :class:`readers.Unread`.
-    """
+    """Everything about one address; a part may be :class:`readers.Unread`."""
 
     setup: Setup
     subject: subject.Subject
     # Why OVN could not be read.
     databases: readers.Unread | None = None
-    # The agent's status.
     agent: agents.Answer | readers.Unread = NOT_READ
-    # What the agent says of the address; None when it has nothing to do with
-    # it.
+    # What the agent says of the address; None if it has nothing to do with it.
     status: agents.Answer | readers.Unread | None = NOT_READ
     # Of the router's gateway ports.
     bindings: Bindings = ()

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Whose an address or prefix is, by the rows of OVN.
-
-OVN has an address outside of VNIs, and in each VNI another machine may have
-it.
-"""
+"""Whose an address or prefix is, by the rows of OVN, in each VNI anew."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -94,11 +90,7 @@ def _of_address(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str,
 
 def _joined(conf: cfg.ConfigOpts, found: Iterable[subjects.Subject],
             others: Iterable[subjects.Subject]) -> list[subjects.Subject]:
-    """Subjects with those of further VNIs, by VNI.
-
-    :param others: what others have in VNIs, which comes first in place of a
-        free one alone
-    """
+    """Subjects by VNI; others come first only in place of a free one alone."""
     by_vni = {each.vni: each for each in others}
     by_vni.update((each.vni, each) for each in found
                   if each.vni not in by_vni or not _is_free(conf, each))
@@ -130,7 +122,6 @@ def _bindings(nb: columns.Tables) -> facts.Bindings:
 
 def _gateways(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str
               ) -> tuple[columns.Tables, columns.Tables]:
-    """The rows of NB and SB about an address of routers."""
     nb = northbound.read(conf, address, _DATABASE)
     ports = [port for port in nb['Logical_Router_Port'].values()
              if rows.members(port)[2]]
@@ -140,7 +131,6 @@ def _gateways(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str
 
 def _behind(conf: cfg.ConfigOpts, wiring: wirings.Wiring, prefix: str
             ) -> tuple[columns.Tables, columns.Tables]:
-    """The rows of NB and SB about a prefix of tenants."""
     nb = northbound.read_tenants(conf, prefix, _DATABASE)
     return _with_vnis(conf, nb, _southbound(
         conf, wiring, nb, [*nb['Logical_Router_Port'].values()], (),
@@ -173,7 +163,6 @@ def _southbound(conf: cfg.ConfigOpts, wiring: wirings.Wiring,
 
 def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
                  drivers: Sequence[base.Driver]) -> list[subjects.Subject]:
-    """The subjects with the ports of machines that have the address."""
     sb, names = southbound.read_ports(conf, wiring, address, _DATABASE)
     if not names:
         return []
@@ -184,6 +173,5 @@ def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
 
 
 def _machines(address: str, nb: columns.Tables) -> list[str]:
-    """Names of the logical ports of a floating IP's machines."""
     return [columns.optional(row, 'logical_port')
             for row in routers.floating(address, nb)]

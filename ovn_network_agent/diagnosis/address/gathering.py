@@ -63,14 +63,12 @@ def setup(conf: cfg.ConfigOpts, client: str) -> facts.Setup:
 
 def gather(conf: cfg.ConfigOpts, address: str, client: str, control: str,
            vni: int | None = None) -> list[facts.Facts]:
-    """Read what concerns an address.
-
-    Outside of VNIs, and in each VNI, something else may have it.
+    """Read what concerns an address: outside of VNIs, and in each VNI.
 
     :param address: IP address or prefix in canonical notation
     :param client: an address outside, for the way back
     :param control: control socket, '' for none
-    :param vni: the only VNI to look in, 0 for outside of VNIs, None for all
+    :param vni: the only one, 0 for outside of VNIs, None for all
     :returns: by VNI, empty if there is nothing in this VNI
     :raises loader.LoadError: when a driver cannot be loaded
     :raises ValueError: when the rules file of port forwarding cannot be used
@@ -99,7 +97,6 @@ def gather(conf: cfg.ConfigOpts, address: str, client: str, control: str,
 
 def _beside_ovn(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                 control: str, found: facts.Facts) -> facts.Facts:
-    """The facts about an address that OVN need not have."""
     if not mode.forwards_only(conf) and not _is_free(found.subject):
         return found
     vip = vips.find(conf, found.subject.address, found.agent, drivers)
@@ -116,17 +113,13 @@ def _is_nobodys(found: facts.Facts) -> bool:
 
 
 def _is_free(subject: subjects.Subject) -> bool:
-    """Whether something else on this node may have an address.
-
-    A tenant may give its machine any address.
-    """
+    """Whether others here may have it: a tenant may use any address."""
     return subject.kind is subjects.Kind.NOBODY or (
         subject.binding is not None and not subject.here)
 
 
 def _peerings(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
               control: str, found: facts.Facts) -> facts.Facts:
-    """The facts about an address behind a router that peers."""
     if found.subject.node is None or not (
             _is_free(found.subject) or found.subject.tenant):
         return found
@@ -142,7 +135,6 @@ def _peerings(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
 
 def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                      control: str, found: facts.Facts) -> facts.Facts:
-    """The facts about an address that sources of drivers may have."""
     drivers = [driver for driver in drivers if driver.SOURCES]
     if not drivers:
         return found
@@ -182,10 +174,7 @@ def _rows(control: str, address: str) -> dict[tuple[str, str], agent.Answer]:
 def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
             found: facts.Facts, standings: agent.Answer | readers.Unread
             ) -> tuple[facts.Facts, list[facts.Facts]]:
-    """The facts about an address, as far as OVN has it.
-
-    :returns: the facts outside of VNIs, and those in VNIs
-    """
+    """The facts outside of VNIs, and those in VNIs, as far as OVN has them."""
     in_vnis = []
     try:
         (about, *others), bindings = finding.find(
@@ -209,7 +198,6 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
 
 
 def _with_inside(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
-    """The facts with what has the inner address of a floating IP here."""
     about = found.subject
     return dataclasses.replace(found, inside=attempt(
         northbound.read_inside, conf, subjects.certain(about.router).uuid,
@@ -231,7 +219,6 @@ def _status(answer: agent.Answer | readers.Unread, address: str, vni: int = 0
 
 
 def _vip(found: facts.Facts) -> facts.Facts:
-    """Read what this node has for a VIP."""
     about = found.subject
     found = dataclasses.replace(
         found, kernel=attempt(kernel.read, kernel_wanted(about, found.setup)),
@@ -254,7 +241,6 @@ def attempt(function: Callable[..., typing.Any], *arguments: typing.Any
 
 
 def _node(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
-    """Read what this node has for an address that is here."""
     about, known = found.subject, found.setup
     found = dataclasses.replace(
         found,
@@ -266,7 +252,6 @@ def _node(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
 
 
 def _in_vni(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
-    """Read what this node has for an address in a VNI."""
     about = found.subject
     if about.end is None or not about.here:
         return found

@@ -134,7 +134,6 @@ def pair(facts: facts.Facts) -> finding.Finding:
 
 
 def _ends(links: dict[str, links.Link], vrf: str) -> list[str]:
-    """The faults of the ends of the pair."""
     lacking = [f'there is no device {name}'
                for name in (*ownership.VETH_ENDS, vrf) if name not in links]
     if lacking:
@@ -198,10 +197,7 @@ def rules_lacking(facts: facts.Facts) -> list[resources.Rule]:
 
 def _deciding(facts: facts.Facts, wanted: Iterable[resources.Rule]
               ) -> kernel_rules.Rule | None:
-    """The first rule of another program that leads the address astray.
-
-    None while the kernel takes the route of the address.
-    """
+    """The foreign rule that leads the address astray, None while none does."""
     found = facts.kernel.lookups.get('here')
     if found is None or found.local or found.dst == facts.subject.prefix:
         return None

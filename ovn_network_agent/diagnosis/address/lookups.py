@@ -56,8 +56,6 @@ def _is_other(facts: facts.Facts, found: lookups.Lookup, table: int) -> bool:
 
     zebra's routes share a next hop, and the kernel keeps one answer of IPv6
     for each next hop, with the name of whichever route was used first.
-
-    :param table: routing table of the route of the address
     """
     named = found.dst == facts.subject.prefix
     return (found.table != table) if named else facts.version == 4

@@ -22,14 +22,11 @@ def make(address: str, builder: snapshot.Builder, nb: columns.Tables,
          sb: columns.Tables, wiring: wirings.Wiring,
          drivers: Sequence[base.Driver], names: Collection[str], pairs: bool
          ) -> list[subjects.Subject]:
-    """Find which ports have an address, and what has to exist for it here.
-
-    An address has one machine outside of VNIs, and one in each VNI.
+    """Find which ports have an address, by VNI, and what has to exist for it.
 
     :param builder: new, with machines
     :param names: logical ports with the address, not empty
     :param pairs: [provider_port] allowed_address_pairs
-    :returns: by VNI
     """
     seen = builder.build(nb, sb, wiring, {}, model.Phase.RUNNING, full=True)
     here = {each.port: each for known in seen.machines.values()
@@ -49,10 +46,7 @@ def _subject(address: str, builder: snapshot.Builder, node: model.Node,
              drivers: Sequence[base.Driver],
              here: dict[str, model.PortAddress], bound: list[ports.Port]
              ) -> subjects.Subject:
-    """The subject of one place.
-
-    :param bound: not empty
-    """
+    """The subject of one place, which has a bound port."""
     # The one that is announced comes first.
     first, *also = sorted(bound, key=lambda port: (
         port.name not in here or bool(here[port.name].claimed),

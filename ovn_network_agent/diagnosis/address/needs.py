@@ -3,13 +3,8 @@
 
 """What an address needs on this node.  Pure.
 
-The drivers of the agent say that, from rows of OVN that were read just now and
-from collections.abc import Iterable
-from collections.abc import Sequence
-from ovn_network_agent.drivers import base
-import typing
-from the configuration.  So a diagnosis needs no agent, and has no second
-opinion of what the agent wants.
+The drivers of the agent say that, from present rows and the configuration.  So
+a diagnosis needs no agent, and has no second opinion of what it wants.
 """
 
 from collections.abc import Iterable
@@ -30,10 +25,7 @@ from ovn_network_agent.model import port_forwards
 
 def wanting(about: subjects.Subject, drivers: Sequence[base.Driver],
             owner: str, *of_drivers: object) -> subjects.Subject:
-    """A subject with what drivers want for its address.
-
-    :param owner: UUID of the router or network of the address
-    """
+    """A subject with what drivers want; owner: UUID of router or network."""
     wanted = _answers(drivers, subjects.certain(about.node), *of_drivers,
                       *(each for each in (about.provider,) if each))
     return dataclasses.replace(
@@ -46,12 +38,9 @@ def wanting(about: subjects.Subject, drivers: Sequence[base.Driver],
 
 def without_ovn(address: str, device: str, node: model.Node,
                 drivers: Sequence[base.Driver]) -> subjects.Subject:
-    """The objects that an address needs when the agent handles it here.
+    """The objects that an address needs, without those that only OVN knows.
 
-    This is for a moment at which OVN cannot be asked: what only OVN knows,
-    such as the network of the address, is left out.
-
-    :param node: with its devices
+    This is for a moment at which OVN cannot be asked.
     """
     mac = next((each.mac for each in node.devices if each.name == device), '')
     segment = model.Segment('', '', '', 0, device, device, mac)
@@ -75,10 +64,7 @@ def without_ovn(address: str, device: str, node: model.Node,
 
 def of_vip(vip: port_forwards.Vip, node: model.Node, gateway: bool | None,
            drivers: Sequence[base.Driver]) -> subjects.Subject:
-    """The objects that a VIP needs.
-
-    :param vip: with its present state
-    """
+    """The objects that a VIP in its present state needs."""
     forwards = port_forwards.Forwards((vip,), gateway)
     wanted = _answers(drivers, node, forwards)
     way = [each for each in _answers(drivers, node, node)
@@ -95,7 +81,6 @@ def of_vip(vip: port_forwards.Vip, node: model.Node, gateway: bool | None,
 
 def _answers(drivers: Sequence[base.Driver], node: model.Node,
              *subjects: object) -> list[resources.Resource]:
-    """What drivers want for some subjects."""
     return [each for driver in drivers for subject in subjects
             if type(subject) in driver.SUBJECTS
             for each in driver.resources(subject, node)]

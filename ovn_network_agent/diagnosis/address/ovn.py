@@ -27,8 +27,7 @@ _MARK = ownership.EXT_ID_ANNOUNCE.replace(':', '\\:')
 
 
 def judge(facts: facts.Facts) -> list[finding.Finding]:
-    """The findings from the row of the address to the default route, in order.
-    """
+    """The findings from the row of the address to the default route."""
     if facts.databases is not None:
         return [verdicts.unchecked('nat-row', str(facts.databases)),
                 agent(facts)]
@@ -120,8 +119,7 @@ def gateway_port(facts: facts.Facts) -> finding.Finding:
 
 
 def _machine(subject: subjects.Subject) -> finding.Finding:
-    """The finding about the chassis of a distributed floating IP's machine.
-    """
+    """The chassis of the machine of a distributed floating IP."""
     machine = subjects.certain(subject.machine)
     resident = subjects.certain(subject.nat).resident
     if not machine.host:
@@ -147,10 +145,7 @@ def _machine(subject: subjects.Subject) -> finding.Finding:
 
 
 def _machine_behind(machine: subjects.Machine) -> finding.Finding:
-    """The finding about the machine of a floating IP of the gateway.
-
-    Another machine may answer for a port that no chassis has.
-    """
+    """Another machine may answer for a port that no chassis has."""
     if machine.host:
         return verdicts.ok('machine', f'port {machine.port} is on '
                                       f'{machine.host}')
@@ -165,7 +160,6 @@ def _machine_behind(machine: subjects.Machine) -> finding.Finding:
 def _nowhere(subject: subjects.Subject,
              inside: northbound.Inside | readers.Unread | None
              ) -> finding.Finding | None:
-    """The finding that no port has the inner address, or None."""
     if isinstance(inside, readers.Unread):
         return verdicts.unread('machine', inside)
     if inside is None or inside.port:
@@ -225,7 +219,6 @@ def agent(facts: facts.Facts) -> finding.Finding:
 
 
 def _status(facts: facts.Facts) -> finding.Finding:
-    """The finding about what the agent says of this address."""
     found = facts.status
     if isinstance(found, readers.Unread):
         return verdicts.ok('agent', 'runs, and is not degraded')
@@ -287,7 +280,6 @@ def wanted(facts: facts.Facts) -> finding.Finding:
 
 
 def _withheld(subject: subjects.Subject) -> finding.Finding:
-    """The finding about an address that is not announced on purpose."""
     if subject.binding is not None:
         remedy = ('to have it announced, change that; or set external_ids:'
                   f'{ownership.EXT_ID_ANNOUNCE}=true in its row of '

@@ -128,7 +128,6 @@ def _named(policies: Sequence[resources.PeerPolicy]) -> str:
 
 
 def _writer(answer: agent.Answer | readers.Unread) -> finding.Finding:
-    """The finding about the writer."""
     if isinstance(answer, readers.Unread):
         return verdicts.unchecked('peering-writer', str(answer))
     state = answer['lock']

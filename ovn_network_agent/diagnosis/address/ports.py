@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The port of a machine that has an address: what SB has, what follows.  Pure.
-"""
+"""The port of a machine that has an address, and what follows.  Pure."""
 
 import dataclasses
 import typing
@@ -49,13 +48,11 @@ class Port:
     network: str = ''  # name of the network that a person knows
     mac: str = ''  # MAC that answers for the address, '' if unknown
     host: str = ''  # host name of the chassis that has the port, '' for none
-    # Host names of the chassis that get the port by a live migration under
-    # way.
+    # Hosts of the chassis that get the port by a live migration under way.
     further: tuple[str, ...] = ()
     here: bool = False  # whether this chassis has the port
     up: bool = True  # whether its flows are installed
-    # For a port of type virtual, the port of the machine that has it, '' for
-    # none.
+    # Of type virtual: the port of the machine that has it, '' for none.
     parent: str = ''
     # None if the options leave its network out.
     of: model.ProviderNetwork | None = None
@@ -96,7 +93,6 @@ def read(row: columns.Row, address: str, nb: columns.Tables,
 
 
 def _switch(row: columns.Row, nb: columns.Tables) -> columns.Row | None:
-    """The row of the network of a port, None while NB does not have it."""
     names = [columns.entry(datapath, 'external_ids', 'logical-switch')
              for datapath in columns.rows(row, 'datapath')]
     return next((switch for uuid, switch in nb['Logical_Switch'].items()
@@ -126,10 +122,7 @@ def _left_out(row: columns.Row, address: str, sb: columns.Tables, pairs: bool
 
 
 def judge(subject: 'subjects.Subject') -> list[finding.Finding]:
-    """The findings about the port of an address and its chassis.
-
-    :param subject: with a binding
-    """
+    """The findings about the port of a machine and its chassis."""
     port = subject.binding
     if port is None:
         return []
@@ -157,7 +150,6 @@ def _port(port: Port, also: tuple['Port | model.TenantPrefix', ...]
 
 
 def _chassis(port: Port) -> finding.Finding:
-    """The finding about the chassis of a port."""
     remedy = (f'"openstack port show {port.name}" names the machine: look at '
               'it, and at ovn-controller on its node')
     migration = (f'; a live migration to {", ".join(port.further)} is under '

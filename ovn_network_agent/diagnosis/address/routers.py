@@ -48,7 +48,6 @@ def make(address: str, builder: snapshot.Builder, nb: columns.Tables,
 def _of_routers(address: str, builder: snapshot.Builder, nb: columns.Tables,
                 sb: columns.Tables, drivers: Sequence[base.Driver],
                 seen: model.Snapshot, found: list[_Found]) -> subjects.Subject:
-    """The subject of the routers with an address in one VNI."""
     if not found:
         return subjects.Subject(address, node=seen.node)
     # A router whose port is here comes first: it is asked for on this node.
@@ -120,7 +119,6 @@ def _place_in(address: str, router: model.Router,
 def _claim(nb: columns.Tables, sb: columns.Tables, router: model.Router,
            kind: subjects.Kind, nat: model.Nat | None,
            port: model.GatewayPort | None) -> claims.Claim:
-    """The :class:`claims.Claim` of one router."""
     owner = hostname(sb, port.chassis) if port else ''
     if nat is None:
         return claims.Claim(kind.value, router.both_names, router.name,
@@ -135,7 +133,6 @@ def _claim(nb: columns.Tables, sb: columns.Tables, router: model.Router,
 
 def _rows_of(router: model.Router, nb: columns.Tables
              ) -> Sequence[columns.Row]:
-    """The NAT rows of a router."""
     row = next((each for key, each in nb['Logical_Router'].items()
                 if str(key) == router.uuid), None)
     return row.nat if row else ()
@@ -143,7 +140,6 @@ def _rows_of(router: model.Router, nb: columns.Tables
 
 def _machine(address: str, router: model.Router, nb: columns.Tables,
              sb: columns.Tables) -> subjects.Machine | None:
-    """The machine of a floating IP of a router."""
     own = {row.uuid for row in _rows_of(router, nb)}
     row = min((each for each in floating(address, nb) if each.uuid in own),
               default=None,

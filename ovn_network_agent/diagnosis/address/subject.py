@@ -23,10 +23,7 @@ _Claims: typing.TypeAlias = tuple[claims.Claim, ...]
 
 
 def certain(part: _Part | None) -> _Part:
-    """A part that a subject of this kind has, for what knows the kind.
-
-    :raises ValueError: without the part
-    """
+    """A part that a subject of this kind has; ValueError without it."""
     if part is None:
         raise ValueError('the address has no such part')
     return part
@@ -68,8 +65,7 @@ class Subject:
     router: model.Router | None = None
     port: model.GatewayPort | None = None  # that answers for it
     nat: model.Nat | None = None
-    # Host name of the chassis that has the port, or the machine of a
-    # distributed floating IP, '' for none.
+    # Host name of the chassis with the port or the machine, '' for none.
     owner: str = ''
     # One for each router that has the address; empty without a router.
     claims: _Claims = ()
@@ -89,8 +85,7 @@ class Subject:
     own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
     # Of the address; also one that is not announced.
     tenant: model.TenantPrefix | None = None
-    # The prefix that was asked for, which has the address; '' for the address
-    # alone.
+    # The prefix that was asked for, '' for the address alone.
     asked: str = ''
     # Of a gateway port here that is in a VNI.
     provider: model.ProviderNetwork | None = None

@@ -37,7 +37,6 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
 
 def _flow(check: str, wanted: resources.Flow, facts: facts.Facts
           ) -> finding.Finding:
-    """The finding about one flow."""
     there = facts.flows.get(wanted, ())
     what = (f'cookie {wanted.cookie:#x} priority {wanted.priority} in_port '
             f'{wanted.in_port}{" to " + wanted.dst if wanted.dst else ""}')
@@ -59,7 +58,7 @@ def _flow(check: str, wanted: resources.Flow, facts: facts.Facts
 
 def _in_its_place(check: str, wanted: resources.Flow, what: str,
                   other: flows.Found, facts: facts.Facts) -> finding.Finding:
-    """The finding about a flow of another program with the same match."""
+    """The finding about a foreign flow with the same match."""
     text = (f'{wanted.bridge}: a flow with cookie {other.cookie:#x} is in the '
             f'place of {what}')
     if _is_named(facts, other.cookie, other.priority):
@@ -75,7 +74,6 @@ def _in_its_place(check: str, wanted: resources.Flow, what: str,
 
 
 def _same(flow: object, wanted: resources.Flow) -> bool:
-    """Whether a flow has the actions of the wanted flow."""
     return (getattr(flow, 'set_src', None), getattr(flow, 'set_dst', None),
             getattr(flow, 'output', None)) == (
                 wanted.set_src, wanted.set_dst, wanted.output)
@@ -102,10 +100,7 @@ def other_flows(facts: facts.Facts) -> finding.Finding:
 
 
 def culprit(trace: packets.PacketTrace) -> trace_text.Step | None:
-    """The flow of another program that decides about a lost packet.
-
-    :param journey: that does not arrive
-    """
+    """The flow of another program that decides about a lost packet."""
     if _tracked(trace):
         return None
     return next((step for step in reversed(trace.steps) if _foreign(step)),
@@ -113,10 +108,7 @@ def culprit(trace: packets.PacketTrace) -> trace_text.Step | None:
 
 
 def _tracked(trace: packets.PacketTrace) -> bool:
-    """Whether the bridge asks connection tracking about a packet.
-
-    A simulated packet has no connection, so its fate decides nothing.
-    """
+    """Whether the bridge tracks it; a simulated packet has no connection."""
     return any(action.startswith('ct(') for step in trace.steps
                for action in step.actions)
 

@@ -62,7 +62,6 @@ def _of_networks(asked: str, about: subjects.Subject, sb: columns.Tables,
                  found: list[tuple[model.Router, model.TenantPrefix]],
                  status: agent.Answer | readers.Unread | None
                  ) -> subjects.Subject:
-    """The subject of the networks with an address in one VNI."""
     answer = status if isinstance(status, dict) else {}
     if not found:
         return about
@@ -94,9 +93,7 @@ def _one(asked: str, whole: model.TenantPrefix,
 
 
 def judge(subject: subjects.Subject) -> finding.Finding:
-    """The finding about a network: whose it is, and whether it may be
-    announced.
-    """
+    """The finding whose a network is, and whether it may be announced."""
     tenant = subjects.certain(subject.tenant)
     text = (f'{f"virtual IP {tenant.address} in " if tenant.vip else ""}'
             f'{tenant.subnet} of network {tenant.network} behind router '

@@ -104,7 +104,6 @@ CAUSES = {
     'evpn-route': ('vni-devices', 'vni-route', 'vni-zebra', 'redistribute',
                    'evpn-sessions'),
     'vni-next-hops': ('vni-devices',),
-    # Without a route to the source, the kernel's check of it may fail.
     'vni-way-back': ('vni-port', 'vni-devices', 'vni-route', 'vni-zebra',
                      'evpn-sessions'),
     'nft-rules': ('vip',),
@@ -131,10 +130,7 @@ def broken(check: str, evidence: str, remedy: str) -> finding.Finding:
 
 
 def problem(check: str, text: str) -> finding.Finding:
-    """The finding of a problem that a driver names.
-
-    :param text: the fault, and after the last semicolon the remedy
-    """
+    """A driver's problem: fault, and after the last semicolon the remedy."""
     fault, _semicolon, remedy = text.rpartition('; ')
     return broken(check, fault or text, remedy if fault else (
         'who made the row has to change what this line names; then '
@@ -155,11 +151,9 @@ def unread(check: str, fact: object) -> finding.Finding | None:
 
 
 def settled(findings: Iterable[finding.Finding]) -> list[finding.Finding]:
-    """Call only causes broken, and not what follows from them.
+    """Findings in the order of the path, of which only causes are broken.
 
-    :param findings: in the order of the path
-    :returns: of the same length; a broken finding with a broken cause before
-        it becomes NOT CHECKED, which names the cause
+    What follows from a broken cause is NOT CHECKED, and names the cause.
     """
     found = []
     broken_: dict[str, str] = {}

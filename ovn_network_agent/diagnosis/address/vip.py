@@ -44,7 +44,6 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
 
 
 def _ways(facts: facts.Facts) -> list[finding.Finding]:
-    """The findings about the way of the answers to the client, in order."""
     client, address = facts.setup.client, facts.subject.address
     checks = {'way-back': _back}
     if facts.setup.vrf:
@@ -58,7 +57,6 @@ def _ways(facts: facts.Facts) -> list[finding.Finding]:
 
 
 def _back(facts: facts.Facts) -> finding.Finding:
-    """The finding about the answer of a destination."""
     found, setup = facts.kernel.lookups['marked'], facts.setup
     wanted = ownership.VETH_DEFAULT if setup.vrf else ''
     if found.error or (wanted and found.dev != wanted):
@@ -90,7 +88,6 @@ def _out_of_vrf(facts: facts.Facts) -> finding.Finding:
 
 
 def _answer(facts: facts.Facts) -> agent.Answer | None:
-    """The VIP in the agent's status."""
     if isinstance(facts.agent, readers.Unread):
         return None
     return next((each for each in facts.agent.get('vips', ())
@@ -98,7 +95,6 @@ def _answer(facts: facts.Facts) -> agent.Answer | None:
 
 
 def _vip(facts: facts.Facts) -> finding.Finding:
-    """The finding whether the VIP is to be announced."""
     subject, answer = facts.subject, _answer(facts)
     vip = subjects.certain(subject.vip)
     kind = 'managed' if vip.managed else (
@@ -120,7 +116,6 @@ def _vip(facts: facts.Facts) -> finding.Finding:
 
 
 def _backends(facts: facts.Facts) -> finding.Finding:
-    """The finding about the health of the destinations."""
     vip = subjects.certain(facts.subject.vip)
     dead = [f'{each.address} ({each.why})' if each.why else each.address
             for rule in vip.rules for each in rule.destinations
@@ -142,7 +137,6 @@ def _backends(facts: facts.Facts) -> finding.Finding:
 
 
 def _address(facts: facts.Facts) -> finding.Finding:
-    """The finding about the address and its device."""
     subject, setup = facts.subject, facts.setup
     wanted = subject.wanted_of(resources.VipAddress)
     if not wanted:

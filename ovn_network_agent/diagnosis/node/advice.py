@@ -21,12 +21,7 @@ class Announced:
 
 
 def read_announced(sources: sources.Sources) -> Announced:
-    """Count the static routes.
-
-    :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
-        answer
-    """
+    """Count the static routes."""
     sources.ovn()
     sources.privileged()
     method = sources.conf.fip_route.announce_method

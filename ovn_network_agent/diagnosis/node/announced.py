@@ -30,18 +30,14 @@ class Duplicates(typing.NamedTuple):
     """The addresses that this node announces, and their routers."""
 
     addresses: int
-    # (address, names of its routers), one for each address that
-    # several routers have, sorted.
+    # (address, names of its routers), where there are several; sorted.
     several: tuple[tuple[ip_text.Address, tuple[str, ...]], ...]
 
 
 def read_duplicates(sources: sources.Sources) -> Duplicates:
     """Find the routers of each announced address in NB.
 
-    The addresses of a router are those of its NAT rows and of its gateway
-    ports.  Those of a VNI are elsewhere.
-
-    :raises ovsdb.connection.Unavailable: without NB or SB
+    They are those of NAT rows and gateway ports; those of a VNI are elsewhere.
     """
     addresses = frozenset(sources.announceable(4))
     in_vnis = {port.lrp for group in sources.snapshot().groups
@@ -59,7 +55,6 @@ def read_duplicates(sources: sources.Sources) -> Duplicates:
 
 
 def _addresses(router: columns.Row) -> set[ip_text.Address]:
-    """The addresses of NAT and of the gateway ports."""
     found = {_address(nat.external_ip) for nat in router.nat}
     for port in router.ports:
         if rows.members(port)[2]:
@@ -69,7 +64,6 @@ def _addresses(router: columns.Row) -> set[ip_text.Address]:
 
 
 def _address(text: str) -> ip_text.Address | None:
-    """An address, or None for a text of OVN that is none."""
     try:
         return ip_text.address(text)
     except ValueError:
@@ -103,8 +97,7 @@ class Withheld(typing.NamedTuple):
     """The addresses of routers and machines here, and prefixes of tenants."""
 
     addresses: int  # number of addresses and prefixes
-    # (number of addresses, why they are not announced), the largest number
-    # first.
+    # (number of addresses, why they are not announced), by number.
     reasons: tuple[tuple[int, str], ...]
     # (option of [announce], 'router' or 'network', name that none in OVN has).
     unknown: tuple[tuple[str, str, str], ...]
@@ -113,10 +106,7 @@ class Withheld(typing.NamedTuple):
 
 
 def read_withheld(sources: sources.Sources) -> Withheld:
-    """Count the addresses of this node, and those that are withheld.
-
-    :raises ovsdb.connection.Unavailable: without NB or SB
-    """
+    """Count the addresses of this node, and those that are withheld."""
     found = {each.address: each.withheld
              for each in announceable(sources.snapshot(), sources.conf)}
     reasons = collections.Counter(filter(None, found.values()))
@@ -167,7 +157,6 @@ def announceable(snapshot: model.Snapshot, conf: cfg.ConfigOpts
 
 def _names(nb: columns.Tables, table: str, key: str
            ) -> collections.Counter[str]:
-    """How many rows of a table have each name."""
     return collections.Counter(
         name for uuid, row in nb.get(table, {}).items()
         for name in selection.names(
@@ -213,10 +202,7 @@ class Advertised(typing.NamedTuple):
 
 
 def read_advertised(sources: sources.Sources) -> Advertised:
-    """Count what OVN advertises.
-
-    :raises ovsdb.connection.Unavailable: without NB or SB
-    """
+    """Count what OVN advertises."""
     if not sources.conf.announce.advertised_routes:
         return Advertised(False)
     with sources.database('nb').rows() as nb:
@@ -260,12 +246,7 @@ class Tags(typing.NamedTuple):
 
 
 def read_tags(sources: sources.Sources) -> Tags:
-    """Count the addresses of each tag.
-
-    :raises ovsdb.connection.Unavailable: without NB or SB
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
-        answer
-    """
+    """Count the addresses of each tag."""
     found = [(each.tag, networks.family(each.address))
              for each in announceable(sources.snapshot(),
                                                sources.conf)

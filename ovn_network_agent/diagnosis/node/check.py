@@ -4,20 +4,19 @@
 
 """Checks and their statements.
 
-A check has a reader and a judge.  The reader does all the I/O and returns
-frozen facts.  The judge is pure: it turns the facts into :class:`Result`.
+A check has a reader, ``read_``..., which does all the I/O and returns frozen
+facts, and a judge, ``judge_``..., which is pure and turns the facts into at
+least one :class:`Result`.  The argument of a reader is
+:class:`sources.Sources`; a check for both families adds the IP version.
 
-The name of a reader begins with ``read_``, and its argument is
-:class:`sources.Sources`; a check for both families adds the IP version.  A
-reader raises :class:`NotChecked` where the check does not concern this node.
-Any other exception, such as :class:`ovsdb.connection.Unavailable`, means that
-the facts cannot be read.  The examination turns both into the verdict "not
-checked", so a docstring names only what a reader of the code would not expect.
+A reader raises :class:`NotChecked` where the check does not concern this node,
+as without OVN, and without root.  Any other exception means that the facts
+cannot be read: :class:`ovsdb.connection.Unavailable` of a database, OSError of
+the kernel, or one of :data:`context.FAILURES` of FRR.  The examination turns
+both into "not checked", so a docstring names only what is special.
 
-The name of a judge begins with ``judge_``.  Its only argument is the facts.
-The result is an iterable of :class:`Result`, with at least one item.  The
-docstring of a judge says what gets which verdict; everything else is OK, or
-not checked where the facts do not concern this node.
+The docstring of a judge says what gets which verdict; everything else is OK,
+or not checked where the facts do not concern this node.
 """
 
 from collections.abc import Callable
@@ -60,8 +59,7 @@ class Check(typing.Generic[_Facts]):
     read: Callable[..., _Facts]
     # Pure, and with at least one result.
     judge: Callable[[_Facts], Iterable[Result]]
-    # Names of the checks whose failure explains a failure of this one, which
-    # is then not made.
+    # The checks whose failure explains one of this, which is then not made.
     after: tuple[str, ...] = ()
 
 
@@ -94,11 +92,7 @@ def of_message(verdict: finding.Verdict, message: str) -> Result:
 
 def of_messages(verdict: finding.Verdict, messages: Iterable[str], fine: str
                 ) -> list[Result]:
-    """The messages, or that there are none.
-
-    :param verdict: of each message
-    :param fine: evidence without a message
-    """
+    """The messages, each with the verdict, or OK with the text ``fine``."""
     return [of_message(verdict, message)
             for message in dict.fromkeys(messages)] or [ok(fine)]
 

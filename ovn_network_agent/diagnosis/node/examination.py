@@ -27,11 +27,7 @@ class UnknownCheck(Exception):
 
 def select(known: Iterable[checks.Check[typing.Any]], names: Collection[str]
            ) -> list[checks.Check[typing.Any]]:
-    """The checks of some names, in their usual order.
-
-    :param names: empty for all checks
-    :raises UnknownCheck: for a name of no check
-    """
+    """The named checks, or all, in their order; UnknownCheck for no check."""
     unknown = sorted(set(names) - {check.name for check in known})
     if unknown:
         raise UnknownCheck(
@@ -52,10 +48,7 @@ class Examination:
 
     def run(self, wanted: Iterable[checks.Check[typing.Any]]
             ) -> list[finding.Finding]:
-        """Make some checks.
-
-        :returns: in the order of the checks
-        """
+        """Make some checks; the findings are in their order."""
         with concurrent.futures.ThreadPoolExecutor(_THREADS) as pool:
             found = list(pool.map(self._findings_of,
                                   (check.name for check in wanted)))

@@ -4,8 +4,7 @@
 
 """Answers that the readers share: each system is asked only once.
 
-Nothing here changes anything: the privileged daemons refuse changes, as in a
-dry run.
+Nothing changes: the privileged daemons refuse changes, as in a dry run.
 """
 
 from collections.abc import Callable
@@ -70,10 +69,7 @@ _TIMEOUT = 5
 def shared(
         function: 'Callable[typing.Concatenate[Sources, _Arguments], _Answer]'
         ) -> 'Callable[typing.Concatenate[Sources, _Arguments], _Answer]':
-    """Decorator for a reading that is made once; so is its failure.
-
-    The arguments are a part of the question.
-    """
+    """Decorator: a reading, or its failure, is made once for its arguments."""
     @functools.wraps(function)
     def once(self: 'Sources', /, *arguments: _Arguments.args,
              **options: _Arguments.kwargs) -> _Answer:
@@ -98,11 +94,9 @@ def shared(
 class Sources:
     """The systems of this node, read on demand and from any thread.
 
-    :param conf: the global oslo.config ConfigOpts, not yet read
-    :param argv: list of str, options that name configuration files
-    :param socket: control socket, '' for the configured one
-    :ivar drivers: tuple of :class:`drivers.base.Driver`
-    :ivar backends: tuple of :class:`backends.base.Backend`
+    :param conf: not yet read
+    :param argv: options that name configuration files
+    :param socket: '' for the configured control socket
     :ivar unloaded: why the plugins cannot be loaded, or ''
     """
 
@@ -126,8 +120,7 @@ class Sources:
 
         This comes before the first thread, because the daemons are forked.
 
-        :raises conf.validate.ConfigError: when the configuration cannot be
-            read at all
+        :raises conf.validate.ConfigError: when the files cannot be read
         """
         configuration.read(self.conf, self._argv)
         self._load_plugins()
@@ -155,10 +148,7 @@ class Sources:
             self.unloaded = f'{error}'
 
     def fresh_backends(self) -> tuple[backends.Backend, ...]:
-        """Backends without a memory.
-
-        :raises runtime.loader.LoadError: when one cannot be used
-        """
+        """Backends without a memory; LoadError for one that cannot be used."""
         return tuple(loader.load_backends(self.conf))
 
     def _limit_waits(self) -> None:
@@ -180,10 +170,7 @@ class Sources:
         return self._refused
 
     def privileged(self) -> None:
-        """Check that there are privileged daemons.
-
-        :raises check.NotChecked: when there are none
-        """
+        """Raise check.NotChecked without privileged daemons."""
         if self._refused:
             raise check.NotChecked(self._refused)
 
@@ -193,10 +180,7 @@ class Sources:
         return not mode.forwards_only(self.conf)
 
     def ovn(self) -> None:
-        """Check that the configuration has OVN.
-
-        :raises check.NotChecked: without OVN
-        """
+        """Raise check.NotChecked without OVN."""
         if not self.with_ovn:
             raise check.NotChecked('without [ovn] ovn_nb_remote and '
                                    'ovn_sb_remote the agent leaves this '
@@ -209,28 +193,21 @@ class Sources:
 
     @shared
     def former(self) -> original_program.Former:
-        """The original program here, :class:`original_program.Former`."""
+        """The original program here."""
         return original_program.look()
 
     @shared
     def holder(self) -> str:
-        """The holder of the only agent's lock.
-
-        See :func:`single_instance.holder`.
-        """
+        """See :func:`single_instance.holder`."""
         return single_instance.holder()
 
     @shared
     def report(self) -> agent.Answer:
-        """The status of the running agent.
-
-        :raises control.client.NoAgent: when no agent answers
-        """
+        """The status of the running agent; NoAgent when none answers."""
         return self.ask('status')
 
     def ask(self, command: str) -> agent.Answer:
-        """The answer of the running agent to a command; see :meth:`report`.
-        """
+        """The running agent's answer to a command; see :meth:`report`."""
         path = self._socket or self.conf.control_socket
         if not path:
             raise check.NotChecked('[DEFAULT] control_socket is empty')
@@ -242,20 +219,17 @@ class Sources:
 
     @shared
     def links(self) -> dict[str, links.Link]:
-        """dict of name to :class:`netlink.objects.links.Link`."""
+        """The devices by name."""
         return links.read_all()
 
     @shared
     def addresses(self) -> list[addresses.Address]:
-        """list of :class:`netlink.objects.addresses.Address`."""
+        """The addresses of all devices."""
         return addresses.read_all()
 
     @shared
     def rules(self) -> list[tuple[rules.Rule, bool]]:
-        """list of (rule, whether it is all of it).
-
-        A rule is a :class:`netlink.objects.rules.Rule`.
-        """
+        """Each rule, and whether the answer has all of it."""
         with connection.Connection() as kernel:
             return rules.listed(kernel)
 
@@ -265,10 +239,7 @@ class Sources:
             return routes.read(kernel, table=table)
 
     def has_default(self, vrf: _Link, version: int = 4) -> bool:
-        """Whether a VRF has a way out.
-
-        :param vrf: :class:`netlink.objects.links.Link`
-        """
+        """Whether a VRF has a way out."""
         with connection.Connection() as kernel:
             return routes.has_default(kernel, vrf.index, vrf.vrf_table,
                                       _FAMILIES[version])
@@ -324,10 +295,7 @@ class Sources:
 
     @shared
     def database(self, name: str) -> replicas.Replica:
-        """The loaded replica of 'nb', 'sb' or 'ovs'.
-
-        :raises ovsdb.connection.Unavailable: when it cannot be loaded
-        """
+        """The replica of 'nb', 'sb' or 'ovs'; Unavailable if not loaded."""
         if name == 'ovs':
             self.privileged()
         self.ovn()
@@ -369,14 +337,8 @@ def announceable(snapshot: model.Snapshot, external: Iterable[str],
                  ) -> tuple[ip_text.Address, ...]:
     """The addresses of the underlay that other programs must not keep back.
 
-    Pure.
-
-    The gateway group of a router need not have its port here: a standby must
-    be able to take over.
-
-    :param external: the external addresses of all NAT rows
-    :param machines: the announced addresses of machines
-    :returns: sorted
+    A gateway group need not have its port here: a standby must be able to take
+    over.  ``external`` has those of all NAT rows.  Pure.
     """
     ports = [port for group in snapshot.groups for each in group.ports
              if not each.vni
@@ -395,7 +357,6 @@ def announceable(snapshot: model.Snapshot, external: Iterable[str],
 
 
 def _address(text: str) -> ip_text.Address | None:
-    """An address, or None for a text of OVN that is none."""
     try:
         return ip_text.address(text)
     except ValueError:

@@ -22,8 +22,7 @@ FRR, OVN, OVS, NFT, KERNEL = ('FRR', 'OVN', 'Open vSwitch', 'nftables',
 # the page of versions in the documentation.
 TRIED = {FRR: ('8.4.4', '10.3', '10.7.1'), OVN: ('23.03', '25.03', '26.03.1'),
          OVS: ('3.1', '3.5', '4.0')}
-# Major versions in between that were never run, and differ from their
-# neighbours.
+# Versions in between that were never run, and differ from their neighbours.
 NEVER = {FRR: (9,)}
 # Below these, a part of the agent cannot work.
 LEAST = {KERNEL: ('4.20', 'the agent needs its netlink with strict checks')}
@@ -37,10 +36,7 @@ class Versions(typing.NamedTuple):
 
 
 def read_versions(sources: sources.Sources) -> Versions:
-    """Ask each program for its version.
-
-    A program that does not tell has the version ''.
-    """
+    """Ask each program for its version, '' where it does not tell."""
     return Versions((
         (KERNEL, os.uname().release),
         (FRR, _version(lambda: sources.frr(4).version)),
@@ -69,10 +65,7 @@ def _nft(sources: sources.Sources) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The first two numbers of a version.
-
-    :param version: such as '6.12.0-amd64' or '23.03.1'
-    """
+    """The first two numbers of a version such as '6.12.0-amd64'."""
     return tuple(int(part) for part in re.findall(
         r'[0-9]{1,9}', version)[:2])
 

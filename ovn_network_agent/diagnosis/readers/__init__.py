@@ -5,7 +5,8 @@
 
 They only look, and return frozen values for the judges.  A reader writes
 nothing, has a time limit, and raises :class:`Unread` with the reason when the
-system cannot be read.
+system cannot be read, so docstrings name other errors only.  A ``timeout`` is
+in seconds.
 """
 
 

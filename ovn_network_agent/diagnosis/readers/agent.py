@@ -17,11 +17,7 @@ _ANSWER = 1.0
 
 
 def ask(path: str, command: str, *arguments: str) -> Answer:
-    """Ask the agent.
-
-    :param path: control socket, '' when the agent has none
-    :raises readers.Unread: when no agent answers in time, or it refuses
-    """
+    """Ask the agent; Unread without a socket or answer, or if it refuses."""
     if not path:
         raise readers.Unread('[DEFAULT] control_socket is empty')
     try:

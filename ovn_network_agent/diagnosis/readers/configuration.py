@@ -14,8 +14,7 @@ from ovn_network_agent.conf import validate
 def load(files: list[str]) -> cfg.ConfigOpts:
     """Load the configuration as the agent does, and check it.
 
-    The modules that talk to FRR read ``cfg.CONF``, so this is the one object
-    that is loaded.
+    It is cfg.CONF, which the modules that talk to FRR read.
 
     :param files: arguments that name files, see :func:`socket_path.files`
     :raises cfg.Error: when a file cannot be read or parsed

@@ -54,10 +54,7 @@ class Vni:
 
 
 def read_devices() -> Devices:
-    """See :func:`vni_links.read`.
-
-    :raises readers.Unread: when the kernel does not answer
-    """
+    """See :func:`vni_links.read`."""
     try:
         return vni_links.read_all()
     except OSError as error:
@@ -65,10 +62,7 @@ def read_devices() -> Devices:
 
 
 def read_hops(conf: cfg.ConfigOpts) -> tuple[vni_neighbours.Hop, ...]:
-    """The next hops of all VNIs.
-
-    :raises readers.Unread: when the kernel does not answer
-    """
+    """The next hops of all VNIs."""
     try:
         return tuple(vni_neighbours.read_all(conf.evpn.table_base))
     except OSError as error:
@@ -77,12 +71,7 @@ def read_hops(conf: cfg.ConfigOpts) -> tuple[vni_neighbours.Hop, ...]:
 
 def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
               ) -> tuple[str, int] | None:
-    """The port of Open vSwitch of a veth pair.
-
-    :param timeout: seconds
-    :returns: None without a port
-    :raises readers.Unread: when the database cannot be read
-    """
+    """The port of Open vSwitch of a veth pair, None without one."""
     port = evpn_names.bridge_end(name)
     try:
         with single_query.Session([conf.ovs.ovsdb_connection],
@@ -98,22 +87,14 @@ def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
 
 
 def read_states() -> dict[int, evpn.State]:
-    """The VNIs that zebra has in VRFs.
-
-    :raises readers.Unread: when zebra does not answer
-    """
+    """The VNIs that zebra has in VRFs."""
     output = frr.ask_text('zebra', 'show vrf vni json')
     with frr.readable():
         return {each.vni: each for each in evpn.states(output)}
 
 
 def read_rds() -> dict[int, str]:
-    """The route distinguishers of the VNIs that bgpd has.
-
-    Without advertise-all-vni, bgpd has none.
-
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """bgpd's route distinguishers by VNI; none without advertise-all-vni."""
     found = frr.ask_json('bgpd', 'show bgp l2vpn evpn vni json')
     with frr.readable():
         return rds(found)
@@ -128,12 +109,7 @@ def rds(documents: Iterable[frr.Document]) -> dict[int, str]:
 
 
 def read_routes(rd: str) -> dict[str, tuple[str, ...]]:
-    """The type 5 routes with a route distinguisher, by prefix.
-
-    :param rd: such as '192.0.2.11:1001'
-    :returns: by prefix, the neighbours that get it
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """By prefix of the type 5 routes of an RD, the neighbours that get it."""
     with frr.readable():
         if vnis.targets(rd) != (rd,):
             raise ValueError(f'{rd!r} is no route distinguisher')
@@ -153,10 +129,7 @@ def routes(documents: Iterable[frr.Document]) -> dict[str, tuple[str, ...]]:
 
 
 def read_sessions(vrf: str) -> tuple[Session, ...]:
-    """The neighbours that are activated for EVPN.
-
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """The neighbours that are activated for EVPN."""
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     found = frr.ask_json('bgpd',
                          f'show bgp {of_vrf}l2vpn evpn summary json')

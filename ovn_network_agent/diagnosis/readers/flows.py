@@ -51,11 +51,7 @@ def flow_spec(resource: resources.Flow) -> spec.FlowSpec:
 
 def read(conf: cfg.ConfigOpts, wanted: Sequence[resources.Flow]
          ) -> dict[resources.Flow, tuple[Found, ...]]:
-    """Look for wanted flows.
-
-    :param wanted: all of one bridge
-    :raises readers.Unread: when the switch cannot be asked
-    """
+    """Look for wanted flows, all of one bridge."""
     if not wanted:
         return {}
     found = _asked(conf, wanted[0].bridge, lambda switch: bridges.look_up(
@@ -65,18 +61,13 @@ def read(conf: cfg.ConfigOpts, wanted: Sequence[resources.Flow]
 
 
 def read_drops(conf: cfg.ConfigOpts, bridge: str) -> tuple[Drop, ...]:
-    """The flows of other programs that drop, in the first table.
-
-    :returns: the highest priority first
-    :raises readers.Unread: when the switch cannot be asked
-    """
+    """What other programs drop in the first table, by falling priority."""
     return tuple(sorted((Drop(*each) for each in _asked(
         conf, bridge, bridges.drops)), key=lambda each: -each.priority))
 
 
 def _asked(conf: cfg.ConfigOpts, bridge: str,
            question: Callable[[connection.Switch], _Answer]) -> _Answer:
-    """The result of a function(:class:`connection.Switch`)."""
     path = os.path.join(conf.ovs.ovs_rundir, f'{bridge}.mgmt')
     try:
         with contextlib.closing(connection.Switch(path)) as switch:

@@ -3,10 +3,9 @@
 
 """The state of one announcement in FRR's daemons.
 
-The daemons are asked through their sockets, which takes 2 ms for a command;
-vtysh is asked where these cannot be used (:mod:`privileged.routing.vty`).
-Every command names one address, one list or one neighbour.  The name of a VRF
-is '' for the default VRF.
+Their sockets answer a command in 2 ms; vtysh is asked where these cannot be
+used (:mod:`privileged.routing.vty`).  Every command names one address, list or
+neighbour.  The name of a VRF is '' for the default VRF.
 """
 
 import contextlib
@@ -28,13 +27,11 @@ from ovn_network_agent.frr import setup
 
 #: a JSON document of a daemon
 Document: typing.TypeAlias = dict[str, typing.Any]
-#: a route of zebra: protocol, whether it is selected and whether it is
-#: installed, its next hops for people
+#: protocol, whether it is selected and installed, next hops for people
 Route: typing.TypeAlias = tuple[str, bool, bool, str]
 #: the entries by daemon ('zebra', 'bgpd'), None without the list
 Lists: typing.TypeAlias = dict[str, tuple[output.Entry, ...] | None]
-#: whether bgpd has a prefix from this node, whether this path is the best
-#: one, and the neighbours that get it
+#: whether it is this node's and the best one, the neighbours that get it
 Path: typing.TypeAlias = tuple[bool, bool, tuple[str, ...]]
 
 
@@ -44,18 +41,13 @@ class Neighbour:
 
     name: str  # its address or device
     state: str  # such as 'Established'
-    # Texts, the outbound filters; only read when an address is not advertised
-    # to an established neighbour.
+    # Outbound ones; only read for a neighbour that does not get an address.
     filters: tuple[str, ...] = ()
     asn: str = ''  # AS number of this node's BGP instance, '' when unknown
 
 
 def read_zebra(vrf: str, prefix: str) -> tuple[Route, ...]:
-    """zebra's routes of a prefix.
-
-    :param prefix: such as '198.51.100.10/32'
-    :raises readers.Unread: when zebra does not answer
-    """
+    """zebra's routes of a prefix such as '198.51.100.10/32'."""
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     words = setup.WORDS[networks.family(prefix)]
     found = ask_json('zebra', f'show {words} route {of_vrf}'
@@ -70,10 +62,7 @@ def read_zebra(vrf: str, prefix: str) -> tuple[Route, ...]:
 
 
 def read_lists(name: str, version: int = 4) -> Lists:
-    """The prefix list of a family in zebra and bgpd.
-
-    :raises readers.Unread: when a daemon does not answer
-    """
+    """The prefix list of a family in zebra and bgpd."""
     found = {}
     with readable():
         lines.check_name(name)
@@ -93,12 +82,7 @@ _NEIGHBOUR = re.compile(r'[A-Za-z0-9_.:%-]+')
 
 
 def read_neighbours(vrf: str, version: int = 4) -> tuple[Neighbour, ...]:
-    """The neighbours of BGP that are activated for a family.
-
-    :param version: 4 or 6, the family of the routes; the session itself may be
-        of the other family
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """The neighbours of BGP for a family of routes, not of the session."""
     found = ask_json('bgpd', f'show bgp {_table(vrf, version)}summary json')
     with readable():
         return tuple(Neighbour(_name(name), values['state'],
@@ -108,21 +92,14 @@ def read_neighbours(vrf: str, version: int = 4) -> tuple[Neighbour, ...]:
 
 
 def _name(text: str) -> str:
-    """The name of a neighbour, which becomes a part of a command.
-
-    :raises ValueError: for a text that is neither an address nor a device
-    """
+    """The name of a neighbour for a command; ValueError for other text."""
     if not _NEIGHBOUR.fullmatch(text):
         raise ValueError(f'{text!r} is no neighbour')
     return text
 
 
 def read_path(vrf: str, prefix: str) -> Path:
-    """The path of a prefix in bgpd.
-
-    :param prefix: such as '198.51.100.10/32'
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """The path in bgpd of a prefix such as '198.51.100.10/32'."""
     table = _table(vrf, networks.family(prefix))
     found = ask_json('bgpd', f'show bgp {table}{lines.check_network(prefix)} '
                              'json')
@@ -140,11 +117,7 @@ def read_path(vrf: str, prefix: str) -> Path:
 
 def read_filters(vrf: str, neighbour: Neighbour, version: int = 4
                  ) -> Neighbour:
-    """The outbound filters of a neighbour for the routes of a family.
-
-    :returns: with its filters
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """The neighbour with its outbound filters for the routes of a family."""
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     found = ask_json('bgpd',
                      f'show bgp {of_vrf}neighbors {neighbour.name} json')
@@ -173,11 +146,7 @@ class Timers:
 
 
 def read_timers(vrf: str) -> tuple[Timers, ...]:
-    """The timers of the established neighbours of BGP.
-
-    :returns: sorted by name
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """The timers of the established neighbours of BGP, by name."""
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     found = ask_json('bgpd', f'show bgp {of_vrf}neighbors json')
     with readable():
@@ -209,11 +178,7 @@ class NextHop(typing.NamedTuple):
 
 
 def read_next_hops(vrf: str) -> tuple[NextHop, ...]:
-    """The sessions over IPv6 that carry routes of IPv4.
-
-    :returns: sorted by name
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """The sessions over IPv6 that carry routes of IPv4, by name."""
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     found = ask_json('bgpd', f'show bgp {of_vrf}neighbors json')
     with readable():
@@ -237,11 +202,7 @@ def _next_hop(name: str, values: Document) -> NextHop:
 def read_setup(vrf: str, prefix_list: str, version: int = 4) -> setup.Setup:
     """The parts of FRR's configuration that the agent needs.
 
-    This reads the whole configuration, so it is only done when bgpd does not
-    have a prefix.
-
-    :param prefix_list: name of the prefix list, '' for none
-    :raises readers.Unread: when FRR does not show its configuration
+    This reads all of it, so it is only done when bgpd does not have a prefix.
     """
     try:
         shown = _show('show vrf', 'show running-config')
@@ -286,10 +247,8 @@ def ask_json(daemon: str, command: str, enable: bool = False
              ) -> list[Document]:
     """The JSON documents that a daemon answers with.
 
-    :param command: fixed words with checked names
-    :param enable: whether the command is one of the enable mode, although the
-        command only looks
-    :raises readers.Unread: when the daemon does not answer in JSON
+    :param command: fixed words with checked names, which only look
+    :param enable: whether it is one of the enable mode nevertheless
     """
     answer = ask_text(daemon, command, enable)
     with readable():

@@ -23,11 +23,7 @@ class Outbound(typing.NamedTuple):
 
 
 def read(vrf: str, own: str, version: int = 4) -> Outbound:
-    """The outbound filters of all neighbours for the routes of a family.
-
-    :param own: name of the agent's prefix list, '' for none
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """The filters of all neighbours; own: the agent's prefix list, or ''."""
     neighbours = tuple(frr.read_filters(vrf, each, version)
                        for each in frr.read_neighbours(vrf, version))
     used = {tuple(text.split(' ', 1)) for each in neighbours
@@ -39,11 +35,7 @@ def read(vrf: str, own: str, version: int = 4) -> Outbound:
 
 def read_parts(lists: Iterable[str], maps: Iterable[str], own: str,
                version: int = 4) -> filters.Filters:
-    """Prefix lists and route maps, with all that they lead to.
-
-    :param own: name of the agent's prefix list, '' for none
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """Prefix lists and route maps, own and given, with all they lead to."""
     maps = _maps(maps)
     lists = set(lists)
     of_list = filters.OF_LIST[version]
@@ -67,11 +59,7 @@ def _maps(names: Iterable[str]) -> dict[str, tuple[filters.Rule, ...] | None]:
 
 
 def read_map(name: str) -> tuple[filters.Rule, ...] | None:
-    """A route map of bgpd.
-
-    :returns: None when there is no such map
-    :raises readers.Unread: when bgpd does not answer
-    """
+    """A route map of bgpd, None when there is no such map."""
     try:
         lines.check_name(name)
     except ValueError as error:

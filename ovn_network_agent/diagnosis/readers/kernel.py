@@ -35,7 +35,6 @@ class Kernel:
     # By path below /proc/sys, None when missing.
     sysctls: dict[str, str | None]
     rules: tuple[_Rule, ...]  # those that the agent could have made
-    # By table.
     routes: dict[int, tuple[route_codec.Route, ...]]
     # By question: 'here' (default VRF), 'in' (arrives from the pair), 'vrf'
     # (provider VRF), 'out' (arrives from the bridge with the address as its
@@ -44,8 +43,7 @@ class Kernel:
     lookups: dict[str, lookups.Lookup]
     # All rules with a destination, whatever they do.
     towards: tuple[_Rule, ...] = ()
-    # (device, IPv6 address) that the kernel answers neighbour solicitations
-    # for, as far as they are wanted.
+    # (device, address) of the wanted neighbour proxies that are there.
     proxies: frozenset[tuple[str, str]] = frozenset()
 
 
@@ -58,22 +56,17 @@ class Wanted:
     device: str  # device of the provider segment, or of VIPs
     vrf: str = ''  # name of the VRF, '' for none
     pair: bool = False  # whether there is a veth pair
-    # Whether to ask for the routes of packets to the address; for a VIP,
-    # without them, only the way of the answers is asked for.
+    # Whether to ask about packets to the address, and not only about answers.
     ask: bool = True
     neighbours: tuple[tuple[str, str], ...] = ()
     sysctls: tuple[str, ...] = ()  # paths below /proc/sys
     # Ids of small routing tables to read as a whole.
     tables: tuple[int, ...] = ()
-    # Whether to read the neighbour proxies of the device.
     proxies: bool = False
 
 
 def read(wanted: Wanted) -> Kernel:
-    """Read from the kernel.
-
-    :raises readers.Unread: when the kernel does not answer
-    """
+    """Read from the kernel."""
     names = {wanted.device, wanted.vrf, *(
         ownership.VETH_ENDS if wanted.pair else ())} - {''}
     try:
@@ -153,9 +146,8 @@ def _of_vip(kernel: connection.Connection, wanted: Wanted, inside: int
             ) -> dict[str, lookups.Lookup]:
     """The answers about the way from the destinations to the client.
 
-    The packet mark decides about that way, whatever the device and the source
-    are: so the question has none of both.  Behind the pair, the source is the
-    VIP again.
+    The packet mark alone decides about that way, so the question has neither
+    device nor source.  Behind the pair, the source is the VIP again.
     """
     if networks.family(wanted.address) != networks.family(wanted.client):
         return {}

@@ -38,12 +38,7 @@ class Translation:
 
 def read(version: int, zone: int, targets: Iterable[Target]
          ) -> Translation | None:
-    """Read the agent's table, and count the connections of some targets.
-
-    :param zone: the agent's zone of connection tracking
-    :returns: None without the table
-    :raises readers.Unread: when nft fails
-    """
+    """The agent's table, with the connections of targets in its zone."""
     family = _FAMILIES[version]
     found = _table(family)
     if found is not None and found.digest == listing.ALTERED:
@@ -65,7 +60,6 @@ def _table(family: str) -> listing.Listed | None:
 
 
 def _list(*what: str) -> str:
-    """What nft lists, in JSON."""
     # The privileged side takes long to import, and is rarely needed here.
     from ovn_network_agent.privileged.daemon import command
     try:
@@ -80,7 +74,6 @@ def _list(*what: str) -> str:
 
 def _connections(family: str, zone: int, targets: Iterable[Target]
                  ) -> dict[Target, int] | readers.Unread:
-    """The number of connections to each target."""
     from ovn_network_agent.netlink import connection
     from ovn_network_agent.netlink.objects import conntrack
     from ovn_network_agent.nft import elements
@@ -97,10 +90,7 @@ def _connections(family: str, zone: int, targets: Iterable[Target]
 
 
 def read_filters() -> filters.Found:
-    """Read what other programs drop by address.
-
-    :raises readers.Unread: when nft fails
-    """
+    """Read what other programs drop by address."""
     try:
         return filters.parse(_list('ruleset'))
     except filters.Unreadable as error:

@@ -31,12 +31,8 @@ Tables: typing.TypeAlias = dict[str, dict[columns.Uuid, columns.Row]]
 def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
     """Select the rows of the routers that have an address.
 
-    Only the NAT rows of this address are selected, and not the thousands of
-    other NAT rows that a router may have.
-
-    :param timeout: seconds
-    :returns: Logical_Router is empty when no router has the address
-    :raises readers.Unread: when the database cannot be read
+    Only its NAT rows are selected, out of thousands that a router may have.
+    Logical_Router is empty when no router has the address.
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
@@ -53,10 +49,6 @@ def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
 
     OVSDB has no question for prefixes, so all ports of routers are looked at,
     with few columns.
-
-    :param prefix: address or prefix
-    :param timeout: seconds
-    :raises readers.Unread: when the database cannot be read
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
@@ -104,11 +96,7 @@ def _overlaps(text: str, wanted: ip_text.Network) -> bool:
 
 def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
                   ) -> Tables:
-    """Select the networks of some ports of SB, and their router ports.
-
-    :param timeout: seconds
-    :raises readers.Unread: when the database cannot be read
-    """
+    """Select the networks of some ports of SB, and their router ports."""
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
                                   ovsdb.SCHEMAS['nb'], timeout) as session:
@@ -159,9 +147,6 @@ def read_inside(conf: cfg.ConfigOpts, router: str, address: str, timeout: float
 
     Neutron's port of the address of a load balancer has its address only in
     external_ids.
-
-    :param timeout: seconds
-    :raises readers.Unread: when the database cannot be read
     """
     try:
         with single_query.Session(conf.ovn.ovn_nb_remote,
@@ -222,11 +207,7 @@ def addresses(port: columns.Row) -> set[ip_text.Address]:
 
 
 def _select(session: single_query.Session, address: str, checks: bool) -> None:
-    """Select the rows.
-
-    :param checks: whether health checks count, also those of an address with a
-        NAT row
-    """
+    """Select the rows; ``checks`` adds health checks, also beside NAT."""
     routers = _routers(session, address)
     if checks or not routers:
         routers = _unique([routers, _balanced(session, address)])
@@ -236,7 +217,6 @@ def _select(session: single_query.Session, address: str, checks: bool) -> None:
 
 
 def _checks(session: single_query.Session, address: str) -> None:
-    """Select the health checks of the load balancers of an address."""
     session.by_uuid('Load_Balancer_Health_Check', {
         key for row in session.tables.get('Load_Balancer', {}).values()
         if address in rows.vip_keys(row)
@@ -281,7 +261,6 @@ def _switches(session: single_query.Session,
 
 
 def _routers(session: single_query.Session, address: str) -> list[columns.Row]:
-    """The routers with a NAT row or a port of the address."""
     lengths = range(1, ip_text.address(address).max_prefixlen + 1)
     nats, *ports = session.select(
         ('NAT', ['external_ip', '==', address]),

@@ -3,10 +3,9 @@
 
 """The way of packets of one address through Open vSwitch.
 
-ovs-vswitchd is asked over its control socket, and simulates each packet
-(ofproto/trace).  A simulated packet changes no flow, no counter and no MAC
-table.  Each simulation looks one packet up, so that the number of flows does
-not matter.
+ovs-vswitchd simulates each packet (ofproto/trace), which changes no flow, no
+counter and no MAC table.  Each simulation looks one packet up, so that the
+number of flows does not matter.
 """
 
 from collections.abc import Iterable
@@ -165,10 +164,7 @@ def _neighbours(address: str, _client: str, segment: model.Segment, mac: str,
 def both_ways(protocol: str, address: str, client_: str,
               segment: model.Segment, mac: str, port: str = LOCAL
               ) -> list[Packet]:
-    """A packet to an address, and one from the address.
-
-    :param protocol: 'icmp', 'tcp' or 'udp'
-    """
+    """A packet of 'icmp', 'tcp' or 'udp' to an address, and one from it."""
     name, tag = protocol.upper(), _tag(segment)
     fields = _FAMILIES[networks.family(address)]
     kind = fields.protocols[protocol]
@@ -196,10 +192,7 @@ def _tag(segment: model.Segment) -> str:
 
 def read(conf: cfg.ConfigOpts, known: 'facts.Setup', about: 'subjects.Subject'
          ) -> tuple[PacketTrace, ...]:
-    """Follow the packets of an address whose gateway port is here.
-
-    :raises readers.Unread: when ovs-vswitchd does not answer
-    """
+    """Follow the packets of an address whose gateway port is here."""
     if about.segment is None or not about.segment.patch_port or not (
             about.segment.mac or about.end):
         raise readers.Unread('OVN has no patch port on the provider bridge')
@@ -223,7 +216,6 @@ def met(about: 'subjects.Subject', listed: Iterable[trace_text.Port]
         ) -> tuple[model.Segment, End]:
     """The segment with the kernel's MAC, and the :class:`End`.
 
-    :param about: with a segment
     :raises readers.Unread: when the bridge has no port of the veth pair
     """
     segment = about.segment
@@ -241,27 +233,17 @@ def met(about: 'subjects.Subject', listed: Iterable[trace_text.Port]
 
 
 def ports(conf: cfg.ConfigOpts) -> tuple[trace_text.Port, ...]:
-    """The ports of all bridges.
-
-    :raises readers.Unread: when ovs-vswitchd does not answer
-    """
+    """The ports of all bridges."""
     return trace_text.ports(ask(conf, 'dpif/show', []))
 
 
 def trace(conf: cfg.ConfigOpts, bridge: str, flow: str) -> str:
-    """The text of ofproto/trace.
-
-    :param flow: the packet, in the notation of ovs-ofctl
-    :raises readers.Unread: when ovs-vswitchd does not answer
-    """
+    """The text of ofproto/trace for a packet in the notation of ovs-ofctl."""
     return ask(conf, 'ofproto/trace', [bridge, flow])
 
 
 def parsed(text: str) -> trace_text.Trace:
-    """The :class:`trace_text.Trace` of a text.
-
-    :raises readers.Unread: when the text is something else
-    """
+    """The :class:`trace_text.Trace` of a text; Unread for other text."""
     try:
         return trace_text.parse(text)
     except ValueError as error:
@@ -269,12 +251,7 @@ def parsed(text: str) -> trace_text.Trace:
 
 
 def ask(conf: cfg.ConfigOpts, command: str, argv: list[str]) -> str:
-    """Ask ovs-vswitchd over its own control socket.
-
-    A crash leaves the socket of a former process behind.
-
-    :raises readers.Unread: without an answer
-    """
+    """Ask ovs-vswitchd over its own socket; a crash leaves old ones behind."""
     why = ('there is no control socket of ovs-vswitchd in '
            f'{conf.ovs.ovs_rundir}')
     for path in glob.glob(os.path.join(glob.escape(conf.ovs.ovs_rundir),

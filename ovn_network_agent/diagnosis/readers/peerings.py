@@ -34,16 +34,14 @@ class Way:
     missing: tuple[marked_rows.Values, ...] = ()  # that no row has
     # Likewise of the rows that are not wanted.
     others: tuple[marked_rows.Values, ...] = ()
-    # Policies of the other router that are not the agent's, with any text as
-    # their action.
+    # Foreign policies of the other router; any text may be their action.
     foreign: tuple[resources.PeerPolicy, ...] = ()
-    # Likewise those of this router that send packets elsewhere or drop them,
-    # whatever their priority.
+    # Likewise those of this router, of any priority, that reroute or drop.
     detours: tuple[resources.PeerPolicy, ...] = ()
 
     @property
     def entry(self) -> resources.PeerSide:
-        """The other router, a :class:`resources.PeerSide`."""
+        """The other router."""
         sides = self.wanted.sides if self.wanted else ()
         return next(side for side in sides
                     if side.router != self.peering.router)
@@ -51,13 +49,7 @@ class Way:
 
 def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver], address: str,
          node: model.Node, timeout: float) -> tuple[Way, ...]:
-    """Find the peerings that give or take an address.
-
-    :param timeout: seconds
-    :returns: routers that have the address behind a peer, and intents of
-        routers that would give it to one
-    :raises readers.Unread: when NB cannot be read
-    """
+    """Ways to an address behind a peer, and intents to give it to a peer."""
     asking = [each for each in drivers if model.Peering in each.SUBJECTS]
     if not asking:
         return ()

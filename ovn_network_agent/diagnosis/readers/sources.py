@@ -28,14 +28,12 @@ def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                                   dict[str, columns.Tables]]:
     """Make all subjects of the sources of some drivers.
 
-    The rows have the columns that the replica of an agent has, and are chosen
-    as there.  So a source finds here what it finds in the agent.
+    Columns and conditions are those of the replica of an agent, so a source
+    finds the same.
 
-    :param timeout: seconds for each database
-    :returns: each kind and name with the subject; the subjects that could not
-        be made, and why; the rows by database and table
-    :raises readers.Unread: when a database or a file of an operator cannot be
-        read
+    :returns: subjects by kind and name; those that could not be made, and why;
+        the rows by database and table
+    :raises readers.Unread: also for a file of an operator
     """
     made = sources.of_drivers(drivers)
     wanted: collections.defaultdict[tuple[str, str], set[str]] = (

@@ -31,11 +31,8 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
     """Select the rows of gateway ports and of the chassis.
 
     :param chassis: names of further chassis, such as the candidates
-    :param hostnames: host names of further chassis
     :param machines: names of logical ports of virtual machines
-    :param timeout: seconds
     :param hosts: whether to select the machines in networks of tenants
-    :raises readers.Unread: when the database cannot be read
     """
     try:
         with single_query.Session(conf.ovn.ovn_sb_remote,
@@ -57,14 +54,10 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
 
 def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
                timeout: float) -> tuple[columns.Tables, list[str]]:
-    """Select the rows of the ports of machines that have an address.
+    """Select the ports of machines that have an address, and name them.
 
     OVSDB has no question for an address in the texts of a column, so all ports
     of machines are looked at, with few columns.
-
-    :param timeout: seconds
-    :returns: with the names of the logical ports
-    :raises readers.Unread: when the database cannot be read
     """
     try:
         with single_query.Session(conf.ovn.ovn_sb_remote,
@@ -78,7 +71,6 @@ def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
 
 
 def _with_address(session: single_query.Session, address: str) -> list[str]:
-    """Names of the logical ports of machines with an address."""
     answers = session.select(
         *(('Port_Binding', ['type', '==', kind]) for kind in _OF_MACHINES),
         columns=[each for each in _OF_ADDRESSES

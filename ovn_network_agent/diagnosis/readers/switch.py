@@ -22,11 +22,7 @@ from ovn_network_agent.ovsdb import single_query
 
 
 def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
-    """The wiring of this node, with its devices.
-
-    :param timeout: seconds
-    :raises readers.Unread: when the database or the kernel cannot be read
-    """
+    """The wiring of this node, with its devices."""
     try:
         with single_query.Session([conf.ovs.ovsdb_connection],
                                   ovsdb.SCHEMAS['ovs'], timeout) as session:
@@ -41,7 +37,6 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
 
 
 def _select(session: single_query.Session, bridge_dev: str) -> None:
-    """Select the rows that :func:`wiring.read` needs."""
     roots, = session.select(('Open_vSwitch',))
     mappings = [wiring.bridge_mappings(root.external_ids) for root in roots]
     bridges = {bridge_dev, *(bridge for mapping in mappings
@@ -59,12 +54,7 @@ def _select(session: single_query.Session, bridge_dev: str) -> None:
 
 
 def devices(*names: str) -> tuple[model.Device, ...]:
-    """Some devices, by one question for each.
-
-    :param names: '' is left aside
-    :returns: without devices that are missing
-    :raises OSError: when the kernel does not answer
-    """
+    """Some devices, without '' and missing ones; OSError from the kernel."""
     with connection.Connection() as kernel:
         found = links.named(kernel, sorted({*names, *ownership.VETH_ENDS} -
                                            {''}))
@@ -73,10 +63,6 @@ def devices(*names: str) -> tuple[model.Device, ...]:
 
 
 def node(*names: str, **values: typing.Any) -> model.Node:
-    """A node of which OVN says nothing.
-
-    :param values: further fields of the node
-    :raises OSError: when the kernel does not answer
-    """
+    """A node of which OVN says nothing; OSError from the kernel."""
     return model.Node('', '', model.Phase.RUNNING, devices(*names),
                       **values)

@@ -24,8 +24,7 @@ _TIMEOUT = 30
 
 
 class _Words(typing.NamedTuple):
-    """The fields of ovn-trace for a family, and the type of an ICMP question.
-    """
+    """The fields of ovn-trace for a family."""
 
     ip: str  # prefix of the fields of the addresses
     icmp: str  # prefix of the field of the type
@@ -72,10 +71,7 @@ def _attempt(title: str, function: Callable[..., tuple[str, str]],
 
 def _switch(conf: cfg.ConfigOpts, known: facts.Setup, about: subjects.Subject,
             way: int) -> tuple[str, str]:
-    """(verdict, text) of a packet between the kernel and OVN.
-
-    :param way: 0 for the one to the address, 1 for the one from it
-    """
+    """(verdict, text) of a packet to the address, way 0, or from it, way 1."""
     listed = packets.ports(conf)
     segment, end = packets.met(about, listed)
     packet = packets.both_ways('icmp', about.address, known.client, segment,
@@ -136,10 +132,7 @@ def _logical(conf: cfg.ConfigOpts, known: facts.Setup, about: subjects.Subject
 
 
 def logical_verdict(name: str, text: str) -> str:
-    """The fate of a packet in OVN, in words.
-
-    :param text: the answer of "ovn-trace --summary"
-    """
+    """The fate of a packet in OVN, from "ovn-trace --summary", in words."""
     outputs = [f'"{port}"' + (f' ({kind})' if kind else '')
                for port, kind in _OUTPUT.findall(text)]
     if outputs:

@@ -23,10 +23,7 @@ from ovn_network_agent.model import port_forwards
 def find(conf: cfg.ConfigOpts, address: str,
          answer: agent.Answer | readers.Unread, drivers: Sequence[base.Driver]
          ) -> subjects.Subject | None:
-    """The subject of a VIP, None for another address.
-
-    :raises ValueError: when the rules file cannot be used
-    """
+    """The subject of a VIP, or None; ValueError for a bad rules file."""
     try:
         vip = next((each for each in rules.load(conf)
                     if each.address == address), None)

@@ -90,12 +90,7 @@ class Status(typing.NamedTuple):
 
 
 def read_status(sources: sources.Sources) -> Status:
-    """Ask the running agent for its status.
-
-    A refusal counts as a running agent with trouble.
-
-    :raises check.NotChecked: when the configuration has no control socket
-    """
+    """Ask the running agent; a refusal counts as an agent with trouble."""
     runs = bool(sources.holder())
     try:
         report = sources.report()
@@ -179,9 +174,6 @@ def read_helpers(sources: sources.Sources) -> tuple[Helper, ...]:
 
     A plain sudo counts only if a file of sudoers names the helper; else the
     agent is meant to have its capabilities.
-
-    :raises check.NotChecked: without root
-    :raises OSError: when a file of sudoers cannot be read
     """
     sources.privileged()
     sudoers = '\n'.join(_texts())

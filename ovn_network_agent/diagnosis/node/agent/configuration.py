@@ -37,10 +37,7 @@ class Problems(typing.NamedTuple):
 
 
 def read_configuration(sources: sources.Sources) -> Problems:
-    """The messages of the agent's own check, without TLS.
-
-    Warnings are read only if nothing prevents a start.
-    """
+    """The agent's own messages, without TLS; warnings only if it can start."""
     conf = sources.conf
     of_tls = {*tls.problems(conf)}
     problems = tuple(message for message in configuration.problems(conf)
@@ -91,10 +88,7 @@ class Tls(typing.NamedTuple):
 
 
 def read_tls(sources: sources.Sources) -> Tls:
-    """Read the files of TLS of all remotes.
-
-    With a file that cannot be used, there are neither warnings nor dates.
-    """
+    """Read the files of TLS; a bad file leaves neither warnings nor dates."""
     conf = sources.conf
     files = dict.fromkeys(tls.by_remote(conf).values())
     problems = tuple(tls.problems(conf))
@@ -150,9 +144,8 @@ class Access(typing.NamedTuple):
 def read_access(sources: sources.Sources) -> Access:
     """Find the named files that the agent's user cannot read.
 
-    The files are those of the configuration and of TLS, the rules of port
-    forwarding, and the peerings.  A file that does not exist is left to other
-    checks.  The program is that of doctor, which is installed with the agent.
+    They are those of the configuration, TLS, port forwarding and peerings, if
+    they exist.  The program is doctor's, which is installed with the agent.
     """
     conf = sources.conf
     wanted = [*(conf.config_file or ()), conf.port_forward.rules_file,

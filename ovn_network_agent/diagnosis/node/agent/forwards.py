@@ -22,17 +22,13 @@ class Local(typing.NamedTuple):
     # (address, 'tcp' or 'udp'), sorted.
     destinations: tuple[tuple[str, str], ...]
     vrf: str  # name of the VRF, '' without one
-    # By 'tcp' and 'udp': whether sockets in the default VRF accept packets
-    # that arrive in a VRF.
+    # By protocol: whether sockets of the default VRF accept packets of VRFs.
     accept: dict[str, bool]
     option: bool  # whether the agent sets this
 
 
 def read_local(sources: sources.Sources) -> Local:
-    """Find the destinations of the rules on this node.
-
-    :raises files.flaws.BadFile: when the file of rules has a mistake
-    """
+    """Find the destinations of the rules on this node."""
     conf = sources.conf
     vips = rules.load(conf)
     here = {found.address.partition('/')[0]
@@ -52,8 +48,7 @@ def read_local(sources: sources.Sources) -> Local:
 def judge_local(found: Local) -> Iterator[check.Result]:
     """A destination that does not accept packets of the VRF is broken.
 
-    With ``port_forward_l3mdev_accept``, this is only a warning: the agent sets
-    the sysctls at its start.
+    With ``port_forward_l3mdev_accept`` it is a warning: a start sets that.
     """
     refused = [f'{address} ({proto})' for address, proto in found.destinations
                if not found.accept.get(proto)]
@@ -80,11 +75,7 @@ class Zones(typing.NamedTuple):
 
 
 def read_zones(sources: sources.Sources) -> Zones:
-    """Read the zones that ovn-controller notes on its bridges.
-
-    :raises files.flaws.BadFile: when the file of rules has a mistake
-    :raises ovsdb.connection.Unavailable: without the local database
-    """
+    """Read the zones that ovn-controller notes on its bridges."""
     conf = sources.conf
     if not rules.load(conf):
         return Zones(None, {})

@@ -4,9 +4,8 @@
 
 """Check of the agent's objects: the plan of a dry run, beside the agent.
 
-Beside an agent that has done its work, a dry run finds nothing to do.  So what
-is left is an object that is missing, wrong or left over: a route, a rule, a
-flow, a table of nftables, an announcement, a row in OVN.
+The agent has done its work, so what such a run finds is missing, wrong or left
+over: a route, rule, flow, table of nftables, announcement, or row in OVN.
 """
 
 from collections.abc import Iterator
@@ -36,13 +35,9 @@ class Objects(typing.NamedTuple):
 
 
 def read_objects(sources: sources.Sources) -> Objects:
-    """Make two plans beside the agent, two seconds apart.
+    """Make two plans, two seconds apart, since the agent may be at work.
 
-    The agent may be about to make a change that only one plan has.  So only
-    the differences of both plans count.
-
-    :raises check.NotChecked: without root, without an agent, and if health
-        checks decide what is forwarded
+    :raises check.NotChecked: also if health checks decide what is forwarded
     """
     sources.privileged()
     if not sources.holder():
@@ -54,7 +49,6 @@ def read_objects(sources: sources.Sources) -> Objects:
     first, unread = _plan(sources)
     if not first:
         return Objects((), unread)
-    # The agent may be at work just now.
     time.sleep(_PAUSE)
     second, unread = _plan(sources)
     return Objects(tuple(step for step in second if step in set(first)),

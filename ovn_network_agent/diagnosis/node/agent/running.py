@@ -50,9 +50,8 @@ def _argv(pid: str) -> list[str]:
 
 
 def namespace(pid: str) -> str:
-    """The network namespace of a process.
+    """The network namespace of a process id, or of 'thread-self'.
 
-    :param pid: process id, or 'thread-self'
     :raises OSError: when the process is gone, or another user's
     """
     return os.readlink(f'/proc/{pid}/ns/net')

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Checks of EVPN: the tunnels of this node, BGP, and each VNI.
-
-All are made with the driver evpn alone.
-"""
+"""Checks of EVPN, for the driver evpn: tunnels, BGP, and each VNI."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -41,10 +38,7 @@ _Answer = typing.TypeVar('_Answer')
 
 
 def _with_driver(sources: sources.Sources) -> None:
-    """Check that the driver evpn is on.
-
-    :raises check.NotChecked: without the driver
-    """
+    """Raise check.NotChecked without the driver evpn."""
     if not plugins.requested(sources.conf, plugins.VNIS):
         raise check.NotChecked('[DEFAULT] drivers has no evpn')
 
@@ -52,10 +46,7 @@ def _with_driver(sources: sources.Sources) -> None:
 def _asked(function: Callable[_Arguments, _Answer],
            *arguments: _Arguments.args,
            **options: _Arguments.kwargs) -> _Answer:
-    """The result of a reader of :mod:`readers.evpn`.
-
-    :raises check.NotChecked: when the system does not answer
-    """
+    """The answer of a reader of :mod:`readers.evpn`, or check.NotChecked."""
     try:
         return function(*arguments, **options)
     except readers.Unread as error:
@@ -79,10 +70,7 @@ class Local(typing.NamedTuple):
 
 
 def read_local(sources: sources.Sources) -> Local:
-    """Find the device of local_ip, and who has the port.
-
-    :raises check.NotChecked: without the driver
-    """
+    """Find the device of local_ip, and who has the port."""
     _with_driver(sources)
     links, chosen = sources.links(), sources.conf.evpn
     names = {link.index: name for name, link in links.items()}
@@ -149,11 +137,7 @@ class Sizes(typing.NamedTuple):
 
 
 def read_sizes(sources: sources.Sources) -> Sizes:
-    """Find the devices on the way to the other ends.
-
-    :raises check.NotChecked: without the driver
-    :raises OSError: when the kernel does not answer
-    """
+    """Find the devices on the way to the other ends."""
     _with_driver(sources)
     links, found = sources.links(), read_local(sources)
     names = {found.device} - {''}
@@ -193,11 +177,7 @@ def judge_sizes(found: Sizes) -> Iterator[check.Result]:
 # -- BGP ----------------------------------------------------------------------
 
 def read_instance(sources: sources.Sources) -> list[str]:
-    """Read what the operator's BGP instance lacks.
-
-    :raises check.NotChecked: without the driver, or root
-    :raises OSError: when FRR does not answer
-    """
+    """Read what the operator's BGP instance lacks."""
     _with_driver(sources)
     sources.privileged()
     return evpn_instances.read_lacks()
@@ -211,10 +191,7 @@ def judge_instance(found: Iterable[str]) -> list[check.Result]:
 
 
 def read_sessions(sources: sources.Sources) -> tuple[evpn.Session, ...]:
-    """Read the neighbours for EVPN.
-
-    :raises check.NotChecked: without the driver, or when bgpd does not answer
-    """
+    """Read the neighbours for EVPN."""
     _with_driver(sources)
     return _asked(evpn.read_sessions, sources.vrf)
 
@@ -248,16 +225,11 @@ class Vnis(typing.NamedTuple):
     anchors: tuple[str, ...] = ()
     states: dict[int, of_evpn.State] = {}
     rds: dict[int, str] = {}
-    # By VNI, see evpn.read_routes().
     sent: dict[int, dict[str, tuple[str, ...]]] = {}
 
 
 def read_vnis(sources: sources.Sources) -> Vnis:
-    """Compare the view with zebra and bgpd.
-
-    :raises check.NotChecked: without the driver, or when FRR does not answer
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Compare the view with zebra and bgpd."""
     _with_driver(sources)
     view, conf = sources.snapshot(), sources.conf
     found = [(each, each.vni) for each in view.networks.values() if each.vni]
@@ -320,11 +292,7 @@ def _fault(vni: int, found: Vnis) -> tuple[str, str] | None:
 
 
 def read_hops(sources: sources.Sources) -> tuple[vni_neighbours.Hop, ...]:
-    """Read the next hops behind the tunnels, see :func:`evpn.read_hops`.
-
-    :raises check.NotChecked: without the driver, or when the kernel does not
-        answer
-    """
+    """Read the next hops behind the tunnels, see :func:`evpn.read_hops`."""
     _with_driver(sources)
     return _asked(evpn.read_hops, sources.conf)
 

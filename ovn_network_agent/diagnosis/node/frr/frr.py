@@ -44,12 +44,7 @@ class Daemons(typing.NamedTuple):
 
 
 def read_daemons(sources: sources.Sources) -> Daemons:
-    """Find the needed and the running daemons.
-
-    :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
-        answer
-    """
+    """Find the needed and the running daemons."""
     running = sources.daemons()
     wanted = frr_fitness.daemons(sources.conf)
     if 'bgpd' in running:
@@ -62,10 +57,7 @@ def read_daemons(sources: sources.Sources) -> Daemons:
 
 def _sockets(conf: cfg.ConfigOpts, missing: Collection[str]
              ) -> tuple[str, str]:
-    """Whether the sockets of FRR can be reached at all.
-
-    :param missing: names of the daemons that were not found
-    """
+    """Whether the sockets of FRR can be reached at all."""
     folder = conf.frr.frr_run_dir
     if not missing or conf.frr.vtysh_wrapper:
         return '', ''
@@ -91,10 +83,7 @@ def refusal(path: str) -> str:
 
 
 def major(version: str) -> int:
-    """The first number of a version, 0 without one.
-
-    :param version: such as '10.3'
-    """
+    """The first number of a version such as '10.3', 0 without one."""
     first = version.partition('.')[0]
     return int(first) if first.isdigit() else 0
 
@@ -118,7 +107,6 @@ def _where(found: Daemons) -> str:
 
 
 def _start_frr(found: Daemons) -> str:
-    """The remedy for daemons that were not found."""
     if found.closed:
         return check.DENIED
     remedy = ('set them to "yes" in /etc/frr/daemons, "systemctl restart '
@@ -139,14 +127,7 @@ class Configured(typing.NamedTuple):
 
 
 def read_setup(sources: sources.Sources, version: int = 4) -> Configured:
-    """Find the faults of the running configuration.
-
-    Several checks share this reading; each judges one part of the faults.
-
-    :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
-        answer
-    """
+    """Find the faults of the configuration; each check judges one part."""
     conf, found = sources.conf, sources.frr(version)
     return Configured(
         tuple(setup.faults(found, sources.vrf,
@@ -157,11 +138,7 @@ def read_setup(sources: sources.Sources, version: int = 4) -> Configured:
 
 def _judge(part: str, verdict: finding.Verdict, message: str
            ) -> Callable[[Configured], list[check.Result]]:
-    """The judge of one part of the configuration.
-
-    :param verdict: of a fault
-    :param fine: evidence without a fault
-    """
+    """The judge of one part; the verdict is of a fault."""
     def judge(found: Configured) -> list[check.Result]:
         return check.of_messages(
             verdict, [text for of, text in found.faults if of == part],
@@ -179,12 +156,7 @@ class Lists(typing.NamedTuple):
 
 
 def read_lists(sources: sources.Sources, version: int = 4) -> Lists:
-    """Read the prefix list of zebra and of bgpd.
-
-    :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
-        answer
-    """
+    """Read the prefix list of zebra and of bgpd."""
     name = sources.conf.frr.frr_prefix_list
     if not name:
         return Lists('')
@@ -228,12 +200,7 @@ class Sessions(typing.NamedTuple):
 
 
 def read_sessions(sources: sources.Sources, version: int = 4) -> Sessions:
-    """Read the states of all neighbours for a family.
-
-    :raises check.NotChecked: without OVN or root
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
-        answer
-    """
+    """Read the states of all neighbours for a family."""
     neighbours, heard = sources.sessions(version)
     return Sessions(neighbours, tuple(heard), version)
 
@@ -241,7 +208,7 @@ def read_sessions(sources: sources.Sources, version: int = 4) -> Sessions:
 def judge_sessions(found: Sessions) -> Iterator[check.Result]:
     """Broken without any session; otherwise, each lost session is a warning.
 
-    It is also a warning that no neighbour is configured or has sent a prefix.
+    So is that no neighbour is configured, or has sent a prefix.
     """
     down = {peer: state for peer, state in sorted(found.neighbours.items())
             if state != 'Established'}

@@ -4,8 +4,7 @@
 
 """A change of the announce method: its prerequisites, and its proof.
 
-The agent makes the change at a reload.  This module asks FRR itself, and does
-not rely on the agent's opinion.
+The agent makes the change at a reload; this asks FRR, and not the agent.
 """
 
 from collections.abc import Callable
@@ -40,20 +39,17 @@ class Readiness(typing.NamedTuple):
 
     lacks: tuple[str, ...]  # texts, each with the remedy
     lines: tuple[str, ...]  # lines for vtysh that add the redistribution
-    # Sorted: networks of kernel routes that are not the agent's, and that the
-    # redistribution would take along.
+    # Sorted: networks of foreign kernel routes that would go along.
     others: tuple[str, ...]
-    # Those of "others" that bgpd has from this node already, with the
-    # neighbours that get it.
+    # Those of "others" that bgpd already has, and the neighbours that get it.
     effects: dict[str, list[str]]
     cautions: tuple[str, ...] = ()  # texts, what cannot be judged
 
 
 def readiness(sources: sources.Sources, method: str, prefixes: set[str]
               ) -> Readiness:
-    """Find what FRR lacks for a method.
+    """Find what FRR lacks for one of :data:`METHODS`.
 
-    :param method: one of :data:`METHODS`
     :raises check.NotChecked: without OVN or root
     :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
         answer
@@ -93,7 +89,6 @@ def readiness(sources: sources.Sources, method: str, prefixes: set[str]
 
 def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
           own: str) -> tuple[list[str], list[str]]:
-    """Judge the route maps of the redistribution of a method."""
     denials, cautions = [], []
     for family, each in found.items():
         name = dict(each.mapped).get(method)
@@ -125,11 +120,7 @@ def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
 
 def _copies(found: dict[int, setup.Setup], method: str
             ) -> tuple[dict[int, redistribution.Entries], list[str]]:
-    """Take over the entries for tags from the maps of the other method.
-
-    :param found: of the families that get a redistribution
-    :returns: the entries by family, and cautions
-    """
+    """The entries for tags in the maps of the other method, and cautions."""
     other, = set(METHODS) - {method}
     entries, cautions = {}, []
     for family, each in found.items():
@@ -161,22 +152,19 @@ def _as_seen(parts: filters.Filters, method: str) -> filters.Filters:
 
 
 def _families(prefixes: Iterable[str]) -> list[int]:
-    """The families of prefixes, IPv4 in any case; list of numbers."""
+    """The families of prefixes, IPv4 in any case."""
     return sorted({4, *map(networks.family, prefixes)})
 
 
 class Change:
     """Follows one change of the method, by looks at FRR.
 
-    :param method: the new method
     :param addresses: the addresses that the agent announces
-    :ivar before: frozenset of prefixes that FRR announced by a method at the
-        first look
-    :ivar unannounced: sorted list of the other prefixes of the addresses
-    :ivar gaps: dict of prefix to the number of looks that found no
-        announcement
+    :ivar before: prefixes that FRR announced by a method at the first look
+    :ivar unannounced: the other prefixes of the addresses, sorted
+    :ivar gaps: by prefix, the number of looks that found no announcement
     :ivar looks: number of looks after the first
-    :ivar due: sorted list of prefixes that the method does not announce alone
+    :ivar due: prefixes that the method does not announce alone, sorted
     """
 
     def __init__(self, sources: sources.Sources, method: str,
@@ -196,10 +184,7 @@ class Change:
         self.due = sorted(self.before)
 
     def look(self) -> None:
-        """Ask FRR once.
-
-        :raises OSError: or another of :data:`context.FAILURES`
-        """
+        """Ask FRR once; OSError or another of :data:`context.FAILURES`."""
         prefixes = sorted(self.before)
         found = self._ask(prefixes)
         self.looks += 1
@@ -213,10 +198,7 @@ class Change:
                     not self._announced(found, prefix)]
 
     def watch(self, over: Callable[[], bool]) -> None:
-        """Look for gaps until something is over.
-
-        :raises OSError: as :meth:`look`
-        """
+        """Look for gaps until something is over; raises as :meth:`look`."""
         while not over():
             self.look()
             time.sleep(_PAUSE)
@@ -224,8 +206,7 @@ class Change:
     def follow(self, seconds: float) -> float | None:
         """Look until the new method announces everything alone.
 
-        :param seconds: seconds after which this is given up
-        :returns: seconds that it took, None when it was given up
+        :returns: seconds that it took, None after ``seconds``
         :raises OSError: as :meth:`look`
         """
         started = time.monotonic()

@@ -27,10 +27,7 @@ class NextHops(typing.NamedTuple):
 
 
 def read_next_hops(sources: sources.Sources) -> NextHops:
-    """Read the next hops of IPv4 in sessions over IPv6.
-
-    :raises check.NotChecked: without OVN or root, or when FRR does not answer
-    """
+    """Read the next hops of IPv4 in sessions over IPv6."""
     sources.ovn()
     sources.privileged()
     try:
@@ -54,9 +51,9 @@ def read_next_hops(sources: sources.Sources) -> NextHops:
 
 
 def judge_next_hops(found: NextHops) -> Iterator[check.Result]:
-    """A next hop that no device has is broken, if no session has a better one.
+    """A next hop on no device is broken, unless a session has a better one.
 
-    The neighbour needs a route of its own to the address of a loopback.
+    To the address of a loopback the neighbour needs a route of its own.
     """
     plain = [one for one in found.sessions
              if not (one.offered and one.taken)]

@@ -32,10 +32,7 @@ class Outbound(typing.NamedTuple):
 
 
 def read_outbound(sources: sources.Sources, version: int = 4) -> Outbound:
-    """Read the outbound filters of the neighbours.
-
-    :raises check.NotChecked: without OVN or root, or when FRR does not answer
-    """
+    """Read the outbound filters of the neighbours."""
     vips = [ip_text.address(vip.address) for vip in rules.load(sources.conf)
             if vip.managed and vip.version == version]
     known = sources.announceable(version)
@@ -82,7 +79,6 @@ def _own(found: Outbound) -> Passed:
 
 def _denial(known: filters.Filters, passed: Passed, address: ip_text.Address
             ) -> filters.Denial | None:
-    """The first denial on the way of an address, or None."""
     for kind, name in passed:
         try:
             denial = known.denial(kind, name, address)
@@ -96,10 +92,7 @@ def _denial(known: filters.Filters, passed: Passed, address: ip_text.Address
 
 def _result(denial: filters.Denial, of: dict[str, list[ip_text.Address]],
             found: Outbound) -> check.Result:
-    """The finding about one denial.
-
-    :param of: dict of neighbour, '' for all, to list of addresses
-    """
+    """The finding about one denial; the neighbour '' stands for all."""
     addresses = {address for some in of.values() for address in some}
     peers = sorted(set(of) - {''})
     everybody = '' in of or len(peers) == len(found.neighbours)

@@ -34,11 +34,7 @@ class Copy(typing.NamedTuple):
 
 
 def copy(rules: Iterable[filters.Rule], method: str) -> Copy:
-    """Take over the entries for tags into the route map of another method.
-
-    :param rules: the map of the other method
-    :param method: the new method, one of :data:`MATCH`
-    """
+    """Take over another map's entries for tags into that of ``method``."""
     other, = set(MATCH) - {method}
     entries, left = [], []
     for rule in sorted(rules):
@@ -66,8 +62,7 @@ def _tag(rule: filters.Rule, word: str) -> int:
 def _movable(clause: str) -> bool:
     """Whether a "set" clause does the same to a route of the other method.
 
-    FRR does not say the whole clause "comm-list".  A relative metric starts
-    from the metric of the route.
+    FRR cuts "comm-list" short.  A relative metric starts from the route's.
     """
     word, _space, value = clause.partition(' ')
     return not word.endswith('comm-list') and (
@@ -90,9 +85,8 @@ def lines(asn: str, vrf: str, method: str, entries: dict[int, Entries]
           ) -> tuple[str, ...]:
     """The lines for vtysh that redistribute the routes of a method.
 
-    :param method: one of :data:`MATCH`
-    :param entries: dict of 4 or 6 to the entries of a :class:`Copy`; routes of
-        these families are redistributed
+    :param entries: by family, 4 or 6, those of a :class:`Copy`; these families
+        are redistributed
     """
     made, names = ['configure terminal'], {}
     for family, copied in entries.items():
@@ -108,7 +102,6 @@ def lines(asn: str, vrf: str, method: str, entries: dict[int, Entries]
 
 
 def _map(name: str, family: int, method: str, copied: Entries) -> list[str]:
-    """Lines of the route map of a method."""
     of_all = (_NO_MED,) if method == 'kernel' else ()
     made, sequence = list(_denial(name, family)) if (
         method == 'kernel') else [], _FIRST
@@ -128,10 +121,9 @@ def _permit(name: str, sequence: int, match: str, sets: Iterable[str]
 
 
 def _denial(name: str, family: int) -> tuple[str, ...]:
-    """Lines that keep back the default route of the kernel.
+    """Lines that keep back the kernel's default route.
 
-    A VRF has an "unreachable" default route.  As a route of bgpd, it would
-    hide the default route of the neighbours.
+    In a VRF it is "unreachable", and would hide that of the neighbours.
     """
     word, _end, default = _FAMILIES[family]
     return (f'{word} prefix-list {_DEFAULT_ROUTE} seq 5 permit {default}',

@@ -37,10 +37,7 @@ class Bridge(typing.NamedTuple):
 
 
 def read_bridge(sources: sources.Sources) -> Bridge:
-    """Read the provider bridges.
-
-    :raises check.NotChecked: without OVN
-    """
+    """Read the provider bridges."""
     sources.ovn()
     found, names = sources.links(), bridges.served(sources.conf)
     return Bridge(names, tuple(link_needs.bridge(sources.conf, found)),
@@ -74,8 +71,7 @@ class Vrf(typing.NamedTuple):
     known: bool = True  # whether the kernel has VRFs
     table: int = 0
     up: bool = False
-    # (name, whether it is up) of the devices in it, without those of the
-    # agent.
+    # Those in it but the agent's: (name, whether it is up).
     uplinks: tuple[tuple[str, bool], ...] = ()
 
 
@@ -94,10 +90,7 @@ def read_vrf(sources: sources.Sources) -> Vrf:
 
 def uplinks(conf: cfg.ConfigOpts, found: dict[str, links.Link]
             ) -> list[links.Link]:
-    """The devices in the VRF, without those for the agent.
-
-    :returns: sorted by name
-    """
+    """The devices in the VRF, without those for the agent, by name."""
     vrf = found.get(conf.frr.vrf_name)
     ours = {*ownership.VETH_ENDS, conf.port_forward.port_forward_dev}
     return [link for name, link in sorted(found.items())
@@ -151,7 +144,6 @@ class Forwarding(typing.NamedTuple):
     """Sysctls of the devices that packets pass."""
 
     vrf: tuple[str, ...]  # names of the VRF and of its uplinks
-    # Names of the devices of provider networks that are there.
     bridges: tuple[str, ...]
     managed: bool  # whether an agent runs, which sets those of the bridges
     values: dict[str, dict[str, int]]  # by device: sysctl to int
@@ -187,8 +179,7 @@ def _sysctls(device: str) -> dict[str, int]:
 def judge_forwarding(found: Forwarding) -> Iterator[check.Result]:
     """A device that does not forward IPv4 is broken.
 
-    The bridges count only if an agent runs, because the agent sets their
-    values.
+    Bridges count only beside an agent, which sets their values.
     """
     ours = found.bridges if found.managed else ()
     # Without a VRF the uplink is not known, and one switch is for all.
@@ -204,11 +195,9 @@ def judge_forwarding(found: Forwarding) -> Iterator[check.Result]:
 
 
 def _open(closed: list[str], values: dict[str, dict[str, int]]) -> str:
-    """The commands that switch forwarding on."""
     if not values['all'].get('forwarding', 1):
         return '"sysctl -w net.ipv4.ip_forward=1"'
-    # The kernel passes ip_forward on to the devices only when the value
-    # changes.
+    # The kernel passes ip_forward on to devices only when it changes.
     return ', '.join(f'"sysctl -w {_name(device, "forwarding")}=1"'
                      for device in closed)
 
@@ -223,8 +212,7 @@ def _name(device: str, name: str) -> str:
 def judge_rp_filter(found: Forwarding) -> Iterator[check.Result]:
     """A strict rp_filter is broken.
 
-    Of the values of a device and of 'all', the larger one counts (ip-sysctl of
-    the kernel).
+    The larger value of a device and of 'all' counts (the kernel's ip-sysctl).
     """
     of_all = found.values['all'].get('rp_filter', 0)
     strict = [name for name, values in found.values.items()
@@ -261,11 +249,7 @@ def judge_proxy_arp(found: Forwarding) -> Iterator[check.Result]:
 
 
 def read_bridge_address(sources: sources.Sources) -> tuple[str, ...]:
-    """Warnings about bridge_ip on other devices.
-
-    :raises check.NotChecked: without OVN
-    :raises OSError: when the kernel cannot be asked
-    """
+    """Warnings about bridge_ip on other devices."""
     sources.ovn()
     return tuple(node_conflicts.bridge_address(sources.conf))
 
@@ -277,12 +261,7 @@ def judge_bridge_address(messages: Iterable[str]) -> list[check.Result]:
 
 
 def read_bridge_ports(sources: sources.Sources) -> tuple[str, ...]:
-    """Warnings about ports that lead out of this node.
-
-    See :func:`watches.node_conflicts.leading_out`.
-
-    :raises ovsdb.connection.Unavailable: without the local database
-    """
+    """See :func:`watches.node_conflicts.leading_out`."""
     with sources.database('ovs').rows() as ovs:
         ports = {bridge: wiring.ports(ovs, bridge)
                  for bridge in bridges.served(sources.conf)}
@@ -299,10 +278,7 @@ def judge_bridge_ports(messages: Iterable[str]) -> list[check.Result]:
 
 
 def read_ipv6(sources: sources.Sources) -> tuple[str, ...]:
-    """Warnings about VIPs of IPv6 without forwarding.
-
-    :raises OSError: when the kernel cannot be asked
-    """
+    """Warnings about VIPs of IPv6 without forwarding."""
     return tuple(node_conflicts.ipv6_forwarding(sources.conf))
 
 

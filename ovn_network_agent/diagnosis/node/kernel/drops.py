@@ -36,11 +36,7 @@ class Drops(typing.NamedTuple):
 
 
 def read_drops(sources: sources.Sources) -> tuple[Drops, ...]:
-    """Read the dropping flows of other programs.
-
-    :raises check.NotChecked: without OVN or root, or when a bridge does not
-        answer
-    """
+    """Read the dropping flows of other programs."""
     sources.ovn()
     sources.privileged()
     segments, found = sources.segments(), []
@@ -58,8 +54,7 @@ def read_drops(sources: sources.Sources) -> tuple[Drops, ...]:
 def judge_drops(found: Sequence[Drops]) -> list[check.Result]:
     """Warn of each flow that drops packets of this node's addresses.
 
-    A flow that drops packets of all addresses, whatever else the packets have,
-    is broken.
+    One that drops those of all addresses, without a condition, is broken.
     """
     results = [each for drops in found for each in _judge_bridge(drops)]
     number = sum(len(drops.drops) for drops in found)
@@ -82,7 +77,6 @@ def _judge_bridge(found: Drops) -> Iterator[check.Result]:
 
 
 def _affected(drop: flows.Drop, found: Drops) -> set[ip_text.Address]:
-    """The addresses whose packets a flow drops."""
     chosen = drop.selection
     if chosen.ether_type not in _TYPES or not found.addresses:
         return set()
@@ -103,7 +97,6 @@ def _affected(drop: flows.Drop, found: Drops) -> set[ip_text.Address]:
 
 def _passes(in_port: int | None, ports: Collection[int], local: bool = False
             ) -> bool:
-    """Whether packets of a flow come from some ports."""
     return in_port is None or in_port in ports or (
         local and in_port == resources.LOCAL)
 
@@ -115,11 +108,7 @@ def _covered(prefix: str, addresses: Iterable[ip_text.Address]
 
 
 def match(drop: flows.Drop) -> str:
-    """The match of a flow, as far as it is known, for ovs-ofctl(8).
-
-    :param drop: of IPv4, of ARP or of both
-    :returns: such as 'priority=1000,ip,nw_dst=192.0.2.1'
-    """
+    """The known match of a flow of IPv4, ARP or both, for ovs-ofctl(8)."""
     chosen = drop.selection
     protocol, family = _TYPES[chosen.ether_type]
     port = ('LOCAL' if chosen.in_port == resources.LOCAL
@@ -151,10 +140,7 @@ class Filters(typing.NamedTuple):
 
 
 def read_filters(sources: sources.Sources) -> Filters:
-    """Read the dropping rules of other programs in nftables.
-
-    :raises check.NotChecked: without OVN or root, or when nft does not answer
-    """
+    """Read the dropping rules of other programs in nftables."""
     sources.ovn()
     sources.privileged()
     try:

@@ -3,8 +3,8 @@
 
 """Checks that are made for routes of IPv4, and once more for those of IPv6.
 
-The second check concerns a node with provider networks or VIPs of IPv6.  OVN
-names the networks, so this check needs the databases, and the first does not.
+The latter concern nodes with networks or VIPs of IPv6.  OVN names the
+networks, so only the latter need the databases.
 """
 
 from collections.abc import Callable
@@ -23,10 +23,7 @@ _Facts = typing.TypeVar('_Facts')
 
 def of_both(name: str, one: check.Check[_Facts], about: str = ''
             ) -> tuple[check.Check[_Facts], check.Check[_Facts]]:
-    """The check, and the same check for IPv6.
-
-    :param about: text about the check for IPv6, '' for the text of the check
-    """
+    """The check, and the same for IPv6, with the text ``about`` if given."""
     return one, dataclasses.replace(
         one, name=name, about=about or f'for IPv6: {one.about}',
         read=functools.partial(_read_ipv6, one.read),
@@ -35,10 +32,7 @@ def of_both(name: str, one: check.Check[_Facts], about: str = ''
 
 def _read_ipv6(read: Callable[..., _Facts], sources: sources.Sources
                ) -> _Facts:
-    """The facts of IPv6 from the reader of a check.
-
-    :raises check.NotChecked: on a node that announces no IPv6
-    """
+    """The facts of IPv6; NotChecked on a node that announces none."""
     if not has_ipv6(sources):
         raise check.NotChecked('no provider network here, and no managed VIP, '
                                'is of IPv6')
@@ -46,10 +40,7 @@ def _read_ipv6(read: Callable[..., _Facts], sources: sources.Sources
 
 
 def has_ipv6(sources: sources.Sources) -> bool:
-    """Whether the node announces addresses of IPv6, or would as the owner.
-
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Whether the node announces addresses of IPv6, or would as the owner."""
     if any(vip.managed and vip.version == 6
            for vip in rules.load(sources.conf)):
         return True

@@ -3,9 +3,8 @@
 
 """Network managers that remove routes, rules and next hops of others.
 
-By default, systemd-networkd removes all that it has not configured, when it
-starts and when a link comes (networkd.conf(5)).  NetworkManager does so on the
-devices that it manages.
+systemd-networkd does so at its start and when a link comes, unless configured
+otherwise (networkd.conf(5)); NetworkManager on the devices that it manages.
 """
 
 from collections.abc import Iterator
@@ -24,8 +23,7 @@ _NETWORKD, _NM = 'systemd-networkd', 'NetworkManager'
 _PROCESSES = {_NETWORKD[:15]: _NETWORKD, _NM: _NM}
 # PROC_PID_INIT_INO of the kernel: the PID namespace of the host.
 _OF_HOST = 'pid:[4026531836]'
-# The option, what networkd removes without it, and the first version of
-# systemd with the option.
+# Option, what goes without it, first version of systemd that has it.
 _OPTIONS = (('ManageForeignRoutes', 'routes', 246),
             ('ManageForeignRoutingPolicyRules', 'policy rules', 249),
             ('ManageForeignNextHops', 'next hops of FRR', 256))
@@ -44,11 +42,9 @@ _TIMEOUT = 5
 class Managers(typing.NamedTuple):
     """The network managers of this network namespace."""
 
-    # By option of _OPTIONS: whether networkd removes foreign objects; None
-    # where networkd does not run.
+    # By option: whether foreign objects are removed; None without networkd.
     networkd: dict[str, bool] | None = None
-    # The agent's devices that NetworkManager manages; None where
-    # NetworkManager does not run.
+    # Those of the agent that NetworkManager manages; None without it.
     managed: tuple[str, ...] | None = None
     hidden: bool = False  # whether the processes of the host cannot be seen
     failure: str = ''  # why the settings cannot be read, or ''
@@ -77,10 +73,7 @@ def read_managers(sources: sources.Sources) -> Managers:
 
 
 def _processes() -> dict[str, int]:
-    """The running network managers of this network namespace.
-
-    :returns: dict of program to process id
-    """
+    """Process ids of the managers of this network namespace, by program."""
     here, found = running.namespace('thread-self'), {}
     for pid in filter(str.isdigit, os.listdir('/proc')):
         # A process may end meanwhile, or belong to another user.
@@ -119,7 +112,7 @@ def foreign(root: str) -> dict[str, bool]:
 
 
 def _text(path: str) -> str:
-    """The content of a file; a link to /dev/null switches a file off.
+    """The content of a file; a link to /dev/null switches it off.
 
     An absolute link means the root of networkd, which is not ours.
     """
@@ -130,10 +123,7 @@ def _text(path: str) -> str:
 
 
 def assigned(text: str) -> dict[str, bool]:
-    """The assignments of a file of networkd.
-
-    systemd ignores a value that is no boolean.
-    """
+    """The assignments of a file; systemd ignores what is no boolean."""
     section, found = '', {}
     for line in map(str.strip, text.splitlines()):
         key, equals, value = map(str.strip, line.partition('='))
@@ -147,10 +137,7 @@ def assigned(text: str) -> dict[str, bool]:
 
 
 def _ask_nmcli() -> set[str]:
-    """Names of the devices that NetworkManager manages itself.
-
-    :raises OSError: when NetworkManager does not say
-    """
+    """The devices that NetworkManager manages, or OSError if it is silent."""
     result = command.run(list(_NMCLI), _TIMEOUT)
     if result.status:
         raise OSError(f'"{" ".join(_NMCLI)}": {result.messages}')
@@ -158,10 +145,7 @@ def _ask_nmcli() -> set[str]:
 
 
 def managed_devices(text: str) -> set[str]:
-    """The devices that NetworkManager has set up itself.
-
-    :param text: output of nmcli with the fields DEVICE and STATE
-    """
+    """What NetworkManager has set up, by nmcli's fields DEVICE and STATE."""
     lines = (line.rpartition(':') for line in text.splitlines())
     # "connected (externally)" is a device that another program has set up.
     return {device.replace('\\:', ':') for device, _colon, state in lines

@@ -4,8 +4,7 @@
 
 """Check that the uplinks take packets as large as the provider bridge does.
 
-The kernel's device drops a longer frame without a message to the sender, so
-small packets pass and large ones hang.
+Larger frames are dropped without a message, so that only small packets pass.
 """
 
 from collections.abc import Iterable
@@ -33,10 +32,7 @@ class Sizes(typing.NamedTuple):
 
 
 def read_mtu(sources: sources.Sources) -> Sizes:
-    """Read the MTU of the devices that a packet passes.
-
-    :raises check.NotChecked: without a VRF, whose devices are the uplinks
-    """
+    """Read the MTUs; NotChecked without a VRF, whose devices are uplinks."""
     found, conf = sources.links(), sources.conf
     if not sources.vrf:
         raise check.NotChecked('[frr] vrf_name is empty: in the default VRF, '

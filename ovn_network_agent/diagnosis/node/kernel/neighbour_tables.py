@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Check that the kernel's tables of neighbours have room for all addresses.
-
-See decision record 0039.
-"""
+"""Check of room in the tables of neighbours; see decision record 0039."""
 
 import collections
 from collections.abc import Iterator
@@ -30,12 +27,7 @@ class Neighbours(typing.NamedTuple):
 
 
 def read_neighbours(sources: sources.Sources) -> Neighbours:
-    """Read the tables, and count the addresses.
-
-    :raises check.NotChecked: in another network namespace than the kernel's
-        first one
-    :raises ovsdb.connection.Unavailable: without NB or SB
-    """
+    """Read the tables; NotChecked outside the first network namespace."""
     tables = {version: table for version in networks.VERSIONS
               for table in [neighbour_table.read(version)] if table}
     if not tables:
@@ -49,8 +41,7 @@ def read_neighbours(sources: sources.Sources) -> Neighbours:
 
 
 def judge_neighbours(found: Neighbours) -> Iterator[check.Result]:
-    """A table that was full, or is too small for the addresses, is a warning.
-    """
+    """A table that was full, or is too small, is a warning."""
     problems = False
     for version, table in found.tables.items():
         name = f'net.ipv{version}.neigh.default.gc_thresh'

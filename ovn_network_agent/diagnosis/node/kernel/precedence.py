@@ -48,11 +48,7 @@ class Foreign(typing.NamedTuple):
 
 
 def read_order(sources: sources.Sources) -> Order:
-    """Read the rules of other programs before the agent's.
-
-    :raises check.NotChecked: without OVN
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Read the rules of other programs before the agent's."""
     sources.ovn()
     conf, addresses = sources.conf, sources.announceable(4)
     leak, pair = (conf.veth_leak.veth_leak_rule_priority,
@@ -120,7 +116,6 @@ def judge_order(found: Order) -> Iterator[check.Result]:
 
 
 def _affected(foreign: Foreign, found: Order) -> set[ip_text.Address]:
-    """The addresses whose packets a rule decides about."""
     rule = foreign.rule
     plain = foreign.exact and not rule.src and not rule.dst
     affected = set()
@@ -172,11 +167,7 @@ def _destinations(foreign: Foreign) -> list[str]:
 
 
 def text(rule: rules.Rule) -> str:
-    """A rule in the notation of ip-rule(8).
-
-    :param rule: without a mark
-    :returns: such as 'priority 500 from 192.0.2.1 lookup 77'
-    """
+    """A rule without a mark, in the notation of ip-rule(8)."""
     return ' '.join((f'priority {rule.priority:d}', *(
         f'{word} {value}' for word, value in (
             ('from', rule.src), ('to', rule.dst), ('iif', rule.iif),

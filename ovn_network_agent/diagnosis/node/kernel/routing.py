@@ -28,16 +28,12 @@ class Tables(typing.NamedTuple):
 
     # (option, table, foreign routes).
     tables: tuple[tuple[str, int, tuple[route_codec.Route, ...]], ...]
-    # Tables that a running agent should have filled, and that have no default
-    # route of the agent.
+    # Those without the default route that a running agent should have made.
     lost: tuple[int, ...] = ()
 
 
 def options(conf: cfg.ConfigOpts) -> dict[str, int]:
-    """The tables that the agent uses with this configuration.
-
-    :returns: dict of option to table
-    """
+    """The tables that the agent uses with this configuration, by option."""
     found = {}
     if conf.fip_route.route_table_id:
         found['[fip_route] route_table_id'] = conf.fip_route.route_table_id
@@ -67,8 +63,7 @@ def _lost(sources: sources.Sources, read: dict[int, list[route_codec.Route]]
           ) -> Iterator[int]:
     """Tables that lack a default route which the agent makes.
 
-    The table of replies has one for each family of the VIPs, and so a rule
-    that looks there.
+    That of replies has one, and a rule, for each family of the VIPs.
     """
     own = {(table, route.dst) for table, found in read.items()
            for route in found if route.protocol == ownership.ROUTE_PROTOCOL}
@@ -85,8 +80,7 @@ def _lost(sources: sources.Sources, read: dict[int, list[route_codec.Route]]
 
 
 def judge_tables(found: Tables) -> Iterator[check.Result]:
-    """A foreign or a lost default route is broken; other routes are warnings.
-    """
+    """A foreign or lost default route is broken; other routes are warnings."""
     good = True
     for option, table, foreign in found.tables:
         defaults = [route for route in foreign if route.dst in _DEFAULT]
@@ -167,10 +161,7 @@ def judge_rules(found: Rules) -> Iterator[check.Result]:
 
 
 def explained(rule: rules.Rule, exact: bool, leak: tuple[int, int]) -> bool:
-    """Whether a rule is the agent's, the kernel's, or the original's.
-
-    :param leak: (priority, table) of the rules of the veth leak
-    """
+    """Whether a rule is the agent's, the kernel's, or the original's."""
     if rule.protocol == ownership.RULE_PROTOCOL and exact:
         return True
     if rule.protocol == _KERNEL:
@@ -216,10 +207,7 @@ class Default(typing.NamedTuple):
 
 
 def read_default(sources: sources.Sources, version: int = 4) -> Default:
-    """Ask the kernel for the default route of the VRF.
-
-    :raises check.NotChecked: when the configured VRF does not exist
-    """
+    """The default route of the VRF; NotChecked without the configured VRF."""
     if not sources.vrf:
         return Default(None, version)
     vrf = sources.links().get(sources.vrf)

@@ -84,11 +84,7 @@ class Probes(typing.NamedTuple):
 
 
 def read_probes(sources: sources.Sources) -> Probes:
-    """Ask the agents once, as the writer of the rows does.
-
-    :raises check.NotChecked: when agents do not ask each other, or not with
-        these files of TLS
-    """
+    """Ask the agents once, as the writer does; NotChecked where none asks."""
     conf = sources.conf
     if not egress_ip.probes(conf):
         raise check.NotChecked('[DEFAULT] drivers has no egress_ip, or '
@@ -110,8 +106,7 @@ def read_probes(sources: sources.Sources) -> Probes:
 
 
 def judge_probes(found: Probes) -> Iterator[check.Result]:
-    """An agent of this node that does not answer is broken, another a warning.
-    """
+    """An agent without an answer is broken here, and a warning elsewhere."""
     dead = [f'{chassis} ({each.why})'
             for chassis, each in sorted(found.others.items()) if each.why]
     if found.own.why:

@@ -30,10 +30,7 @@ class Groups(typing.NamedTuple):
 
 
 def read_groups(sources: sources.Sources) -> Groups:
-    """Take the gateway groups from the view.
-
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Take the gateway groups from the view."""
     snapshot = sources.snapshot()
     return Groups(snapshot.node.chassis, snapshot.groups,
                   'gateway_drain' in sources.conf.drivers)
@@ -111,15 +108,11 @@ class Ports(typing.NamedTuple):
     """The gateway ports on this chassis."""
 
     ports: tuple[model.GroupPort, ...]
-    # The provider bridges that the agent serves.
     bridges: tuple[str, ...] = ('br-ex',)
 
 
 def read_ports(sources: sources.Sources) -> Ports:
-    """Take the gateway ports on this chassis from the view.
-
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Take the gateway ports on this chassis from the view."""
     snapshot = sources.snapshot()
     return Ports(tuple(port for group in snapshot.groups
                        for port in group.ports
@@ -176,10 +169,7 @@ class Routes(typing.NamedTuple):
 
 
 def read_routes(sources: sources.Sources) -> Routes:
-    """Take the routers on this chassis from the view.
-
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Take the routers on this chassis from the view."""
     snapshot = sources.snapshot()
     here = tuple(router for router in snapshot.routers if router.local_ports)
     return Routes(bool(sources.holder()), snapshot.node.marks, here, (
@@ -191,8 +181,7 @@ def read_routes(sources: sources.Sources) -> Routes:
 def judge_routes(found: Routes) -> Iterator[check.Result]:
     """A router without a default route of this node is broken.
 
-    Malformed rows are warnings.  Without an agent, nobody writes the routes,
-    which is a warning if there are routers here.
+    Malformed rows are warnings, as are routers without an agent to serve them.
     """
     for text in found.problems:
         yield check.warn(text, 'correct the row, or remove it')
@@ -218,7 +207,6 @@ def judge_routes(found: Routes) -> Iterator[check.Result]:
 
 
 def _unserved(names: Collection[str]) -> Iterator[check.Result]:
-    """The finding about routers on a node without an agent."""
     if not names:
         yield check.not_checked('no agent runs, which would write them')
         return
@@ -234,18 +222,13 @@ def _unserved(names: Collection[str]) -> Iterator[check.Result]:
 class Ipv6(typing.NamedTuple):
     """What the provider networks of IPv6 need of the node."""
 
-    # The names of routers here, and of networks with machines here, whose
-    # addresses of IPv6 are announced.
+    # Names of routers and networks here with announced addresses of IPv6.
     owners: tuple[str, ...]
     forwards: bool  # whether the node forwards IPv6
 
 
 def read_ipv6(sources: sources.Sources) -> Ipv6:
-    """Take the routers and networks with IPv6 from the view.
-
-    :raises ovsdb.connection.Unavailable: without a database
-    :raises OSError: when the kernel cannot be asked
-    """
+    """Take the routers and networks with IPv6 from the view."""
     snapshot = sources.snapshot()
     places: list[tuple[str, announcing.Place]] = [
         *((router.called, port) for router in snapshot.routers

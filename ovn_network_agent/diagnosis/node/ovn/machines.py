@@ -27,11 +27,7 @@ class Machines(typing.NamedTuple):
 
 
 def read_machines(sources: sources.Sources) -> Machines:
-    """Take the machines on this chassis from the view.
-
-    :raises check.NotChecked: without a driver that announces them
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Take the machines on this chassis from the view."""
     conf = sources.conf
     if not plugins.requested(conf, plugins.MACHINES):
         raise check.NotChecked('[DEFAULT] drivers has neither '
@@ -85,11 +81,7 @@ class Tenants(typing.NamedTuple):
 
 
 def read_tenants(sources: sources.Sources) -> Tenants:
-    """Take the networks of tenants from the view.
-
-    :raises check.NotChecked: without a driver that announces them
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Take the networks of tenants from the view."""
     conf = sources.conf
     if not plugins.requested(conf, plugins.TENANTS):
         raise check.NotChecked('[DEFAULT] drivers has no tenant_network')

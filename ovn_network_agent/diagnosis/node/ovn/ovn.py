@@ -34,10 +34,7 @@ class Connection(typing.NamedTuple):
 
 
 def _reader(name: str) -> Callable[[sources.Sources], Connection]:
-    """The reader of one database.
-
-    :param name: 'nb', 'sb' or 'ovs'
-    """
+    """The reader of 'nb', 'sb' or 'ovs'."""
     def read(sources: sources.Sources) -> Connection:
         conf = sources.conf
         remotes = {'nb': ', '.join(conf.ovn.ovn_nb_remote),
@@ -61,7 +58,6 @@ def judge_connection(found: Connection) -> Iterator[check.Result]:
 
 
 def _connection_remedy(found: Connection) -> str:
-    """The remedy for a database that cannot be used."""
     path = found.remotes.removeprefix('unix:')
     if found.name != connection.SCHEMAS['ovs'] or path == found.remotes:
         return (f'is the server up, is it {found.remotes}, and does a '
@@ -88,17 +84,14 @@ class Chassis(typing.NamedTuple):
     mappings: tuple[tuple[str, str], ...]
     bridges: frozenset[str]  # names of the bridges of Open vSwitch
     gateway: bool = True  # whether the agent has the driver of gateway nodes
-    # What is wrong with the text of the mappings, '' if nothing.
+    # What is wrong with the mappings, or ''.
     flaw: str = ''
     own: own_chassis.OwnChassis = own_chassis.OwnChassis('')
     namesakes: tuple[str, ...] = ()  # other chassis with the same host name
 
 
 def read_chassis(sources: sources.Sources) -> Chassis:
-    """Read this chassis in the local database and in SB.
-
-    :raises ovsdb.connection.Unavailable: without SB or the local database
-    """
+    """Read this chassis in the local database and in SB."""
     with sources.database('ovs').rows() as ovs:
         external_ids = {}
         for row in ovs['Open_vSwitch'].values():
@@ -127,16 +120,12 @@ def read_chassis(sources: sources.Sources) -> Chassis:
 
 
 def _tunnels(sb: columns.Tables, chassis: str) -> list[str]:
-    """The tunnel addresses of a chassis, a sorted list of text."""
     return sorted(row.ip for row in sb['Encap'].values()
                   if row.chassis_name == chassis)
 
 
 def flaw(mappings: str) -> str:
-    """What ovn-controller reads otherwise than a person, '' if nothing.
-
-    :param mappings: value of ovn-bridge-mappings
-    """
+    """What ovn-controller reads otherwise than a person, '' if nothing."""
     # ovn-controller ignores a comma at the end.
     items = mappings.removesuffix(',').split(',') if mappings else []
     for item in items:
@@ -237,7 +226,6 @@ def _tidy(found: Chassis) -> str:
 
 
 def _with(mappings: Iterable[tuple[str, str]], bridge: str) -> str:
-    """The value of the mappings with one more bridge."""
     return ','.join(f'{network}:{each}' for network, each in (
         *mappings, ('PHYSICAL-NETWORK', bridge)))
 
@@ -257,11 +245,7 @@ class Controller(typing.NamedTuple):
 
 
 def read_controller(sources: sources.Sources) -> Controller:
-    """Ask ovn-controller for its state.
-
-    :raises check.NotChecked: without OVN or root
-    :raises ovsdb.connection.Unavailable: without the local database
-    """
+    """Ask ovn-controller for its state."""
     try:
         answer = sources.controller()
     except OSError as error:

@@ -29,11 +29,7 @@ def read_peers(sources: sources.Sources) -> agent.Answer:
 
 
 def ask(sources: sources.Sources, driver: str, command: str) -> agent.Answer:
-    """Ask the agent for what a driver has.
-
-    :raises check.NotChecked: without the driver, and without an agent
-    :raises control.client.NoAgent: when the agent does not answer
-    """
+    """Ask the agent for what a driver has; NotChecked without the driver."""
     if driver not in sources.conf.drivers:
         raise check.NotChecked(f'[DEFAULT] drivers has no {driver}')
     try:
@@ -43,10 +39,7 @@ def ask(sources: sources.Sources, driver: str, command: str) -> agent.Answer:
 
 
 def judge_peers(found: agent.Answer) -> Iterator[check.Result]:
-    """A peering without its rows, or an agent without an answer of the lock.
-
-    A peering that is pending has no rows, and is no warning.
-    """
+    """A peering that is not pending and lacks rows; a lock unanswered."""
     peerings, writer, good = found['peerings'], found['lock'], True
     for state in _BAD:
         wrong = [f'{_called(each)}: {each["why"]}' for each in peerings

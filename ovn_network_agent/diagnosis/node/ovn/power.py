@@ -60,14 +60,7 @@ class Session(typing.NamedTuple):
 
 
 def read_tunnels(sources: sources.Sources) -> Tunnels:
-    """Read the timers of BFD at all stations.
-
-    The stations are NB_Global, SB_Global and the tunnels of this node.
-
-    :raises check.NotChecked: without OVN, without a row in one of the tables,
-        or when the local database does not answer
-    :raises ovsdb.connection.Unavailable: without a database
-    """
+    """Read BFD's timers in NB_Global, SB_Global and this node's tunnels."""
     sources.ovn()
     with sources.database('nb').rows() as nb:
         fleets = [bfd.read(row) for row in nb['NB_Global'].values()]

@@ -30,12 +30,7 @@ _MORE = {'ovs': {'Open_vSwitch': ('ovs_version',),
 
 
 class Replica:
-    """One database, loaded once.
-
-    :param name: 'nb', 'sb' or 'ovs'
-    :param drivers: iterable of :class:`drivers.base.Driver`, which may need
-        more than the view
-    """
+    """One database, 'nb', 'sb' or 'ovs', loaded once, also for ``drivers``."""
 
     def __init__(self, conf: cfg.ConfigOpts, name: str,
                  drivers: Iterable[base.Driver] = ()) -> None:
@@ -55,10 +50,7 @@ class Replica:
                 self.database.only(table, clauses)
 
     def load(self) -> 'Replica':
-        """Load the database; returns the replica.
-
-        :raises connection.Unavailable: when it cannot be loaded
-        """
+        """Load the database; Unavailable when it cannot be loaded."""
         self.database.start()
         return self
 
@@ -81,10 +73,7 @@ def _remotes(conf: cfg.ConfigOpts, name: str) -> str:
 
 
 def view(conf: cfg.ConfigOpts, replicas: dict[str, Replica]) -> model.Snapshot:
-    """The agent's view of this node.
-
-    :raises views.NotReady: when there is no view
-    """
+    """The agent's view of this node; NotReady when there is none."""
     seen = views.View(conf, {name: one.database
                              for name, one in replicas.items()})
     deadline = time.monotonic() + LIMIT

@@ -3,6 +3,5 @@
 
 """The agent's life: start, the loop, status, the end.
 
-It may import everything but :mod:`control` and :mod:`metrics`, which report
-about it, and the programs.
+Only :mod:`control`, :mod:`metrics` and the programs may import it.
 """

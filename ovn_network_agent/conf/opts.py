@@ -111,8 +111,7 @@ def _log_options() -> list[tuple[str | None, list[cfg.Opt]]]:
 
 
 def register_daemons(conf: cfg.ConfigOpts) -> None:
-    """Register the daemons' options; oslo.privsep has the global conf alone.
-    """
+    """Register the daemons' options; oslo.privsep has a global conf."""
     for group in DAEMONS:
         conf.register_opt(_helper_command(group), group=group)
 

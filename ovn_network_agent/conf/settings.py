@@ -111,8 +111,7 @@ def live(conf: cfg.ConfigOpts) -> Reader:
 
 
 def after(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> Reader:
-    """How options are read once the changed files of ``aside`` are in force.
-    """
+    """How options are read once the files of ``aside`` are in force."""
     changing = {(section, option.dest)
                 for section, option in opts.everything() if option.mutable}
     changing.update((section, option.dest)

@@ -48,8 +48,7 @@ class Text(types.ConfigType):
         return text if self.empty and not text else self._checked(text)
 
     def _checked(self, value: str) -> Any:
-        """The value for the agent; ValueError with the value and the remedy.
-        """
+        """The agent's value; ValueError with the value and the remedy."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:

@@ -76,8 +76,7 @@ def load_drivers(conf: cfg.ConfigOpts) -> list[drivers.Driver]:
 
 
 def _used(conf: cfg.ConfigOpts, plugin: Any, known: Any) -> bool:
-    """A plugin that cannot tell counts as used: making it reports the error.
-    """
+    """One that cannot tell counts as used: making it reports the error."""
     return (not hasattr(plugin, 'runs_without_ovn') or
             mode.uses(conf, plugin, known))
 

@@ -91,8 +91,7 @@ class PassLog:
 
     @contextlib.contextmanager
     def changes(self) -> Iterator[list[_Change]]:
-        """The context in which the changes of all passes come into its list.
-        """
+        """The context in which changes of all passes come into its list."""
         heard: list[_Change] = []
         with self._ended:
             self._listeners.append(heard)

@@ -73,8 +73,7 @@ class Questions:
     # -- on the loop thread -----------------------------------------------
 
     def answer(self) -> None:
-        """Answer the oldest question only: urgent events go before the next.
-        """
+        """Answer the oldest question; urgent events go before the next."""
         with self._lock:
             if not self._waiting:
                 return

@@ -62,8 +62,7 @@ class Ending:
         self._in_vain = False
 
     def run(self) -> bool:
-        """Remove all, if ``cleanup_on_shutdown`` is on; whether all is gone.
-        """
+        """Remove all if ``cleanup_on_shutdown`` is on; whether it is gone."""
         if not self._conf.cleanup_on_shutdown:
             LOG.info('Stopping; everything stays as it is '
                      '(cleanup_on_shutdown is off)')

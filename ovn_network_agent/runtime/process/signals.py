@@ -48,8 +48,7 @@ class Signals:
             self._waking.send(b'\0')
 
     def wait(self, timeout: float) -> int | None:
-        """Wait for a signal, :meth:`wake`, or the end of the time in seconds.
-        """
+        """Wait for a signal, :meth:`wake`, or ``timeout`` seconds."""
         if not self._sorted:
             number = self._next(timeout)
             if number is None:

@@ -41,8 +41,7 @@ class Watchdog:
         self.last = time.monotonic()  # monotonic seconds
 
     def also_within(self, seconds: float) -> None:
-        """Have signs come for a reader of :attr:`last`; before :meth:`start`.
-        """
+        """Have signs for readers of :attr:`last`; before :meth:`start`."""
         self.pause = min(self.pause, seconds)
         self._between = min(self._between, seconds / _AT_MOST)
 

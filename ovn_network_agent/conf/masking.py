@@ -15,8 +15,7 @@ from typing import Any
 from oslo_config import cfg
 
 MASK = '***'
-# Least characters of a secret to look for in other texts.
-_SHORTEST = 4
+_SHORTEST = 4  # least characters of a secret to look for in other texts
 _WORDS = r'pass(?:word|wd|phrase)?|secret|token|api[_-]?key|credentials?'
 # What comes before the "@" of anything like a URL.
 _USER = re.compile(

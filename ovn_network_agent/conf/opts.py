@@ -68,7 +68,6 @@ def _documented(options: list[cfg.Opt]) -> list[cfg.Opt]:
 
 
 def _helper_command(group: str) -> cfg.Opt:
-    """The only option of oslo.privsep that an operator may need."""
     return cfg.StrOpt(
         'helper_command',
         help='Command that starts this privileged daemon in the place of '

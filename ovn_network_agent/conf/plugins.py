@@ -29,8 +29,7 @@ BACKENDS_OF_VIPS = 'backends'
 VIPS = 'vips'
 # The core finds the prefixes of tenants' networks behind routers.
 TENANTS = 'tenants'
-# It reads those of all routers.
-STATIC_ROUTES = 'static_routes'
+STATIC_ROUTES = 'static_routes'  # it reads those of all routers
 # It translates on links.  The core finds their networks and routes.
 LINKS = 'links'
 

@@ -159,7 +159,6 @@ def _priority_taken(option: str, priority: int) -> str:
 
 
 def _pair(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Check that the addresses of the pair are the two hosts of a /30."""
     if not veth_leak.enabled(conf):
         return
     nexthop = ip_text.interface(conf.veth_leak.veth_nexthop + '/30')
@@ -227,7 +226,6 @@ _BFD = {'bfd_min_rx': 50, 'bfd_min_tx': 50, 'bfd_mult': 2}
 
 
 def _bfd_timers(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Check that the timers of BFD are all set or all off."""
     timers = {name: conf.ovn[name] for name in _BFD}
     if not any(timers.values()):
         return

@@ -25,8 +25,7 @@ from ovn_network_agent.conf import settings
 from ovn_network_agent.conf import validate
 from ovn_network_agent.conf.logs import levels
 
-# Readings of files that change meanwhile.
-_ATTEMPTS = 5
+_ATTEMPTS = 5  # readings of files that change meanwhile
 _RULES = 'port_forward', 'rules_file'
 _LOG = 'DEFAULT', 'log_config_append'
 

@@ -36,8 +36,7 @@ class Files:
     ca: str
     cert: str
     key: str
-    # Whether the certificate must be for the remote's host.
-    check_name: bool
+    check_name: bool  # whether the certificate must be for the remote's host
 
     def option(self, what: str) -> str:
         """Name of an option, such as 'ovn_ssl_ca'."""
@@ -199,7 +198,6 @@ def _unusable(files: Files) -> Iterator[str]:
 
 
 def _two_minds(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Problems of a server that has two different sets of files."""
     (ovn, ovn_remotes), (ovs, ovs_remotes) = _groups(conf)
     for remote in _ssl(ovs_remotes):
         if remote in ovn_remotes and ovn != ovs:

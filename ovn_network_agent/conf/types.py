@@ -22,10 +22,8 @@ from ovn_network_agent.common import ip_text
 # Safe in the input of vtysh, ovs-ofctl and nft.
 _NAME = re.compile(r'[A-Za-z0-9_.-]+\Z')
 _UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
-# IFNAMSIZ is 16 with the terminating zero.
-_INTERFACE_NAME_MAX = 15
-# sun_path of unix(7) is 108 with the terminating zero.
-_SOCKET_PATH_MAX = 107
+_INTERFACE_NAME_MAX = 15  # IFNAMSIZ is 16 with the terminating zero
+_SOCKET_PATH_MAX = 107  # sun_path of unix(7) is 108 with the terminating zero
 _REMOTE_SCHEMES = ('tcp', 'ssl', 'unix')
 
 

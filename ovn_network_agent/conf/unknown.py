@@ -114,7 +114,6 @@ def _files(conf: cfg.ConfigOpts) -> list[str]:
 
 def _sections(conf: cfg.ConfigOpts
               ) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
-    """Path, section, and texts by key of all files."""
     for path in _files(conf):
         sections: dict[str, dict[str, list[str]]] = {}
         cfg.ConfigParser(path, sections).parse()

@@ -28,8 +28,7 @@ from ovn_network_agent.conf.original import original
 _OSLO_ERROR = re.compile(
     r"Value for option \S+ from LocationInfo\(.*?detail='(?P<source>.*?)'\) "
     r"is not valid: (?P<reason>.*)", re.DOTALL)
-# Of the kernel's rule for VRFs, not configurable.
-_L3MDEV_PRIORITY = 1000
+_L3MDEV_PRIORITY = 1000  # of the kernel's rule for VRFs, not configurable
 
 
 class ConfigError(Exception):

@@ -67,7 +67,6 @@ class Egress:
 
 
 def _build(found: model.EgressIp, table: tables.Table) -> dict[str, Any]:
-    """One object; the reference documents the keys."""
     by_place: dict[tuple[str, int], list[str]] = collections.defaultdict(list)
     for place in found.places:
         if place.address:

@@ -175,7 +175,6 @@ class Maintenance:
     def _doubts(self, snapshot: model.Snapshot | None,
                 names: directory.Directory, wanted: frozenset[str]
                 ) -> Iterator[str]:
-        """Reasons against a drain."""
         if snapshot is None:
             yield ('OVN has not been seen yet, so it is unknown which '
                    'candidates could take over')

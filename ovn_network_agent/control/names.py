@@ -6,8 +6,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-# Routers of a group, or networks, in one name.
-_NAMED = 3
+_NAMED = 3  # routers of a group, or networks, in one name
 
 
 def of_router(router: dict[str, Any]) -> str:

@@ -120,7 +120,6 @@ class Peers:
 
     def _build(self, peering: model.Peering, table: tables.Table
                ) -> dict[str, Any]:
-        """One intent; the reference documents the keys."""
         row = table.row(resources.Ref(_KIND, (peering.pair,))
                         ) if peering.pair else None
         return {**_intent(peering),

@@ -61,7 +61,6 @@ class Resync:
                                                                   names)]}
 
     def _wait(self, names: Collection[str], timeout: float) -> list[str]:
-        """Wait for the result; what is missing."""
         asked = time.monotonic()
         self._inside.trigger.fire('resync', stale=names, revived=names)
         while True:

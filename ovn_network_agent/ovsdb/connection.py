@@ -37,8 +37,7 @@ LOG = logging.getLogger(__name__)
 
 SCHEMAS = ovsdb.SCHEMAS
 
-# Seconds for the end of a connection's thread, a daemon.
-CLOSE_TIMEOUT = 5
+CLOSE_TIMEOUT = 5  # seconds for the end of a connection's thread, a daemon
 
 # Longest seconds before the first request for the schema of a lost connection,
 # which is after the replica's first attempt (at the latest after 2 s), and

@@ -18,8 +18,7 @@ from ovs import json as ovs_json
 
 _ESCAPE = re.compile(rb'\\.', re.DOTALL)
 _BRACE = re.compile(rb'[{}]')
-# Between two messages, and nowhere else.
-_BETWEEN = re.compile(rb'}\s*{')
+_BETWEEN = re.compile(rb'}\s*{')  # Between two messages, and nowhere else
 _SPACE = b' \t\r\n'
 
 

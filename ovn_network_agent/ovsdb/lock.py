@@ -35,8 +35,7 @@ LOG = logging.getLogger(__name__)
 _CLOSE_TIMEOUT = 5
 # Seconds without ability to write: lost replicas are mostly back after two.
 PATIENCE = 5.0
-# Milliseconds between two looks whether it is able.
-_LOOK = 1000
+_LOOK = 1000  # milliseconds between two looks whether it is able
 
 
 class Lock:
@@ -61,8 +60,7 @@ class Lock:
         self._probe_interval = probe_interval
         self._held = held
         self._hindrance = hindrance
-        # Set while the server has answered.
-        self._known = threading.Event()
+        self._known = threading.Event()  # set while the server has answered
         self._passing = False
         self._stopping = False
         self._thread: threading.Thread | None = None

@@ -146,8 +146,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
             self._choosing = False
             self._wake()
         if not (self.in_sync and self._told):
-            # The reason of a loss may come later.
-            self._told = self.in_sync
+            self._told = self.in_sync  # the reason of a loss may come later
             self._changed()
 
     def distrust(self, reason: str) -> None:

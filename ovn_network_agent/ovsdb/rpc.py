@@ -21,8 +21,7 @@ from ovn_network_agent.ovsdb import framing
 
 LOG = logging.getLogger(__name__)
 
-# Bytes read at once; a record of TLS has at most 16 KiB.
-_CHUNK = 65536
+_CHUNK = 65536  # bytes read at once; a record of TLS has at most 16 KiB
 
 
 class Connection(jsonrpc.Connection):
@@ -108,8 +107,7 @@ class Session(jsonrpc.Session):
         """As in the library, which makes connections of its own class."""
         super().run()
         if self.rpc is not None and not isinstance(self.rpc, Connection):
-            # Nothing has been received yet.
-            made = Connection(self.rpc.stream)
+            made = Connection(self.rpc.stream)  # Nothing has been received yet
             made.output = self.rpc.output
             self.rpc = made
 

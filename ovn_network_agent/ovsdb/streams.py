@@ -36,8 +36,7 @@ from ovn_network_agent.privileged.switch import ovsdb
 
 _lock = threading.Lock()
 _files: dict[str, tls.Files] = {}
-# Path of the local database's Unix socket.
-_local: dict[str, str] = {}
+_local: dict[str, str] = {}  # path of the local database's Unix socket
 _reasons: dict[str, str] = {}
 Opened: typing.TypeAlias = tuple[int, socket.socket | None]  # errno first
 
@@ -138,7 +137,6 @@ class _TellingStream(stream.Stream):
 def _connect(remote: str, dscp: int,
              wrap: Callable[[socket.socket, str], socket.socket]
              ) -> Opened:
-    """Begin to connect to 'scheme:host:port'."""
     try:
         host, target = _resolve(remote.partition(':')[2])
     except hosts.Unresolved as error:

@@ -135,7 +135,6 @@ class Transaction(transaction.Transaction):
             self._wait(deadline, txn)
 
     def _wait_for_change(self, seqno: int, deadline: float) -> None:
-        """Wait until the replica has the change of the conflict."""
         while self.api.idl.change_seqno == seqno:
             self._wait(deadline)
 

@@ -20,8 +20,7 @@ from ovn_network_agent.ovn import view
 # Seconds from a takeover to the next periodic comparison, whose FRR processes
 # would slow zebra and bgpd: 0.26 to 0.7 s for 100 addresses in the lab.
 AFTER_TAKEOVER = 2.0
-# Most seconds by which takeovers delay a periodic comparison.
-LATEST = 10.0
+LATEST = 10.0  # most seconds by which takeovers delay a periodic comparison
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

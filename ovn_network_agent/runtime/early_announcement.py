@@ -13,8 +13,7 @@ from ovn_network_agent import model
 
 #: Addresses: FRR takes 0.4 s for them, the drivers answer 10,000 meanwhile.
 AT_MOST = 2000
-# So many times as many, as FRR then makes one more transaction.
-_WORTH_IT = 2
+_WORTH_IT = 2  # So many times as many, as FRR then makes one more transaction
 
 
 def first_of(snapshot: model.Snapshot) -> model.Snapshot | None:

@@ -43,8 +43,6 @@ class LoadError(Exception):
 
 
 class _Manager(named.NamedExtensionManager[Any]):
-    """Loads plugins by name, among the entry points that are given."""
-
     def __init__(self, namespace: str, points: list[metadata.EntryPoint],
                  names: Sequence[str], **callbacks: Any) -> None:
         self._points = points
@@ -144,7 +142,6 @@ def _register(what: str, conf: cfg.ConfigOpts, ext: _Extension
 
 @contextlib.contextmanager
 def _reported(what: str, ext: _Extension, failure: str) -> Iterator[None]:
-    """Turn any exception into a LoadError that names the plugin."""
     try:
         yield
     except Exception as e:
@@ -223,7 +220,6 @@ def _load(namespace: str, points: list[metadata.EntryPoint],
 
 def _refuse_doubles(namespace: str, points: list[metadata.EntryPoint],
                     names: Iterable[str]) -> None:
-    """Refuse a name that several packages provide, before loading any."""
     for name in sorted(set(names)):
         same = [point for point in points if point.name == name]
         if len(same) > 1:

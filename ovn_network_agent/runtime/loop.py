@@ -314,7 +314,6 @@ class Loop:
                 else snapshot)
 
     def _trigger_word(self, due: bool) -> str:
-        """Why a pass is made, for the metrics."""
         if self._serving is model.Phase.DRAINING:
             return 'stop'
         if not self._status.is_ready:
@@ -331,7 +330,6 @@ class Loop:
         return reasons
 
     def _troubles(self, snapshot: model.Snapshot) -> tuple[str, ...]:
-        """The problems of a snapshot; each is logged once."""
         troubles = self._snapshot_problems.problems(
             snapshot, bridges.served(self._conf),
             plugins.requested(self._conf, plugins.RANKING))

@@ -16,8 +16,7 @@ from typing import TypeVar
 
 _Result = TypeVar('_Result')
 Ask = Callable[[Callable[[], Any]], Any]
-# Seconds: a pass with FRR may take some on a slow node.
-TIMEOUT = 15.0
+TIMEOUT = 15.0  # Seconds: a pass with FRR may take some on a slow node
 
 
 class NoAnswer(Exception):

@@ -66,7 +66,6 @@ def _of_router(router: model.Router, bridges: Collection[str]
 
 
 def _left_drained(snapshot: model.Snapshot) -> Iterator[str]:
-    """Drains that have no effect or no end without gateway_drain."""
     if snapshot.node.drains:
         yield ('a drain of this node is asked for (ovn-network-agent-ctl), '
                'which has no effect without the driver gateway_drain')

@@ -18,8 +18,7 @@ from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink.objects import egress_links
 from ovn_network_agent.watches import notifications
 
-# Seconds in which many changes become one reading.
-_PAUSE = 0.3
+_PAUSE = 0.3  # seconds in which many changes become one reading
 
 
 class EgressLinks(notifications.Watch):

@@ -23,8 +23,7 @@ LIMIT = 1.0  # seconds for all answers
 # Each needs a file descriptor, 1024 by default, and processor time for TLS.
 AT_ONCE = 256
 _REQUEST = f'GET {PATH} HTTP/1.1\r\nHost: agent\r\n\r\n'.encode()
-# Bytes of the head of an answer, and of a line behind.
-_LARGEST = 2048
+_LARGEST = 2048  # bytes of the head of an answer, and of a line behind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

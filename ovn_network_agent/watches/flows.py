@@ -35,8 +35,7 @@ class FlowWatch(notifications.Watch):
     """
 
     NAME = 'flows of Open vSwitch'
-    # Longer than a new bridge or a restart of ovs-vswitchd takes.
-    RETRY = 0.25
+    RETRY = 0.25  # Longer than a new bridge or a restart of ovs-vswitchd takes
     FAILURES = (*context.FAILURES, ValueError)
     EVERYTHING = [(flow_monitor.MISSED,)]
     NEEDED = False

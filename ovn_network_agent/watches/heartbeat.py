@@ -21,8 +21,7 @@ LOG = logging.getLogger(__name__)
 
 #: Seconds between two checks, unless a watch wants another pause.
 INTERVAL = 1.0
-# Seconds by which a wake-up may be early.
-_EARLY = 0.05
+_EARLY = 0.05  # seconds by which a wake-up may be early
 
 
 _Check: typing.TypeAlias = Callable[[], object]

@@ -43,12 +43,9 @@ ROUTE = 'route'
 RULE = 'rule'
 SYSCTL = 'sysctl'
 KINDS = (LINK, ADDRESS, NEIGHBOUR, ROUTE, RULE, SYSCTL)
-# Of FRR, no kind of object of the kernel.
-STATIC = 'static'
-# Of IPv4, added or deleted by another program.
-DEFAULT = 'default route'
-# RTPROT_ZSTATIC in zebra/rt_netlink.h of FRR.
-ZEBRA_STATIC = 196
+STATIC = 'static'  # of FRR, no kind of object of the kernel
+DEFAULT = 'default route'  # of IPv4, added or deleted by another program
+ZEBRA_STATIC = 196  # RTPROT_ZSTATIC in zebra/rt_netlink.h of FRR
 # Offsets in struct rtmsg.
 _FAMILY = 0
 _LENGTH = 1

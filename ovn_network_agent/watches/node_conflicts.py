@@ -32,8 +32,7 @@ from ovn_network_agent.privileged.routing import frr_setup
 LOG = logging.getLogger(__name__)
 
 _IPV6_FORWARDING = '/proc/sys/net/ipv6/conf/all/forwarding'
-# Of its kernel and user-space data paths.
-_OWN_KINDS = ('openvswitch', 'tun')
+_OWN_KINDS = ('openvswitch', 'tun')  # of its kernel and user-space data paths
 
 
 def look_beside(conf: cfg.ConfigOpts) -> threading.Thread:

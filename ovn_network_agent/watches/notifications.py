@@ -36,8 +36,7 @@ class Watch(abc.ABC):
     :param callback: called on the thread of the watch; must return soon
     """
 
-    # For the log and the name of the thread.
-    NAME = ''
+    NAME = ''  # for the log and the name of the thread
     # Seconds to the first new attempt after a failure; doubles up to LONGEST.
     RETRY = 1.0
     # Exceptions after which the socket is made again.

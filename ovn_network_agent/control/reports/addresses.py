@@ -343,7 +343,6 @@ class Addresses:
         return segments.objection(known.segment, bridges.served(self._conf))
 
     def _is_beside(self, known: _Known) -> bool:
-        """On a network that is not the agent's here."""
         return (known.machine is not None and
                 not known.machine.network.named and not segments.located(
                     known.segment, bridges.served(self._conf)))

@@ -114,7 +114,6 @@ def _differences(name: str, found: list[resources.Resource],
 
 
 def _order(step: _Step) -> tuple[bool, int, str, str]:
-    """Up the stages, and then down."""
     name, verb, resource, _was, _will = step
     stage = resource.stage
     return (verb == 'delete', -stage if verb == 'delete' else stage, name,

@@ -52,8 +52,7 @@ def _pass(done: 'pass_log.Done') -> dict[str, Any]:
             'full': done.full, 'trouble': done.trouble}
 
 
-# In the text; JSON has all that are remembered.
-_SHOWN = 5
+_SHOWN = 5  # in the text; JSON has all that are remembered
 _REASONS = 3  # reasons of a pass in one line
 
 

@@ -15,8 +15,7 @@ from typing import Any
 BUSY = 'the agent is busy'
 
 _CHUNK = 65536
-# Seconds between two attempts to get a place.
-_AGAIN = 0.2
+_AGAIN = 0.2  # seconds between two attempts to get a place
 
 
 class NoAgent(Exception):

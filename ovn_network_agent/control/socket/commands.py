@@ -30,8 +30,6 @@ class Refused(Exception):
 
 
 class _Arguments(argparse.ArgumentParser):
-    """Refuses wrong arguments, instead of ending the program."""
-
     def error(self, message: str) -> NoReturn:
         raise Refused(f'{self.prog}: {message}; usage: {self.usage}')
 

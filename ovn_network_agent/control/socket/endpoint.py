@@ -34,8 +34,7 @@ from ovn_network_agent.runtime.process import status as statuses
 from ovn_network_agent.watches import base
 
 _TIMEOUT = 1.0  # seconds for the lock of a replica
-# Seconds for the loop, which may be in a pass with FRR.
-_RELOAD = 30.0
+_RELOAD = 30.0  # seconds for the loop, which may be in a pass with FRR
 
 
 class Endpoint(base.Serving):

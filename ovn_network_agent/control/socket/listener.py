@@ -18,10 +18,8 @@ import stat
 import time
 
 _BACKLOG = 64
-# Only the owner: a client may move every router off this node.
-_MODE = 0o600
-# Of RuntimeDirectoryMode= in the agent's systemd unit.
-_DIRECTORY_MODE = 0o700
+_MODE = 0o600  # only the owner: a client may move every router off this node
+_DIRECTORY_MODE = 0o700  # of RuntimeDirectoryMode= in the agent's systemd unit
 _LOCK_SUFFIX = '.lock'
 _TIMEOUT = 2.0  # seconds for the lock
 

@@ -19,8 +19,7 @@ import time
 
 from ovs import jsonrpc
 
-# Characters of one request; usual are a few hundred.
-_LONGEST = 65536
+_LONGEST = 65536  # characters of one request; usual are a few hundred
 _CHUNK = 4096
 _UCRED = struct.Struct('=iII')  # struct ucred, unix(7)
 
@@ -59,7 +58,6 @@ class Client:
             yield message
 
     def _receive(self) -> jsonrpc.Message | str | None:
-        """The next request, an error text, or None."""
         deadline = time.monotonic() + self._timeout
         while True:
             self._pending = self._pending.lstrip()

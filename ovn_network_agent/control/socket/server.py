@@ -55,8 +55,7 @@ class Server:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._logged = ''
-        # Why no client can connect, or ''.
-        self.problem = ''
+        self.problem = ''  # why no client can connect, or ''
 
     def start(self) -> None:
         """Start the thread."""

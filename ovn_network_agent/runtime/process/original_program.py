@@ -31,8 +31,7 @@ UNITS = ('/etc/systemd/system', '/run/systemd/system',
          '/lib/systemd/system')
 # The original is an executable file, this agent a Python script.
 _MAGIC = b'\x7fELF'
-# Options that change nothing.
-_LOOKS = ('--dry-run', '--check-config')
+_LOOKS = ('--dry-run', '--check-config')  # Options that change nothing
 _SOCKET = '@ovn-network-agent'
 _COMMAND = 'ExecStart='
 _PREFIXES = '-@:+!|'  # allowed by systemd before the program
@@ -126,7 +125,6 @@ def _users(process: int | str) -> bytes:
 
 
 def _locks(process: int | str) -> set[str]:
-    """The inodes of the agents' lock that a process can see."""
     with open(f'/proc/{process}/net/unix', encoding='utf-8',
               errors='replace') as opened:
         lines = [line.split() for line in opened]

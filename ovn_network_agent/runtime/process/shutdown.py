@@ -25,8 +25,7 @@ from ovn_network_agent.runtime import record
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two passes when something could not be removed.
-AGAIN = 0.2
+AGAIN = 0.2  # seconds between two passes when something could not be removed
 # Most seconds until the writer of egress addresses drops this node's rows.
 _ROWS = 5.0
 _NAMED = 5  # addresses in one message
@@ -195,7 +194,6 @@ class Ending:
 
 
 def _warn_of_loss(snapshot: model.Snapshot) -> None:
-    """Say which addresses no other node can take over."""
     lost = sorted({
         each.address for known in snapshot.addresses.values()
         for each in known.values() if each.resident and each.answered})
@@ -208,7 +206,6 @@ def _warn_of_loss(snapshot: model.Snapshot) -> None:
 
 
 def _warn_of_machines(conf: cfg.ConfigOpts, snapshot: model.Snapshot) -> None:
-    """Say which addresses of machines are not announced any more."""
     lost = sorted(each.address
                   for each in announcing.of_machines(conf, snapshot))
     if lost:

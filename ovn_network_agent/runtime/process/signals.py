@@ -66,7 +66,6 @@ class Signals:
                 yield other
 
     def _next(self, timeout: float) -> int | None:
-        """Likewise, in the order of arrival."""
         if self._caught.empty():
             poll = select.poll()
             poll.register(self._waiting, select.POLLIN)

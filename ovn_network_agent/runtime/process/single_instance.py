@@ -24,11 +24,9 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 NAME = '\0ovn-network-agent'
-# Seconds for the other agent to say where it is.
-_TIMEOUT = 2.0
+_TIMEOUT = 2.0  # seconds for the other agent to say where it is
 _LONGEST = 400
-# The other agent may end before it is asked.
-_ATTEMPTS = 5
+_ATTEMPTS = 5  # the other agent may end before it is asked
 _BACKLOG = 16
 
 

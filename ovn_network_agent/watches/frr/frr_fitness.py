@@ -34,11 +34,9 @@ from ovn_network_agent.watches import base
 
 LOG = logging.getLogger(__name__)
 
-# Seconds; each check is a process with [frr] vtysh_wrapper.
-_INTERVAL = 2.0
+_INTERVAL = 2.0  # Seconds; each check is a process with [frr] vtysh_wrapper
 _WITH_WRAPPER = 5.0
-# Likewise, while something is lacking, without a process.
-_LACKING = 0.5
+_LACKING = 0.5  # Likewise, while something is lacking, without a process
 # Seconds of BGP being unfit (SETTLE) or fit (STABLE) before the change counts.
 # Each change is a write to all groups, and a session may just be made anew.
 # More than two checks would be too late for a drain.  After a restart of FRR a

@@ -33,11 +33,9 @@ LOG = logging.getLogger(__name__)
 # Seconds from a full comparison to the check, from there to a second one, and
 # between checks while routes are missing.
 _FIRST, _SECOND, _AGAIN = 0.5, 1.0, 5.0
-# Prefixes in the reason and in one question to zebra, at most.
-_NAMED = 5
+_NAMED = 5  # Prefixes in the reason and in one question to zebra, at most
 _PIECE = 500
-# Its reading says that FRR was in doubt.
-_READ = 'frr_static'
+_READ = 'frr_static'  # its reading says that FRR was in doubt
 _KINDS = {resources.Announcement.kind}
 _DEFAULTS = {'0.0.0.0/0': socket.AF_INET, '::/0': socket.AF_INET6}
 

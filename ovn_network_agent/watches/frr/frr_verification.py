@@ -252,7 +252,6 @@ class Verification(base.Observer):
 
     def _examine(self, pending: dict[str, str],
                  everything: bool) -> tuple[dict[str, str], tuple[str, ...]]:
-        """The fault of each prefix, and the reasons."""
         vrf = self._conf.frr.vrf_name
         asks_bgp = self._conf.frr.bgp_check
         problems: dict[str, str] = {}

@@ -3,5 +3,6 @@
 
 """The agent's life: start, the loop, status, the end.
 
-Only :mod:`control`, :mod:`metrics` and the programs may import it.
+It imports no :mod:`control` and :mod:`metrics`, which report about it, and no
+program.
 """

@@ -113,7 +113,7 @@ class Loop:
         self._status.waits(())
         if drain.unclaimed and self._conf.cleanup_on_shutdown:
             # A port whose addresses go next must not stay bound to this
-            # chassis.
+            # chassis; no later pass makes resources that wait.
             self._view.abandon()
             self._guarded_pass(triggers.Wake(('drain',)), at_once=True)
 

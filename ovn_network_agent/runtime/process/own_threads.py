@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""eventlet may be installed, but the agent never uses it.
+"""eventlet, which oslo.service requires, is never used by the agent.
 
 python-ovs imports it wherever it is, which takes a third more of the start and
 of the memory.  Patches of it would change the agent's threads.

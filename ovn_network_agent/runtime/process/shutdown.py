@@ -57,7 +57,8 @@ class Ending:
         self._failed = ''
         # Without the back-off of a failure, which may exceed the deadline.
         self._retry = True
-        # Whether only databases never written to are missing.
+        # Whether only databases never written to are missing; their
+        # address may be wrong.
         self._in_vain = False
 
     def run(self) -> bool:

@@ -138,7 +138,7 @@ def _groups(conf: cfg.ConfigOpts
             ) -> tuple[tuple[Files, list[str]], tuple[Files, list[str]]]:
     ovn, ovs = _files_of(conf, 'ovn'), _files_of(conf, 'ovs')
     if not (ovs.ca or ovs.cert or ovs.key):
-        ovs = dataclasses.replace(ovn, check_name=ovs.check_name)  # usually
+        ovs = dataclasses.replace(ovn, check_name=ovs.check_name)  # usual
     return ((ovn, conf.ovn.ovn_nb_remote + conf.ovn.ovn_sb_remote),
             (ovs, [conf.ovs.ovsdb_connection]))
 

@@ -297,7 +297,7 @@ class Lent:
     def __init__(self, name: str) -> None:
         self.name = name
         self.dirty = DirtyRows()
-        self._connection: Any = None  # after the first load
+        self._connection: Any = None  # None until loaded
 
     @property
     def trouble(self) -> str:

@@ -23,7 +23,7 @@ class Passed:
     trigger: str
     since: float | None  # monotonic seconds of the wake-up
     outcome: outcomes.Outcome
-    tracker: tracking.Tracker  # during the call only
+    tracker: tracking.Tracker  # valid during the call
     full: bool  # everything was read
     # Of the last one; the same object until the next takeover.
     takeover: takeovers.Takeover | None = None

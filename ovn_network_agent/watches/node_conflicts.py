@@ -102,7 +102,7 @@ def ipv6_forwarding(conf: cfg.ConfigOpts) -> list[str]:
     try:
         vips = rules.load(conf)
     except file_problems.BadFile:
-        return []  # reported by their user
+        return []  # their user reports bad rules
     if all(vip.version == 4 for vip in vips):
         return []
     if forwards_ipv6():

@@ -80,7 +80,7 @@ def is_executable(path: str) -> bool:
         with open(path, 'rb') as opened:
             return opened.read(len(_MAGIC)) == _MAGIC
     except (OSError, ValueError):
-        return False  # a zero byte
+        return False  # a zero byte in it
 
 
 def _is_original(argv: list[str], pid: int) -> bool:

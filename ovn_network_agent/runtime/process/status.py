@@ -32,9 +32,9 @@ class Status:
         # Whether, and since when, all reports had normal waits alone.
         self._waits = False
         self._waits_from: float | None = None
-        self._warned: dict[str, float] = {}  # and when
-        self.reasons: tuple[str, ...] | None = None  # before the first report
-        self.waiting: tuple[str, ...] = ()  # for these
+        self._warned: dict[str, float] = {}  # reasons, and when
+        self.reasons: tuple[str, ...] | None = None  # None at first
+        self.waiting: tuple[str, ...] = ()  # a stop waits for these
         self.reported: float | None = None  # monotonic seconds
 
     def report(self, reasons: Iterable[str]) -> None:

@@ -56,6 +56,7 @@ class PassLog:
 
     def note(self, outcome: outcomes.Outcome, full: bool = False,
              trouble: str = '') -> None:
+        """Note the result of the pass that runs, as :class:`Done` has it."""
         self._result = {'changes': outcome.changes, 'full': full,
                         'trouble': trouble}
         with self._ended:

@@ -62,6 +62,7 @@ class Installed(base.Observer):
 
     def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
                    full: bool) -> None:
+        """Have the thread look after a full comparison, and a resync."""
         if not full and _READ not in dict(outcome.readings):
             return
         if self._touches != tracker.touches(_KINDS):

@@ -18,10 +18,10 @@ from oslo_log import log
 from ovn_network_agent.common import suggestions
 from ovn_network_agent.conf.options import base
 
-# The places of cfg.find_config_files(), for the help.
+# Of cfg.find_config_files(), for the help.
 _PLACES = ('the first ovn-network-agent.conf in ~/.ovn-network-agent, ~, '
            '/etc/ovn-network-agent and /etc')
-# In the help of oslo.config, by the name of the option.
+# By the name of the option.
 _DEFAULTS = {'config-file': _PLACES, 'config_file': _PLACES}
 _USAGE = 2
 _Texts = tuple[list[str], str | None, str | None]
@@ -42,13 +42,11 @@ complete. 4: stopped, but not every gateway was taken over.
 class Probe(cfg.ConfigOpts):
     """ConfigOpts that read the command line alone, and no files.
 
-    oslo.config hides the default of each option from argparse, whose help then
-    says None.  The help of this class has the true defaults.
+    The help has the true defaults, which oslo.config hides from argparse.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        # The options that the command line has.
         self.registered: list[cfg.Opt] = []
 
     def register_cli_opts(self, opts: Iterable[cfg.Opt],
@@ -81,9 +79,8 @@ def probe() -> Probe:
 def parse(argv: list[str], version: str | None = None) -> Probe:
     """Parse the command line without the options that name files.
 
-    :param version: text for ``--version``
-    :raises SystemExit: on ``--help``, ``--version`` or unknown arguments;
-        the last with a hint
+    :raises SystemExit: on ``--help``, ``--version`` or unknown arguments, for
+        these with a hint
     """
     made = probe()
     output = io.StringIO()
@@ -107,15 +104,12 @@ def _call(made: Probe, argv: list[str], version: str | None = None) -> None:
 
 
 def options() -> list[_Texts]:
-    """The options of the command line, with their names as given there.
-
-    :returns: names such as "--dry-run", name of the value that follows, help
-    """
+    """The command line's options: "--dry-run", name of a value, help."""
     found: list[_Texts] = [
         (['-h', '--help'], None, 'show the help, and exit'),
         (['--version'], None, 'show the version, and exit')]
     made = probe()
-    # The options that name files are registered by the call.
+    # This registers those that name files.
     _call(made, [])
     for option in made.registered:
         found += _texts(option)

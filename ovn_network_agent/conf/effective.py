@@ -18,7 +18,7 @@ def options(conf: cfg.ConfigOpts) -> list[tuple[str, cfg.Opt]]:
     found = [*opts.everything(), *opts.others(), *(
         (section, option) for section, options in plugins.options(conf)
         for option in options)]
-    # The drivers of this project declare their options once more.
+    # Drivers here declare options once more.
     return list({(section, option.dest): (section, option)
                  for section, option in found}.values())
 
@@ -26,8 +26,8 @@ def options(conf: cfg.ConfigOpts) -> list[tuple[str, cfg.Opt]]:
 def shown(conf: cfg.ConfigOpts) -> list[dict[str, Any]]:
     """Each option with its value and its source.
 
-    :returns: JSON values: ``section``, ``option``, ``value`` as in a file,
-        ``source`` (a file, a variable or a default)
+    :returns: ``section``, ``option``, ``value`` as in a file, ``source`` (a
+        file, a variable or a default)
     """
     return [{'section': section, 'option': option.dest,
              'value': _value(conf, section, option),
@@ -36,10 +36,7 @@ def shown(conf: cfg.ConfigOpts) -> list[dict[str, Any]]:
 
 
 def secrets(conf: cfg.ConfigOpts) -> list[str]:
-    """The secret parts of all values, the longest first.
-
-    Other texts may have them, too.
-    """
+    """The secret parts of all values, the longest first."""
     found = set()
     for section, option in options(conf):
         try:

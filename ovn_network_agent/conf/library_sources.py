@@ -3,8 +3,7 @@
 
 """The sources of oslo.config: the environment, and the files after a reload.
 
-No other module uses private names of oslo.config
-(:mod:`library_internals`).
+Only here are its private names in use (:mod:`library_internals`).
 """
 
 from typing import Any
@@ -17,9 +16,8 @@ from ovn_network_agent.conf.original import original
 class _Environment:
     """The environment as a source of oslo.config, with former names.
 
-    The original's variables stay where they are when this agent takes its
-    place, in the environment of a unit or of a container.  A variable of this
-    agent has precedence.
+    The original's variables may stay in the environment of a unit or
+    container; this agent's come first.
 
     :param own: the source of oslo.config for the names of this agent
     """
@@ -32,7 +30,7 @@ class _Environment:
         """As in the library."""
         found: tuple[Any, cfg.LocationInfo | None] = self._own.get(
             group_name, option_name, opt)
-        # Without a place, the value says by its own class that there is none.
+        # The value's class says that there is none.
         if found[1] is not None:
             return found
         former = original.variable_for(group_name or 'DEFAULT',

@@ -4,8 +4,8 @@
 
 """Values of options as texts, without their secrets.
 
-A remote, a proxy or a command may hold a password: in a URL, or behind a word
-such as "password".  The path of a key is no secret, but its content is.
+A password is in a URL, or behind a word such as "password".  The path of a key
+is none.
 """
 
 from collections.abc import Iterable
@@ -15,10 +15,9 @@ from typing import Any
 from oslo_config import cfg
 
 MASK = '***'
-# Characters of a secret that is looked for in other texts.
-_SHORTEST = 4
+_SHORTEST = 4  # least characters of a secret to look for in other texts
 _WORDS = r'pass(?:word|wd|phrase)?|secret|token|api[_-]?key|credentials?'
-# What comes before the "@" of a URL, and of what looks like one.
+# What comes before the "@" of anything like a URL.
 _USER = re.compile(
     r'(?P<start>\b[a-z][a-z0-9+.-]*:(?://)?)(?P<user>[^\s/@,]+)@',
     re.IGNORECASE)
@@ -46,10 +45,7 @@ def shown(option: cfg.Opt, value: object) -> str:
 
 
 def secrets(option: cfg.Opt, value: object) -> list[str]:
-    """The secret parts of the value of an option.
-
-    None is so short that it could be anything.
-    """
+    """The secret parts of an option's value, none too short to be told."""
     text = '' if value is None else _text(value)
     found = [text] if _is_secret(option) else [
         match['user'].rpartition(':')[2] for match in _USER.finditer(text)] + [

@@ -12,12 +12,12 @@ from oslo_config import cfg
 from ovn_network_agent.model import port_forwards
 
 FORWARDS_ONLY = 'port-forward-only'
-# The options that decide; a driver names them in OTHER_OPTIONS.
+# For the OTHER_OPTIONS of drivers.
 DECISIVE = ('ovn.ovn_nb_remote', 'ovn.ovn_sb_remote')
 
 
 def forwards_only(conf: typing.Any) -> bool:
-    """Whether the agent works without OVN, and only forwards ports.
+    """Whether the agent only forwards ports, without OVN.
 
     :param conf: with all our options, or settings with :data:`DECISIVE`
     """
@@ -28,7 +28,7 @@ def lacks(conf: cfg.ConfigOpts, vips: Sequence[port_forwards.Vip]
           ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Settings of rules whose values only OVN, or the operator, knows.
 
-    If they were accepted, such rules would never match.
+    Such rules would never match.
 
     :returns: path in the rules file, and text with the remedy
     """

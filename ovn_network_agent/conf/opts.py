@@ -3,9 +3,8 @@
 
 """All options: registered, listed, and read from their sources.
 
-Sources in the order of precedence: the command line, the environment
-(``OS_<GROUP>__<OPTION>``, then the names of the original), the files of
-``--config-dir`` and ``--config-file``, the defaults.
+The command line comes first, then the environment (``OS_<GROUP>__<OPTION>``,
+then the original's names), ``--config-dir`` and ``--config-file``, defaults.
 """
 
 from collections.abc import Callable
@@ -69,7 +68,6 @@ def _documented(options: list[cfg.Opt]) -> list[cfg.Opt]:
 
 
 def _helper_command(group: str) -> cfg.Opt:
-    """The only option of oslo.privsep that an operator may need."""
     return cfg.StrOpt(
         'helper_command',
         help='Command that starts this privileged daemon in the place of '
@@ -88,10 +86,9 @@ def _file_opts(module: types.ModuleType) -> list[cfg.Opt]:
 def register(conf: cfg.ConfigOpts) -> None:
     """Register the options of the agent and of oslo.log.
 
-    No option is registered for the command line, which :func:`load` reads
-    itself.  For such an option, oslo.config would end the program after a bad
-    value in a file, without the name of the file.  The options of external
-    drivers are registered when a driver is loaded.
+    None is for the command line, which :func:`load` reads: after a bad value
+    in a file, oslo.config would end the program without its name.  External
+    drivers' options come when they are loaded.
     """
     library_sources.accept_former_names(conf)
     for group, listed in _log_options():
@@ -113,10 +110,7 @@ def _log_options() -> list[tuple[str | None, list[cfg.Opt]]]:
 
 
 def register_daemons(conf: cfg.ConfigOpts) -> None:
-    """Register the options of the privileged daemons.
-
-    oslo.privsep does so only in the global ConfigOpts.
-    """
+    """Register the daemons' options; oslo.privsep has a global conf."""
     for group in DAEMONS:
         conf.register_opt(_helper_command(group), group=group)
 
@@ -136,15 +130,14 @@ def load(conf: cfg.ConfigOpts, argv: list[str],
 
     :param conf: has read nothing yet
     :param argv: without the program name
-    :param version: text for ``--version``
     :raises SystemExit: on ``--help``, ``--version`` or unknown arguments
     :raises oslo_config.cfg.Error: when a file cannot be read or parsed
     """
     register(conf)
     rest, files = split(argv)
     overrides = list(_from_command_line(command_line.parse(rest, version)))
-    # The default files are those of the project, for any name of the program.
-    # Each file is found twice, as of the project and as of the program.
+    # The project's default files, for any name of the program, each found
+    # twice: as of the project and as of the program.
     conf(args=files, project=PROJECT, prog=PROJECT, version=version,
          default_config_files=_once(cfg.find_config_files),
          default_config_dirs=_once(cfg.find_config_dirs))
@@ -153,10 +146,7 @@ def load(conf: cfg.ConfigOpts, argv: list[str],
 
 
 def on_command_line(conf: cfg.ConfigOpts, section: str, name: str) -> bool:
-    """Whether a value does not come from files and the environment.
-
-    :param conf: filled by :func:`load`
-    """
+    """Whether a value comes neither from files nor from the environment."""
     group = None if section == 'DEFAULT' else section
     try:
         found = conf.get_location(name, group)
@@ -172,8 +162,7 @@ def _once(find: Callable[..., list[str]]) -> list[str]:
 def _from_command_line(probe: cfg.ConfigOpts) -> Iterator[tuple[str, Any]]:
     """The options of the command line, as (option, value) pairs.
 
-    In oslo.config, a later file on the command line wins over an option, and
-    the environment wins over both.  Here the command line always wins.
+    It always wins here; in oslo.config, the environment and later files do.
     """
     for name in probe:
         location = probe.get_location(name)

@@ -3,8 +3,8 @@
 
 """The services that the configured drivers ask of the core.
 
-The classes of drivers declare these services.  So the core names no driver,
-and a third party's driver gets the same services.
+Drivers' classes declare them, so the core names no driver, and those of third
+parties get the same.
 """
 
 import functools
@@ -13,28 +13,24 @@ from typing import Any
 DRIVERS = 'ovn_network_agent.drivers'
 BACKENDS = 'ovn_network_agent.backends'
 
-# The driver writes the priorities of gateway candidates.  The core serves a
-# leaving port until the next owner does, drains at a stop, and judges the BGP
-# of this node.
+# It writes the priorities of gateway candidates.  The core serves a leaving
+# port until the next owner does, drains at a stop, and judges this node's BGP.
 RANKING = 'ranking'
-# The driver writes rows with the host name of this chassis.  The core finds
-# the chassis that are gone for good.
+# It writes rows with this chassis' host name.  The core finds the chassis that
+# are gone for good.
 ABSENCE = 'absence'
-# The driver announces machines on provider networks.  The core has SB send
-# the ports of this chassis, and finds the addresses.
+# It announces machines on provider networks.  The core has SB send the ports
+# of this chassis, and finds the addresses.
 MACHINES = 'machines'
 UNDERLAY = 'underlay'
 VNIS = 'vnis'
-# The driver has the core withhold virtual IPs without backends.
+# The core withholds virtual IPs without backends.
 BACKENDS_OF_VIPS = 'backends'
 VIPS = 'vips'
-# The driver announces networks of tenants behind routers.  The core finds
-# their prefixes.
+# The core finds the prefixes of tenants' networks behind routers.
 TENANTS = 'tenants'
-# The driver reads the static routes of all routers.
-STATIC_ROUTES = 'static_routes'
-# The driver translates on links of the node.  The core finds their networks
-# and routes.
+STATIC_ROUTES = 'static_routes'  # it reads those of all routers
+# It translates on links.  The core finds their networks and routes.
 LINKS = 'links'
 
 SERVICES = (RANKING, ABSENCE, MACHINES, UNDERLAY, VNIS, BACKENDS_OF_VIPS, VIPS,
@@ -42,12 +38,9 @@ SERVICES = (RANKING, ABSENCE, MACHINES, UNDERLAY, VNIS, BACKENDS_OF_VIPS, VIPS,
 
 
 def requested(conf: Any, what: str) -> bool:
-    """Whether a configured driver asks for something.
+    """Whether a configured driver asks for one of :data:`SERVICES`.
 
-    Drivers that are not installed do not count, because the loader refuses
-    them.
-
-    :param what: one of :data:`SERVICES`
+    The loader refuses drivers that are not installed: they do not count.
     """
     return any(what in getattr(_class(DRIVERS, name), 'ASKS', ())
                for name in conf.drivers)
@@ -71,11 +64,10 @@ def options(conf: Any) -> list[tuple[str, Any]]:
 def everything() -> Any:
     """The entry points of all installed packages, read once.
 
-    A package that is being replaced has none for a moment.  With a second
-    reading, a driver would run that asks for nothing.
+    A package being replaced has none for a moment: after a second reading, a
+    driver would run that asks for nothing.
     """
-    # This import is not at the top, because pure packages import this module
-    # and importlib.metadata imports socket.
+    # Pure packages import this module, and importlib.metadata socket.
     from importlib import metadata
     return metadata.entry_points()
 
@@ -87,6 +79,5 @@ def _names(group: str) -> frozenset[str]:
 
 @functools.cache
 def _class(group: str, name: str) -> Any:
-    """The class of a plugin, None if the plugin is not installed."""
     found = list(everything().select(group=group, name=name))
     return found[0].load() if found else None

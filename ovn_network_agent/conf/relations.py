@@ -19,9 +19,8 @@ _FURTHER = '[DEFAULT] further_bridges'
 
 
 def say(option: str, value: str | Sequence[str], text: str) -> str:
-    """The message about one option.
+    """The message about one option, such as "[frr] vrf_name".
 
-    :param option: name with its group, such as "[frr] vrf_name"
     :param text: the error and the remedy
     """
     if isinstance(value, list | tuple):
@@ -30,7 +29,6 @@ def say(option: str, value: str | Sequence[str], text: str) -> str:
 
 
 def _devices(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Check that each device has one purpose."""
     pair = (ownership.VETH_DEFAULT, ownership.VETH_PROVIDER)
     further = [(_FURTHER, name) for name in conf.further_bridges]
     for option, name in (('[DEFAULT] bridge_dev', conf.bridge_dev), *further,
@@ -55,7 +53,6 @@ def _devices(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def _vip_device(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Check that the device of VIPs has no other purpose."""
     name = conf.port_forward.port_forward_dev
     others = {ownership.VETH_DEFAULT: 'an end of the veth pair',
               ownership.VETH_PROVIDER: 'an end of the veth pair',
@@ -110,14 +107,14 @@ def _evpn(conf: cfg.ConfigOpts) -> Iterator[str]:
 def _before_guard(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that no rule comes before those that keep VNIs apart.
 
-    A packet that the VRF of its tenant has no route for would leave by it.
+    It would take packets without a route in the VRF of their tenant.
     """
     fips, leak = conf.fip_route, conf.veth_leak.veth_leak_rule_priority
     guard = ownership.EVPN_RULE_PRIORITY
     for used, option, value, first in (
             (fips.route_table_id, '[fip_route] route_rule_priority',
              fips.route_rule_priority, fips.route_rule_priority),
-            # See fip_route.own_table() for those without a VRF.
+            # Without a VRF: see fip_route.own_table().
             (True, '[veth_leak] veth_leak_rule_priority', leak,
              ownership.leak_priorities(leak)[0])):
         if used and first <= guard:
@@ -142,7 +139,6 @@ def _priorities(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def _forward_priorities(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Check that no other rule has a priority of the rules of marks."""
     if not (conf.port_forward.rules_file and conf.frr.vrf_name):
         return
     fixed = ownership.FORWARD_PRIORITIES
@@ -150,7 +146,7 @@ def _forward_priorities(conf: cfg.ConfigOpts) -> Iterator[str]:
     if conf.fip_route.route_table_id and fips in fixed:
         yield _priority_taken('[fip_route] route_rule_priority', fips)
     leak = conf.veth_leak.veth_leak_rule_priority
-    # Some of these rules belong to port_forward, and need no veth_leak.
+    # Some belong to port_forward, and need no veth_leak.
     if set(fixed) & set(ownership.leak_priorities(leak)):
         yield _priority_taken('[veth_leak] veth_leak_rule_priority', leak)
 
@@ -163,7 +159,6 @@ def _priority_taken(option: str, priority: int) -> str:
 
 
 def _pair(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Check that the addresses of the pair are the two hosts of a /30."""
     if not veth_leak.enabled(conf):
         return
     nexthop = ip_text.interface(conf.veth_leak.veth_nexthop + '/30')
@@ -192,7 +187,7 @@ def _pair_overlaps(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def _networks(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Check that no provider network matches all traffic of the node."""
+    """No provider network may match all traffic of the node."""
     for text in set(_EVERYTHING) & set(conf.network_cidr):
         yield say('[DEFAULT] network_cidr', conf.network_cidr,
                   f'{text} is everything, also what this node sends '
@@ -225,13 +220,12 @@ def _silent_before_missing(conf: cfg.ConfigOpts) -> Iterator[str]:
                   'turn it off')
 
 
-# The least values: one lost packet must not move a gateway port, and timers
-# below 50 ms are those of hardware.
+# Least values: one lost packet must not move a gateway port, and timers below
+# 50 ms are those of hardware.
 _BFD = {'bfd_min_rx': 50, 'bfd_min_tx': 50, 'bfd_mult': 2}
 
 
 def _bfd_timers(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Check that the timers of BFD are all set or all off."""
     timers = {name: conf.ovn[name] for name in _BFD}
     if not any(timers.values()):
         return
@@ -257,7 +251,7 @@ def _bfd_timers(conf: cfg.ConfigOpts) -> Iterator[str]:
 def _selections(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Check that no address is both included and excluded by one option.
 
-    An exclusion of a part of an inclusion is the purpose of both.
+    To exclude a part of an inclusion is fine.
     """
     values = conf.announce
     excluded = list(map(ip_text.network, values.exclude_cidrs))
@@ -293,7 +287,6 @@ def _selections(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def _policy_priorities(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Check that the policies of peers and egress addresses have an order."""
     if 'network_peer' not in conf.drivers:
         return
     allow = conf.network_peer.allow_priority

@@ -4,9 +4,8 @@
 
 """The reload: changed options take effect while the agent runs.
 
-All files are checked before any value changes.  A mistake in one of them
-refuses the whole reload.  A changed option that needs a restart is no mistake:
-the option waits, and the others take effect.
+A mistake in any file refuses the whole reload, before a value changes.  An
+option that needs a restart waits, while others take effect.
 """
 
 from collections.abc import Callable
@@ -26,8 +25,7 @@ from ovn_network_agent.conf import settings
 from ovn_network_agent.conf import validate
 from ovn_network_agent.conf.logs import levels
 
-# Times that files are read which change while they are read.
-_ATTEMPTS = 5
+_ATTEMPTS = 5  # readings of files that change meanwhile
 _RULES = 'port_forward', 'rules_file'
 _LOG = 'DEFAULT', 'log_config_append'
 
@@ -54,8 +52,7 @@ class Result:
 
     prepared: Any  # what ``prepare`` made
     changed: tuple[Change, ...]  # in force
-    # Differences to the files that need a restart, of this reload and of
-    # earlier ones.
+    # Differences that need a restart, of earlier reloads, too.
     waiting: tuple[Change, ...]
 
 
@@ -65,15 +62,12 @@ def reload(conf: cfg.ConfigOpts,
                               Iterable[str]] = lambda files: ()) -> Result:
     """Apply the options that can change without a restart, or nothing.
 
-    oslo.config would apply any value, and raise at the use of a bad value,
-    in the middle of a pass.  So the files are first read into another object,
-    and checked as at a start.
+    oslo.config would apply a bad value and raise at its use, in the middle of
+    a pass.  So another object reads the files, checked as at a start.
 
     :param conf: filled by :func:`opts.load`
-    :param prepare: makes what depends on the options; what it raises refuses
-        the reload
-    :param problems: further reasons to refuse the reload, of the values of the
-        files
+    :param prepare: makes what depends on the options; raises to refuse
+    :param problems: further reasons to refuse the values of the files
     :raises validate.ConfigError: when the files cannot be used; the values
         stay as they were
     """
@@ -123,8 +117,7 @@ def _apply(conf: cfg.ConfigOpts,
 
     :returns: None, with all values as before, when the files are no longer
         what was checked
-    :raises validate.ConfigError: when the log cannot be set up; all values are
-        as before
+    :raises validate.ConfigError: likewise, when the log cannot be set up
     """
     watched = [(section, option) for section, option in effective.options(conf)
                if option.mutable and (
@@ -147,7 +140,7 @@ def _apply(conf: cfg.ConfigOpts,
     try:
         levels.set_up(conf, before[_LOG])
     except Exception as error:
-        # The standard library raises whatever it meets in the file.
+        # Whatever the file makes the standard library raise.
         _back(conf, former, held, before)
         raise validate.ConfigError([
             f'[DEFAULT] log_config_append = {after[_LOG]}: '
@@ -163,7 +156,6 @@ def _apply(conf: cfg.ConfigOpts,
 
 def _back(conf: cfg.ConfigOpts, former: Any, held: bool,
           before: dict[tuple[str, str], Any]) -> None:
-    """Undo a change of the values."""
     library_sources.take_back(conf, former)
     _hold(conf, held, before.get(_RULES))
     # This clears the library's cache, too.
@@ -194,14 +186,12 @@ def _hold(conf: cfg.ConfigOpts, hold: bool, value: str | None) -> None:
 
 def _values(conf: cfg.ConfigOpts, options: Iterable[tuple[str, cfg.Opt]]
             ) -> dict[tuple[str, str], Any]:
-    """The values by section and name."""
     return {(section, option.dest): (
         conf if section == 'DEFAULT' else conf[section])[option.dest]
         for section, option in options}
 
 
 def _waiting(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> Iterator[Change]:
-    """The differences to the files."""
     for section, option in effective.options(conf):
         rules = (section, option.dest) == _RULES
         if opts.on_command_line(conf, section, option.dest) and not rules:
@@ -222,7 +212,6 @@ _CONNECTED = 'the connections are made at the start'
 _LOADED = 'plugins are loaded at the start'
 _WATCHED = 'what the agent watches and prepares is chosen at the start'
 
-# By section and option, or by section.
 REASONS: dict[tuple[str, ...], str] = {
     ('DEFAULT', 'drivers'): _LOADED,
     ('DEFAULT', 'bridge_dev'): _WALL,

@@ -3,9 +3,8 @@
 
 """Settings: options as values that never change, for drivers.
 
-A driver is a pure function of its settings and of the view.  Live options
-would change behind an answer that the agent remembers, and nobody could tell
-whether they have changed.
+A driver is a pure function of them and of the view; a live option would change
+behind an answer that the agent remembers.
 """
 
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from oslo_config import cfg
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
 
-# The options of the node that every driver may know.
+# Every driver may know these of the node.
 NODE = ('bridge_dev', 'further_bridges', 'bridge_ip', 'network_cidr',
         'driver_devices', 'frr.vrf_name', 'frr.frr_prefix_list')
 
@@ -29,8 +28,8 @@ Reader = Callable[[str, str], Any]
 class Settings:
     """Options as attributes; frozen, and equal when all values are equal.
 
-    A section is settings in settings: ``settings.frr.vrf_name``.  Lists
-    become tuples, and dicts become read-only.
+    Sections nest: ``settings.frr.vrf_name``.  Lists become tuples, and dicts
+    read-only.
 
     :param values: option=value, or section=Settings
     """
@@ -62,7 +61,7 @@ class Settings:
             return NotImplemented
         return self._values == other._values
 
-    # Values of options need not have a hash.
+    # Values need not have a hash.
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
@@ -71,7 +70,6 @@ class Settings:
 
 
 def _frozen(value: Any) -> Any:
-    """A value that cannot be changed in its place."""
     if isinstance(value, list | tuple):
         return tuple(_frozen(each) for each in value)
     if isinstance(value, set | frozenset):
@@ -85,9 +83,7 @@ def _frozen(value: Any) -> Any:
 def driver_settings(read: Reader, name: str, driver: Any) -> Settings:
     """The settings of a driver: its section, the node, further options.
 
-    :param read: :func:`live` or :func:`after`
-    :param name: name of the driver, which is that of its section
-    :param driver: its class
+    :param name: of the driver and of its section
     :raises oslo_config.cfg.NoSuchOptError: when an option does not exist
     :raises oslo_config.cfg.Error: when a value cannot be used
     """
@@ -115,11 +111,7 @@ def live(conf: cfg.ConfigOpts) -> Reader:
 
 
 def after(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> Reader:
-    """How options will be read once changed files have been taken over.
-
-    :param conf: in force
-    :param aside: the same options with the changed files
-    """
+    """How options are read once the files of ``aside`` are in force."""
     changing = {(section, option.dest)
                 for section, option in opts.everything() if option.mutable}
     changing.update((section, option.dest)

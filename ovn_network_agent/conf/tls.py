@@ -3,8 +3,8 @@
 
 """TLS to OVSDB servers: the files of each remote, and their checks.
 
-NB and SB have the options of [ovn], and the local Open vSwitch has the same
-options in [ovs].  The checks use OpenSSL like a later connection.
+NB and SB have the options of [ovn], the local Open vSwitch those of [ovs]. The
+checks use OpenSSL like a later connection.
 """
 
 from collections.abc import Iterable
@@ -31,37 +31,32 @@ class Files:
     """The files and settings of TLS connections."""
 
     group: str  # section of the options: 'ovn' or 'ovs'
-    # Paths: of the trusted authorities, '' for those of the system; of the
-    # client's certificate and its private key, '' for none.
+    # Paths: trusted authorities, '' for the system's; the client's certificate
+    # and its private key, '' for none.
     ca: str
     cert: str
     key: str
-    # Whether the server's certificate must be for the host that the remote
-    # names.
-    check_name: bool
+    check_name: bool  # whether the certificate must be for the remote's host
 
     def option(self, what: str) -> str:
         """Name of an option, such as 'ovn_ssl_ca'."""
         return f'{self.group}_ssl_{what}'
 
     def context(self, side: int = ssl.PROTOCOL_TLS_CLIENT) -> ssl.SSLContext:
-        """A new ssl.SSLContext, for which the files are read anew.
+        """A new context; each connection reads the files: they get renewed.
 
-        Each connection calls this, so that a renewed certificate needs no
-        restart.
-
-        :param side: ssl.PROTOCOL_TLS_SERVER to demand certificates of clients
+        :param side: ssl.PROTOCOL_TLS_SERVER demands certificates of clients
         :raises BadFile: when a file cannot be used
         """
         context = ssl.SSLContext(side)
-        # Without this the system would choose the lowest version.
+        # The system would choose the lowest version.
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.check_hostname = self.check_name
         context.verify_mode = ssl.CERT_REQUIRED
         if self.ca:
             self._load_certificates(context, 'ca')
             if context.cert_store_stats()['crl']:
-                # OpenSSL ignores lists of revoked certificates otherwise.
+                # OpenSSL would ignore lists of revoked certificates.
                 context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
         else:
             context.load_default_certs()
@@ -99,7 +94,6 @@ class Files:
                                'CERTIFICATE-----"')
 
     def _look_at(self, what: str, private: bool = False) -> None:
-        """Check a file, except for its content."""
         try:
             with open(getattr(self, what), 'rb') as opened:
                 mode = os.fstat(opened.fileno()).st_mode
@@ -131,12 +125,10 @@ def _files_of(conf: cfg.ConfigOpts, group: str) -> Files:
 
 
 def between_agents(conf: cfg.ConfigOpts) -> Files | None:
-    """The files of [ovn] for connections between agents.
+    """The files of [ovn] between agents, None unless all three are set.
 
-    The certificate of an agent names no address, as OVSDB looks at none.  So
-    whoever has a certificate of the authority counts as an agent.
-
-    :returns: None unless all three are set
+    The certificate names no address, as OVSDB looks at none: whoever has one
+    of the authority counts as an agent.
     """
     files = dataclasses.replace(_files_of(conf, 'ovn'), check_name=False)
     return files if files.ca and files.cert and files.key else None
@@ -144,11 +136,9 @@ def between_agents(conf: cfg.ConfigOpts) -> Files | None:
 
 def _groups(conf: cfg.ConfigOpts
             ) -> tuple[tuple[Files, list[str]], tuple[Files, list[str]]]:
-    """The files and remotes of the sections [ovn] and [ovs]."""
     ovn, ovs = _files_of(conf, 'ovn'), _files_of(conf, 'ovs')
     if not (ovs.ca or ovs.cert or ovs.key):
-        # Usually all servers have the same files.
-        ovs = dataclasses.replace(ovn, check_name=ovs.check_name)
+        ovs = dataclasses.replace(ovn, check_name=ovs.check_name)  # usual
     return ((ovn, conf.ovn.ovn_nb_remote + conf.ovn.ovn_sb_remote),
             (ovs, [conf.ovs.ovsdb_connection]))
 
@@ -200,8 +190,7 @@ def _unusable(files: Files) -> Iterator[str]:
     whole = files.cert and files.key
     pair = files if whole else dataclasses.replace(files, cert='', key='')
     if not (pair.ca or pair.cert):
-        # The system's own authorities take 25 ms to load.
-        return
+        return  # the system's take 25 ms to load
     try:
         pair.context()
     except BadFile as error:
@@ -209,7 +198,6 @@ def _unusable(files: Files) -> Iterator[str]:
 
 
 def _two_minds(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Problems of a server that has two different sets of files."""
     (ovn, ovn_remotes), (ovs, ovs_remotes) = _groups(conf)
     for remote in _ssl(ovs_remotes):
         if remote in ovn_remotes and ovn != ovs:
@@ -250,7 +238,6 @@ def _without_effect(conf: cfg.ConfigOpts) -> Iterator[str]:
 def end(path: str) -> datetime.datetime:
     """When the certificate in a file expires; the first one counts.
 
-    :returns: with a time zone
     :raises OSError: when the file cannot be read
     :raises ValueError: when the file has no certificate
     """
@@ -259,7 +246,7 @@ def end(path: str) -> datetime.datetime:
 
 
 def _certificate(path: str) -> Any:
-    # The import takes 50 ms, and only these certificates need it.
+    # 50 ms for these certificates alone.
     from cryptography import x509
     with open(path, 'rb') as opened:
         return x509.load_pem_x509_certificate(opened.read())

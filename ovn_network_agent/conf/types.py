@@ -3,8 +3,8 @@
 
 """Types of option values that oslo.config does not have.
 
-The error of each type names the value, the problem and the remedy, because the
-operator sees only this text.
+Each error names the value, the problem and the remedy: the operator sees
+nothing else.
 """
 
 import ipaddress
@@ -19,13 +19,11 @@ from oslo_config import types
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
 
-# The characters that are safe in the input of vtysh, ovs-ofctl and nft.
+# Safe in the input of vtysh, ovs-ofctl and nft.
 _NAME = re.compile(r'[A-Za-z0-9_.-]+\Z')
 _UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
-# IFNAMSIZ is 16 with the terminating zero.
-_INTERFACE_NAME_MAX = 15
-# sun_path of unix(7) is 108 with the terminating zero.
-_SOCKET_PATH_MAX = 107
+_INTERFACE_NAME_MAX = 15  # IFNAMSIZ is 16 with the terminating zero
+_SOCKET_PATH_MAX = 107  # sun_path of unix(7) is 108 with the terminating zero
 _REMOTE_SCHEMES = ('tcp', 'ssl', 'unix')
 
 
@@ -36,7 +34,6 @@ class Text(types.ConfigType):
     :param type_name: name in place of TYPE_NAME
     """
 
-    # In the sample file and the help.
     TYPE_NAME = ''
 
     def __init__(self, empty: bool = False,
@@ -49,10 +46,7 @@ class Text(types.ConfigType):
         return text if self.empty and not text else self._checked(text)
 
     def _checked(self, value: str) -> Any:
-        """Check a value; returns the value that the agent uses.
-
-        :raises ValueError: with the value and the remedy
-        """
+        """The agent's value; ValueError with the value and the remedy."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -291,9 +285,7 @@ class OvsdbRemote(Text):
 
 
 def _without_device(host: str) -> str:
-    """The address 'fe80::1' of 'fe80::1%eth0'.
-
-    Only a link-local address may have a device.
+    """The address 'fe80::1' of 'fe80::1%eth0', link-local alone.
 
     :raises ValueError: when no device could have this name
     """
@@ -306,8 +298,8 @@ def _without_device(host: str) -> str:
 class CommaList(types.List):
     """A comma-separated list; blanks are trimmed, empty parts dropped.
 
-    The error names only the wrong part.  The list of oslo.config would name
-    all following parts, too, because its items may contain commas.
+    The error names only the wrong part.  That of oslo.config names all
+    following ones, too, as its items may contain commas.
     """
 
     def __init__(self, item_type: types.ConfigType,
@@ -367,7 +359,7 @@ class Seconds(types.Float):
 class ListenAddress(Text):
     """An address and a port to listen on, or the empty string.
 
-    A port alone is a port of the loopback address.
+    A port alone is one of the loopback address.
     """
 
     TYPE_NAME = 'address and port'

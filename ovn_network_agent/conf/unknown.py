@@ -16,14 +16,12 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf.original import original
 
-# Sections that libraries register when they are used, which may be never.
+# Registered by libraries when used, which may be never.
 _LIBRARY_GROUPS = re.compile(r'oslo_\w+|privsep\w*|profiler')
-# The section of oslo.privsep itself, which no daemon of the agent reads.
+# Of oslo.privsep itself, which no daemon of the agent reads.
 _COMMON = 'privsep'
-# The environment variables of oslo.config; those of OpenStack's clients
-# (OS_AUTH_URL) have no double underscore.
+# Of oslo.config: OpenStack's clients (OS_AUTH_URL) have no "__".
 _VARIABLE = re.compile(r'OS_(?P<group>[A-Z0-9_]+?)__(?P<option>[A-Z0-9_]+)')
-# An option of ovn-bgp-agent by its words.
 _EXPOSING = 'exposing_method'
 _HERE = {'underlay': 'the way of this agent without the driver evpn',
          'vrf': 'the driver evpn here; name it in [DEFAULT] drivers'}
@@ -32,7 +30,7 @@ _HERE = {'underlay': 'the way of this agent without the driver evpn',
 def keys(conf: cfg.ConfigOpts) -> list[str]:
     """Sections and options in the files that no part has registered.
 
-    The call comes after drivers and libraries have registered their options.
+    To be called after drivers and libraries have registered theirs.
     """
     groups = _known(conf)
     return [message for path, section, found in _sections(conf)
@@ -40,10 +38,7 @@ def keys(conf: cfg.ConfigOpts) -> list[str]:
 
 
 def exposing_method(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Words of ovn-bgp-agent for ways that do not exist here.
-
-    Their networks would be announced in another way.
-    """
+    """Words of ovn-bgp-agent whose networks would be announced otherwise."""
     for path, section, found in _sections(conf):
         word = (found.get(_EXPOSING) or ['vrf'])[-1]
         if section == 'DEFAULT' and word not in _HERE:
@@ -69,7 +64,6 @@ def variables(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def _former(variable: str) -> str:
-    """The effect of a variable of the original."""
     name = variable.removeprefix(original.PREFIX).lower()
     option = original.BY_NAME.get(name)
     if name == original.CONFIG:
@@ -91,7 +85,6 @@ def _former(variable: str) -> str:
 
 
 def _known(conf: cfg.ConfigOpts) -> dict[str, set[str]]:
-    """Names of options by group."""
     groups = {name: set(conf[name]) for name in conf
               if _is_group(conf, name)}
     groups['DEFAULT'] = {name.replace('-', '_') for name in conf
@@ -106,8 +99,7 @@ def _is_group(conf: cfg.ConfigOpts, name: str) -> bool:
     try:
         return isinstance(conf[name], cfg.ConfigOpts.GroupAttr)
     except (cfg.Error, ValueError):
-        # The name is an option with a bad value.
-        return False
+        return False  # an option with a bad value
 
 
 def _files(conf: cfg.ConfigOpts) -> list[str]:
@@ -122,7 +114,6 @@ def _files(conf: cfg.ConfigOpts) -> list[str]:
 
 def _sections(conf: cfg.ConfigOpts
               ) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
-    """Path, section, and texts by key of all files."""
     for path in _files(conf):
         sections: dict[str, dict[str, list[str]]] = {}
         cfg.ConfigParser(path, sections).parse()
@@ -138,7 +129,7 @@ def _unknown_in(groups: Mapping[str, Iterable[str]], path: str, section: str,
                f'a section of its own: {sections}')
         return
     if section not in groups:
-        # The options of a plugin are known only if the plugin is loaded.
+        # A plugin's are known only if it is loaded.
         if not (_LIBRARY_GROUPS.fullmatch(section) or
                 section in plugins.installed()):
             yield (f'{path}: unknown section '
@@ -158,5 +149,4 @@ def _unknown_in(groups: Mapping[str, Iterable[str]], path: str, section: str,
 
 def _sections_of(groups: Mapping[str, Iterable[str]], option: str
                  ) -> list[str]:
-    """Groups that have an option of this name."""
     return [group for group, options in groups.items() if option in options]

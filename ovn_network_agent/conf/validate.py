@@ -3,8 +3,7 @@
 
 """Checks beyond the type of one option, and warnings.
 
-Each problem is a text with the option, its value and the remedy.  All problems
-are reported together, so that an operator needs only one attempt.
+Each text has option, value and remedy; all are reported at once.
 """
 
 from collections.abc import Iterable
@@ -29,15 +28,11 @@ from ovn_network_agent.conf.original import original
 _OSLO_ERROR = re.compile(
     r"Value for option \S+ from LocationInfo\(.*?detail='(?P<source>.*?)'\) "
     r"is not valid: (?P<reason>.*)", re.DOTALL)
-# Priority of the kernel's rule for VRFs, which cannot be configured.
-_L3MDEV_PRIORITY = 1000
+_L3MDEV_PRIORITY = 1000  # of the kernel's rule for VRFs, not configurable
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used.
-
-    :param messages: see :func:`problems`
-    """
+    """The configuration cannot be used; ``messages`` of :func:`problems`."""
 
     def __init__(self, messages: Iterable[str]) -> None:
         self.messages = tuple(messages)
@@ -45,33 +40,25 @@ class ConfigError(Exception):
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Check a configuration.
-
-    :raises ConfigError: when the configuration cannot be used
-    """
+    """Raise :class:`ConfigError` if a configuration cannot be used."""
     messages = problems(conf)
     if messages:
         raise ConfigError(messages)
 
 
 def problems(conf: cfg.ConfigOpts) -> list[str]:
-    """All problems that make a start impossible.
-
-    :returns: each "option = value: problem; remedy"
-    """
+    """All problems against a start: "option = value: problem; remedy"."""
     messages = list(_bad_values(conf))
     for rule in (_drivers, _remotes, tls.problems, unknown.exposing_method,
                  *relations.RULES):
         try:
             messages.extend(list(rule(conf)))
         except (cfg.Error, ValueError):
-            # The check needs a bad value, which is reported already.
-            continue
+            continue  # a bad value is reported already
     return messages
 
 
 def _bad_values(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Problems of values, of the agent or of libraries, with a wrong type."""
     for name in sorted(conf):
         try:
             value = conf[name]
@@ -95,7 +82,7 @@ def unset_in(group: str, options: Iterable[cfg.Opt],
              values: Any) -> Iterator[str]:
     """Problems of the required options of one group that are not set.
 
-    oslo.config checks required options before a plugin can register its own.
+    oslo.config checks them before a plugin can register its own.
     """
     for option in options:
         if option.required and values[option.dest] is None:
@@ -106,8 +93,7 @@ def _bad_value(group: str, name: str, error: Exception) -> str:
     match = _OSLO_ERROR.search(str(error))
     reason = match['reason'] if match else str(error)
     source = match['source'] if match else 'command line'
-    # The environment wins over a file, but oslo.config would name the file
-    # if both set the option.
+    # The environment wins over a file, which oslo.config would name.
     variable = opts.env_name(group, name.replace('-', '_'))
     former = original.variable_for(group, name.replace('-', '_'))
     if variable in os.environ:
@@ -154,7 +140,6 @@ def _remotes(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def _without_ovn(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Check that an agent without OVN forwards ports."""
     rules = conf.port_forward.rules_file
     if not rules:
         yield ('[ovn] ovn_nb_remote and ovn_sb_remote are not set, and '
@@ -180,10 +165,7 @@ def _without_ovn(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def warnings(conf: cfg.ConfigOpts) -> list[str]:
-    """Settings that look unintended but do not prevent a start.
-
-    :param conf: without :func:`problems`
-    """
+    """Settings that look unintended, without :func:`problems`."""
     return [*tls.warnings(conf), *_alone(conf), *_leak_problems(conf),
             *_port(conf), *_settling(conf), *_nobody_forwards(conf),
             *_nobody_peers(conf), *_nobody_leaves(conf), *_rootwrap(conf),

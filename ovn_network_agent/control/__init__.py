@@ -3,6 +3,6 @@
 
 """The control socket: questions and commands of operators.
 
-It may import :mod:`runtime` and what that imports.  Those modules that
-:mod:`ctl` imports do not, because a command has to start fast.
+It may import :mod:`runtime`, but not in modules that :mod:`ctl` imports,
+because a command has to start fast.
 """

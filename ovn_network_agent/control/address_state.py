@@ -12,8 +12,7 @@ from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import state_times
 from ovn_network_agent.engine import table as tables
 
-# So many resources can wait for each other in a row, at the most.
-_DEPTH = 20
+_DEPTH = 20  # resources that wait for each other in a row
 _BROKEN = frozenset({ledger.State.REFUSED, ledger.State.UNREACHABLE,
                      ledger.State.DISPUTED})
 
@@ -31,7 +30,7 @@ class State(enum.Enum):
     OMITTED = 'omitted'
 
 
-# A state, its reason, and its begin.
+# State, reason, begin.
 Judgement = tuple[State, str, state_times.StateTime | None]
 
 
@@ -61,7 +60,6 @@ def judge(table: tables.Table, found: Sequence[tables.Row]
 
 
 def _unwanted(announcing: Sequence[tables.Row]) -> Judgement | None:
-    """The state of an address that no driver wants to announce."""
     for row in announcing:
         if row.state in (ledger.State.KEPT, ledger.State.HELD):
             return State.HELD, row.reason, row.began
@@ -73,7 +71,6 @@ def _unwanted(announcing: Sequence[tables.Row]) -> Judgement | None:
 
 
 def _as_of(table: tables.Table, wanted: Sequence[tables.Row]) -> str:
-    """The doubt about announcements that cannot be read now, or ''."""
     return next((f'as of the last reading; {row.backend}: '
                  f'{table.unreadable[row.backend]}' for row in wanted
                  if row.backend and row.backend in table.unreadable), '')
@@ -89,7 +86,6 @@ def _why(row: tables.Row) -> str:
 
 
 def _because(table: tables.Table, row: tables.Row) -> str:
-    """The reason to wait, and the reason of the last one in the chain."""
     root = row
     for _step in range(_DEPTH):
         if root.holder is None or root.state is not ledger.State.WAITS:

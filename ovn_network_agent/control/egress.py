@@ -23,7 +23,7 @@ from ovn_network_agent.runtime import agent_parts as insides
 from ovn_network_agent.runtime import questions
 
 _ROWS = resources.EgressRows.kind
-# What the node of mode "host" has for each machine or address.
+# Made by the node of mode "host" for each machine or address.
 _ON_NODE = frozenset(each.kind for each in (
     resources.EgressTable, resources.EgressMachine, resources.EgressSource,
     resources.EgressDrop, resources.EgressRoute, resources.EgressAddress,
@@ -48,7 +48,7 @@ class Egress:
 
     def _egress(self, arguments: argparse.ArgumentParser, argv: list[str]
                 ) -> str:
-        # The answer is always JSON; the program makes a table of it.
+        # JSON for the program, which makes a table of it.
         arguments.add_argument('--json', action='store_true')
         arguments.parse_args(argv)
         peers.need_the_driver(self._conf, egress_ip.GROUP, 'egress addresses')
@@ -60,14 +60,13 @@ class Egress:
             'egress_ips': [_build(each, table) for each in sorted(
                 peers.of_view(snapshot, model.EgressIp),
                 key=lambda each: each.name)],
-            # What is not as wanted on this node, also of former objects.
+            # Not as wanted on this node, also of former objects.
             'node': [resource_rows.build(row) for row in table.rows(
                 lambda ref: ref.kind in _ON_NODE)
                 if row.state is not ledger.State.IN_PLACE]})
 
 
 def _build(found: model.EgressIp, table: tables.Table) -> dict[str, Any]:
-    """One object, with the keys that the reference documents."""
     by_place: dict[tuple[str, int], list[str]] = collections.defaultdict(list)
     for place in found.places:
         if place.address:

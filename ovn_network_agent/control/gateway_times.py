@@ -12,8 +12,7 @@ from ovn_network_agent import model
 class Since:
     """Notes the time of the first view with a drain, and with a handover.
 
-    The database has no times of wishes, so the time of a wish is at the
-    earliest that of the agent's start.
+    The database has none, so the earliest is that of the agent's start.
     """
 
     def __init__(self,
@@ -21,9 +20,9 @@ class Since:
                      lambda: datetime.datetime.now(datetime.UTC))
                  ) -> None:
         self._clock = clock
-        # By a member of node.drains, and by the name of the
-        # Logical_Router_Port, times like 2026-01-31T12:00:00Z.  Replaced as a
-        # whole, so that any thread may read them.
+        # Times like 2026-01-31T12:00:00Z, by a member of node.drains, and by
+        # name of the Logical_Router_Port.  Replaced as a whole, for any
+        # thread.
         self.drains: dict[str, str] = {}
         self.handovers: dict[str, str] = {}
 

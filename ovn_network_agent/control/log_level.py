@@ -17,12 +17,11 @@ from ovn_network_agent.control.socket import commands
 LOG = log.getLogger(__name__)
 
 USAGE = '[LEVEL] [--logger NAME] [--for SECONDS] [--json]'
-# The privileged daemons have these loggers, and the agent gives out their
-# records under this name of the library, in the form of oslo.log.
+# The daemons' loggers; the agent gives out their records under this name of
+# the library, in the form of oslo.log.
 _PRIVILEGED = 'ovn_network_agent.privileged'
 _DAEMONS = 'oslo.privsep.daemon'
-# A day: longer is what the configuration is for.
-LONGEST = 86400.0
+LONGEST = 86400.0  # a day; longer is for the configuration
 
 
 def run(arguments: argparse.ArgumentParser, argv: list[str]) -> str:
@@ -68,10 +67,10 @@ def _set(args: argparse.Namespace) -> None:
 
 
 def show(logger: str) -> dict[str, Any]:
-    """The levels as they are now; '' is the root logger.
+    """The levels now; '' is the root logger.
 
-    ``level`` is in force for this logger.  ``changed`` has the levels that a
-    command has set; ``seconds_left`` is None until the next reload.
+    ``level`` is this logger's, ``changed`` those set by command;
+    ``seconds_left`` is None until the next reload.
     """
     return {
         'logger': logger,

@@ -3,8 +3,7 @@
 
 """Drain and undrain by an operator: the checks, and the written wish.
 
-A command writes only the wish into the local database; the loop follows the
-wish.  Before this, the command checks whether another chassis can take over.
+The loop follows the wish in the local database.
 """
 
 from collections.abc import Callable
@@ -49,13 +48,10 @@ class Maintenance:
 
     def drain(self, routers: Sequence[str] = (), force: bool = False
               ) -> dict[str, Any]:
-        """Write the wish that gateway ports leave this node.
+        """Write the wish that ports leave this node, for "drain --json".
 
-        :param routers: names of routers for
-            :meth:`directory.Router.is_called`; empty for all routers
-        :param force: whether to write the wish even if no other candidate is
-            ready to take over
-        :returns: the answer to "drain --json"
+        :param routers: for :meth:`directory.Router.is_called`; empty for all
+        :param force: even if no other candidate is ready to take over
         :raises commands.Refused: when the wish is not written
         """
         self._may_write()
@@ -94,16 +90,14 @@ class Maintenance:
             'forced': doubts}
 
     def undrain(self, routers: Sequence[str] = ()) -> dict[str, Any]:
-        """Remove the wish.
+        """Remove the wish, for "undrain --json".
 
         :param routers: as for :meth:`drain`; empty to remove all wishes
-        :returns: the answer to "undrain --json"
         :raises commands.Refused: when the wish is not removed
         """
         self._may_write()
         snapshot, names = self._snapshot(), self._names()
-        # A router of the present wish is found by its UUID alone, because
-        # the router may be gone.
+        # By the UUID alone: the router may be gone.
         wished = snapshot.node.drains if snapshot else ()
         wanted = frozenset(
             name if name in wished else self._find(names, name).uuid
@@ -134,7 +128,6 @@ class Maintenance:
             raise commands.Refused('this is a dry run, which writes nothing')
 
     def _machines(self, snapshot: model.Snapshot | None) -> int:
-        """The number of announced addresses of machines on this node."""
         return sum(1 for _each in announcing.of_machines(
             self._conf, snapshot)) if snapshot else 0
 
@@ -152,9 +145,7 @@ class Maintenance:
 
     def _find(self, names: directory.Directory, name: str,
               snapshot: model.Snapshot | None = None) -> directory.Router:
-        """The router that a name or UUID means.
-
-        In a snapshot, the router has to have a gateway port.
+        """The router of a name or UUID; in a snapshot, with a gateway port.
 
         :raises commands.Refused: when not exactly one router is meant
         """
@@ -184,7 +175,6 @@ class Maintenance:
     def _doubts(self, snapshot: model.Snapshot | None,
                 names: directory.Directory, wanted: frozenset[str]
                 ) -> Iterator[str]:
-        """Reasons against a drain, texts."""
         if snapshot is None:
             yield ('OVN has not been seen yet, so it is unknown which '
                    'candidates could take over')
@@ -196,8 +186,7 @@ class Maintenance:
         chassis = snapshot.node.chassis
         for group in _groups(snapshot, wanted):
             if readiness.drain_scope(group, snapshot.node.drains):
-                # The former wish already covers this group.
-                continue
+                continue  # covered by the former wish
             reason = readiness.stays(group, chassis, names.hostname)
             alone = len(group.candidates) == 1
             if reason and not (alone and model.ALL in wanted):
@@ -207,19 +196,16 @@ class Maintenance:
 
 def _called(names: directory.Directory, uuids: Iterable[str]
             ) -> dict[str, str]:
-    """The names of the routers of wishes, as far as they are known."""
     return {uuid: router.label or router.name for uuid in sorted(uuids)
             if (router := names.routers.get(uuid))}
 
 
 def _peerings(snapshot: model.Snapshot | None) -> int:
-    """The number of peerings with rows in OVN."""
     return len({each.pair for each in peers.of_view(
         snapshot, model.Peering)} - {''})
 
 
 def _groups(snapshot: model.Snapshot | None, wanted: Set[str]
             ) -> list[model.GatewayGroup]:
-    """The groups that a wish covers, a list."""
     return [group for group in (snapshot.groups if snapshot else ())
             if readiness.drain_scope(group, wanted)]

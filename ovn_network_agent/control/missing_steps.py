@@ -3,16 +3,15 @@
 
 """The missing steps of a drain or an undrain.  Pure.
 
-``done`` is the answer to the command, see :mod:`maintenance`, and ``state``
-that to a later "status", see :mod:`report`.
+``done`` is the answer to the command (:mod:`maintenance`), ``state`` that to a
+later "status" (:mod:`report`).
 """
 
 from typing import Any
 
 from ovn_network_agent import model
 
-# Most gateways that one line names.
-_NAMED = 10
+_NAMED = 10  # gateways in one line
 
 
 def missing(done: dict[str, Any], state: dict[str, Any]) -> list[str]:
@@ -31,8 +30,8 @@ def missing(done: dict[str, Any], state: dict[str, Any]) -> list[str]:
 class Progress:
     """How far a command has come, from one "status" to the next.
 
-    A gateway counts from the first look that finds it still to be moved, so
-    that a gateway which was never here does not count as handed over.
+    One that was never here must not count as handed over, so a gateway counts
+    from the first look that finds it still to be moved.
     """
 
     def __init__(self, done: dict[str, Any]) -> None:
@@ -75,7 +74,6 @@ def _pending(done: dict[str, Any], state: dict[str, Any]
 
 
 def _seen(done: dict[str, Any], drains: set[str]) -> bool:
-    """Whether the agent knows the wish that the command has written."""
     wanted = set(done['wanted'])
     if done['command'] == 'drain':
         return model.ALL in drains or wanted <= drains
@@ -85,6 +83,6 @@ def _seen(done: dict[str, Any], drains: set[str]) -> bool:
 def _concerned(done: dict[str, Any], group: dict[str, Any]) -> bool:
     wanted = set(done['wanted'])
     drain = done['command'] == 'drain'
-    # After an undrain, another router of the group may still be drained.
+    # After an undrain, another router may still be drained.
     return bool(group['wish']) is drain and (
         model.ALL in wanted or not wanted.isdisjoint(group['routers']))

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Names that a person knows, for the texts about gateways.
-
-The routers, groups and ports are those of :func:`report.build`.
-"""
+"""Names of gateways, by :func:`report.build`, that a person knows."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# Most routers of a group, and most networks, in one name.
-_NAMED = 3
+_NAMED = 3  # routers of a group, or networks, in one name
 
 
 def of_router(router: dict[str, Any]) -> str:
@@ -47,7 +43,6 @@ def of_drain(drain: str, routers: Mapping[str, dict[str, Any]]) -> str:
 
 
 def _some(names: list[str]) -> str:
-    """The first names of a list, and the number of the others."""
     more = len(names) - _NAMED
     return ', '.join(names[:_NAMED]) + (f' and {more} more' if more > 0
                                         else '')

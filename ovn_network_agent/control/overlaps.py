@@ -12,12 +12,9 @@ from ovn_network_agent.privileged.daemon import context
 
 
 def state(conf: cfg.ConfigOpts) -> str:
-    """The overlap of drains on this node, for ``status``.
+    """The overlap of drains: 'on', 'off', why none, or '' without drains.
 
-    The function asks ovn-controller, which takes some seconds at the most.
-
-    :returns: text: 'on', 'off', or the reason why there is none; '' where
-        the agent drains nothing
+    Asks ovn-controller, which takes some seconds at the most.
     """
     if (not plugins.requested(conf, plugins.RANKING) or
             mode.forwards_only(conf)):

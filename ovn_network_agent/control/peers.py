@@ -60,7 +60,7 @@ class Peers:
 
     def _peers(self, arguments: argparse.ArgumentParser, argv: list[str]
                ) -> str:
-        # The answer is always JSON; the program makes a table of it.
+        # JSON for the program, which makes a table of it.
         arguments.add_argument('--json', action='store_true')
         arguments.parse_args(argv)
         self._need_the_driver()
@@ -120,7 +120,6 @@ class Peers:
 
     def _build(self, peering: model.Peering, table: tables.Table
                ) -> dict[str, Any]:
-        """One intent, with the keys that the reference documents."""
         row = table.row(resources.Ref(_KIND, (peering.pair,))
                         ) if peering.pair else None
         return {**_intent(peering),
@@ -210,6 +209,5 @@ def _find(nb: columns.Tables, name: str) -> Any:
 
 
 def _refuse(called: str, why: str) -> None:
-    """Refuse a command about a router for a reason, if there is one."""
     if why:
         raise commands.Refused(f'router {called}: {why}')

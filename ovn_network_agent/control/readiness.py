@@ -10,10 +10,7 @@ from ovn_network_agent import model
 
 
 def drain_scope(group: model.GatewayGroup, drains: Set[str]) -> str:
-    """The wish of the operator that covers a group.
-
-    It is 'all', 'router' (one of the routers of the group), or ''.
-    """
+    """The wish that covers a group: 'all', 'router' (one of its) or ''."""
     if model.ALL in drains:
         return 'all'
     return '' if drains.isdisjoint(group.routers) else 'router'
@@ -23,8 +20,8 @@ def stays(group: model.GatewayGroup, chassis: str,
           name: Callable[[str], str] = str) -> str:
     """The reason why a drain does not move a group, '' when it does.
 
-    A drain would leave the group without a ready candidate.  A chassis with
-    priority 0 and without a port has nothing to move.
+    It leaves no group without a ready candidate; a chassis with priority 0 and
+    without a port has nothing to move.
     """
     own = group.candidate(chassis) or model.Candidate(chassis, 0)
     here = any(port.chassis == chassis for port in group.ports)
@@ -38,7 +35,6 @@ def stays(group: model.GatewayGroup, chassis: str,
 
 
 def _why(candidate: model.Candidate) -> str:
-    """The reason why a candidate is not ready, in words."""
     if not candidate.known:
         return 'has no chassis in OVN SB'
     if candidate.drained == model.UNFIT:

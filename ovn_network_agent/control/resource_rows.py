@@ -36,7 +36,7 @@ def build(row: tables.Row) -> dict[str, Any]:
 
 
 def stage(row: tables.Row) -> resources.Stage | None:
-    """:class:`resources.Stage` of a row; None where nothing is known."""
+    """The stage of a row; None where nothing is known."""
     resource = row.wanted or row.there
     return resource.stage if resource else None
 

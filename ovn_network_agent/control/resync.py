@@ -18,10 +18,8 @@ from ovn_network_agent.engine import table as tables
 from ovn_network_agent.runtime import agent_parts as insides
 from ovn_network_agent.runtime import questions
 
-# Seconds to wait for the result.
-TIMEOUT = 60.0
-# Longest seconds between two looks at the result.
-_INTERVAL = 0.5
+TIMEOUT = 60.0  # seconds for the result
+_INTERVAL = 0.5  # longest seconds between looks
 
 
 class Resync:
@@ -36,7 +34,7 @@ class Resync:
         """Read backends again, all without ``names``, without their back-off.
 
         ``force`` also withdraws what the withdrawal guard holds.  The
-        reference documents the keys of the answer.
+        reference documents the answer.
 
         :raises commands.Refused: for an unknown name, or without a loop
         """
@@ -47,7 +45,7 @@ class Resync:
                 f'there is no backend {", ".join(unknown)}; there are '
                 f'{", ".join(sorted(known))}')
         names = [name for name in known if name in names or not names]
-        # This fails at once where no pass would follow.
+        # Fails at once where no pass would follow.
         released = self._ask(self._inside.reconciler.guard.release if force
                              else lambda: 0)
         with self._inside.passes.changes() as changes:
@@ -63,7 +61,6 @@ class Resync:
                                                                   names)]}
 
     def _wait(self, names: Collection[str], timeout: float) -> list[str]:
-        """Wait for the result; returns what is missing, a list of texts."""
         asked = time.monotonic()
         self._inside.trigger.fire('resync', stale=names, revived=names)
         while True:
@@ -77,7 +74,6 @@ class Resync:
 
 
 def _missing(health: healths.Health, asked: float) -> Iterator[str]:
-    """The part of the work that a backend still has to do, texts."""
     if health.working:
         yield f'{health.name} is at work'
     elif health.looked is None or health.looked < asked:

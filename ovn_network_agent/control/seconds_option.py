@@ -15,10 +15,7 @@ def add_timeout(parser: argparse.ArgumentParser, default: float, what: str
 
 
 def positive(value: str) -> float:
-    """The number of seconds that an argument names.
-
-    :raises argparse.ArgumentTypeError: for anything else
-    """
+    """An argument's seconds; argparse.ArgumentTypeError for others."""
     try:
         number = float(value)
     except ValueError:

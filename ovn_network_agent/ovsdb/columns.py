@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Rows of python-ovs: their table, and columns that may not be there.  Pure.
+"""Rows of python-ovs: their table, and columns that may be missing.  Pure.
 
-No other module uses the private names of a row (:mod:`library_internals`).
+Only here are private names of rows in use (:mod:`library_internals`).
 """
 
 from collections.abc import Iterable
@@ -13,10 +13,8 @@ from typing import Any
 
 #: A row of python-ovs, whose attributes depend on its schema.
 Row = Any
-#: The UUID of a row, a uuid.UUID.
 Uuid = Any
 Rows = Mapping[Uuid, Row]
-#: The rows of a replica by table.
 Tables = Mapping[str, Rows]
 
 
@@ -45,8 +43,7 @@ def optional(row: Row, column: str, default: Any = '') -> Any:
 def atom(row: Row, column: str, default: Any = '') -> Any:
     """The only value of a column that refers to no row, or ``default``.
 
-    An attribute of a row is converted at each use, in ten times as long.  For
-    a column of a table with few rows, :func:`optional` does the same.
+    Ten times as fast as an attribute, for tables with many rows.
     """
     datum = row._data.get(column)
     for each in datum.values if datum is not None else ():
@@ -57,7 +54,7 @@ def atom(row: Row, column: str, default: Any = '') -> Any:
 def entry(row: Row, column: str, key: str) -> str | None:
     """The value of a key in a map; None, too, where the schema lacks it.
 
-    The map is not converted as a whole, because a table may have many rows.
+    A table may have many rows, so not the whole map is converted.
     """
     datum = row._data.get(column)
     if datum is not None:
@@ -94,8 +91,7 @@ class Changed:
 def others(row: Row, column: str) -> dict[str, list[Any]]:
     """The atoms of all columns but one, for a comparison.
 
-    python-ovs changes the value of a column in place, and keeps the atoms that
-    stay.  A list compares the same objects without a look at their values.
+    python-ovs keeps atoms that stay, so a list compares the same objects.
     """
     return {name: [*value.values, *value.values.values()]
             for name, value in row._data.items() if name != column}
@@ -104,9 +100,8 @@ def others(row: Row, column: str) -> dict[str, list[Any]]:
 def referenced(row: Row, column: str) -> list[Uuid]:
     """UUIDs that a column refers to, also of rows that are not replicated.
 
-    A row may come into the replica later, when it begins to match the
-    condition.  The rows that refer to this row do not change then.  The list
-    is empty where the schema lacks the column.
+    Such a row may come later, without a change of those that refer to it.
+    Empty where the schema lacks the column.
     """
     if column not in row._data:
         return []
@@ -119,12 +114,10 @@ def atoms(row: Row, column: str) -> list[Any]:
 
 
 def rows(row: Row, column: str) -> list[Row]:
-    """The replicated rows that a column refers to.
+    """The replicated rows that a column refers to, [] without the column.
 
-    An attribute of the row would make two copies of the column first.  As
-    all functions here but :func:`optional`, this one does not see what a
-    transaction under way has changed or inserted.  The list is empty where
-    the schema lacks the column.
+    An attribute would make two copies first.  As all functions here but
+    :func:`optional`, it does not see a transaction under way.
     """
     found = referenced(row, column)
     if not found:

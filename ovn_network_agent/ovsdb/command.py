@@ -23,11 +23,9 @@ _SHARED: MutableMapping[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
 class Command(command.BaseCommand):
     """Base of commands that remember why they did not act.
 
-    A subclass has ``run_idl(txn)``, which adds the changes to an
-    ovs.db.idl.Transaction, or sets :attr:`refused` and adds nothing.  The
-    method runs on the IDL thread when the transaction is built, and again
-    whenever the transaction has to be built again.
-
+    A subclass has ``run_idl(txn)``, which adds changes to an
+    ovs.db.idl.Transaction, or sets :attr:`refused` and adds nothing; on the
+    IDL thread, whenever the transaction is built.
     """
 
     # The reason, '' when the command acted or had nothing to do.
@@ -42,8 +40,7 @@ class Command(command.BaseCommand):
     def shared(txn: Any, name: str, make: Callable[[], _T]) -> _T:
         """A value that all commands of a transaction have in common.
 
-        The value ends with the transaction.  A repetition after a conflict is
-        another transaction.
+        A repetition after a conflict is another transaction.
         """
         values = _SHARED.setdefault(txn, {})
         if name not in values:
@@ -54,10 +51,9 @@ class Command(command.BaseCommand):
 def verify(txn: Any, row: columns.Row, column: str) -> None:
     """Make the server refuse a transaction if a column has changed.
 
-    Row.verify() alone has no effect on a row that the transaction does not
-    change: ovs 4.0 sends the prerequisites of changed rows only.  So, like
-    the C library, this function takes the row into the transaction, by a
-    private name (:mod:`library_internals`).
+    For an unchanged row Row.verify() has no effect: ovs 4.0 sends only
+    prerequisites of changed rows.  So, like the C library, this takes the row
+    into the transaction, by a private name (:mod:`library_internals`).
     """
     row.verify(column)
     txn._txn_rows[row.uuid] = row

@@ -3,8 +3,8 @@
 
 """Connections to OVSDB servers: NB, SB and the local Open vSwitch.
 
-They replicate only the columns in use that the schema has.  The server can
-filter the rows.  Changed rows are remembered until the view asks for them.
+Only columns in use that the schema has are replicated, and rows may be
+filtered by the server.
 """
 
 import collections
@@ -37,13 +37,11 @@ LOG = logging.getLogger(__name__)
 
 SCHEMAS = ovsdb.SCHEMAS
 
-# Seconds to wait for the end of a connection's thread, which is a daemon.
-CLOSE_TIMEOUT = 5
+CLOSE_TIMEOUT = 5  # seconds for the end of a connection's thread, a daemon
 
-# Longest seconds before the first request for the schema while a connection
-# is lost, and before any request.  The replica first tries to connect again at
-# the latest 2 s after a loss, and the first request comes after this attempt;
-# python-ovs has the same longest pause.
+# Longest seconds before the first request for the schema of a lost connection,
+# which is after the replica's first attempt (at the latest after 2 s), and
+# before any request, as in python-ovs.
 _SCHEMA_FIRST = 4.0
 _SCHEMA_LAST = 8.0
 
@@ -51,10 +49,9 @@ Unavailable = replica.Unavailable
 
 
 class _Wake:
-    """A transaction without content: the thread of a connection wakes for it.
+    """A transaction without content, to wake a connection's thread once.
 
-    A bare alert of the queue would wake the thread again and again: the
-    library takes an alert back only together with a transaction.
+    The library takes a bare alert back only with a transaction.
     """
 
     def __init__(self) -> None:
@@ -68,11 +65,11 @@ class Database(replica.Lent):
     """One OVSDB server, and the replica of the tables in use.
 
     :param name: 'nb', 'sb' or 'ovs'
-    :param remotes: comma-separated list of remotes
+    :param remotes: comma-separated list
     :param timeout: seconds for one attempt to connect and load
     :param probe_interval: milliseconds
-    :param changed: called after a loss or return of the connection, on
-        another thread than the loop's
+    :param changed: called after a loss or return of the connection, not on the
+        loop's thread
     :param objection: says why the schema cannot be used, or '', by the name,
         the required columns of each table, and the tables of the schema
     """
@@ -100,8 +97,8 @@ class Database(replica.Lent):
         self._comparing = threading.Lock()
         # Set while the replica follows the server, and at the end.
         self._returned = threading.Event()
-        # When the connection was lost or came last: seconds since the epoch,
-        # and monotonic seconds, None until the first loss.
+        # Of the last loss or return: seconds since the epoch, and monotonic
+        # ones, None until the first loss.
         self.since = time.time()
         self.changed_at: float | None = None
 
@@ -119,12 +116,12 @@ class Database(replica.Lent):
     def also(self, table: str, clauses: list[list[Any]]) -> bool:
         """Replicate further rows beside those of :meth:`only`.
 
-        To be called inside of :meth:`rows`, without a wait.  When the server
-        has sent the rows, ``changed`` is called, and the result is true.
+        Inside of :meth:`rows`, without a wait.  ``changed`` is called when the
+        server has sent them; then the result is true.
 
         :param clauses: as for :meth:`only`, instead of the last ones here
         """
-        # The schema may lack a column that nothing else needs.
+        # It may lack a column that nothing else needs.
         present = self._replicated.get(table, ())
         clauses = [each for each in clauses if each[0] in present]
         connection = self._connection
@@ -142,9 +139,8 @@ class Database(replica.Lent):
     def start(self) -> None:
         """Connect and load all tables once; may be called again.
 
-        The handler is told of no row of this load.  Nobody can read the
-        replica before its end, and tens of thousands of events would keep the
-        processor from the load.
+        The handler is told of no row: nobody reads yet, and tens of thousands
+        of events would delay the load.
 
         :raises Unavailable: when this fails, or exceeds the time limit
         """
@@ -153,7 +149,6 @@ class Database(replica.Lent):
         LOG.info('Connected to %s at %s', SCHEMAS[self.name], self._remotes)
 
     def _loaded(self) -> Any:
-        """A started ovsdbapp Connection, or :class:`Unavailable`."""
         try:
             connection = self._load()
         except exceptions.TimeoutException as e:
@@ -183,11 +178,10 @@ class Database(replica.Lent):
         except BaseException:
             idl.close()
             if connection is not None:
-                # The queue has a pipe, which must not wait for the garbage
-                # collection.
+                # Its pipe must not wait for the garbage collection.
                 connection.txns.close()
             raise
-        # This comes last, so that a failed load is tried again.
+        # Last, so that a failed load is tried again.
         self._replicated = columns
         return connection
 
@@ -213,7 +207,6 @@ class Database(replica.Lent):
         self._changed(self)
 
     def _schema_helper(self) -> tuple[Any, dict[str, list[str]]]:
-        """A SchemaHelper, and the columns to replicate of each table."""
         schema = self._fetch_schema()
         tables = schema['tables']
         objection = self._objection(self.name, self._columns, tables)
@@ -234,7 +227,6 @@ class Database(replica.Lent):
                                         self._timeout)
 
     def _present(self, schema: Any) -> dict[str, list[str]]:
-        """The columns to replicate of each table."""
         return {table: sorted(columns & schema['tables'][table][
                     'columns'].keys())
                 for table, columns in self._columns.items()
@@ -243,12 +235,11 @@ class Database(replica.Lent):
     def _follow_schema(self) -> None:
         """Load anew if a lost connection comes back with another schema.
 
-        After an up- or downgrade of OVN, the server refuses columns that its
-        schema lacks, and does not send new ones.  This runs on a thread of
-        its own until the connection is there.
+        Otherwise the server refuses columns its schema lacks, and sends no new
+        ones.  On a thread of its own until the connection is there.
 
-        All agents lose a server in the same moment, so none asks at once.
-        Mostly the replica returns first, and then one request is enough.
+        All agents lose a server at once, so none asks at once; mostly the
+        replica returns first, and one request is enough.
         """
         if not self._comparing.acquire(blocking=False):
             return
@@ -265,13 +256,12 @@ class Database(replica.Lent):
             self._comparing.release()
 
     def _same_schema(self) -> bool:
-        """Whether the connection is there, with the server's schema."""
         was_there = self.connected
         try:
             schema = self._fetch_schema()
         except (OSError, RuntimeError, ValueError, time_limits.NoSchema,
                 exceptions.TimeoutException) as e:
-            # The loss of the connection is logged already.
+            # The loss is logged already.
             LOG.debug('%s: no schema: %s', SCHEMAS[self.name], e)
             return False
         if self._present(schema) == self._replicated:
@@ -285,8 +275,8 @@ class Database(replica.Lent):
             LOG.warning('%s: %s', SCHEMAS[self.name], e)
             self._failure = str(e)
             return False
-        # The rows of the old replica refer to each other, and may be among
-        # the objects that collections leave out (runtime.garbage).
+        # The old rows refer to each other, and collections may leave them out
+        # (runtime.process.garbage_collector).
         gc.unfreeze()
         gc.collect()
         self._sync_changed()
@@ -300,11 +290,10 @@ class Database(replica.Lent):
             return
         with old.lock, connection.lock:
             self._connection = connection
-            # The view may have chosen other rows since the load began.
+            # The view may have chosen others meanwhile.
             for table in self._further:
                 connection.idl.choose(table, self.clauses(table))
-            # The view has looked up the first rows of the new connection in
-            # the old one.
+            # The view has looked up the first new rows in the old replica.
             self.dirty.mark_all()
         self._wake_thread(connection)
         self._end(old, CLOSE_TIMEOUT)
@@ -322,7 +311,6 @@ class Database(replica.Lent):
         return f'{text} ({why})' if why else text
 
     def _why(self) -> str:
-        """The failure of the last attempt to connect or load, or ''."""
         if self._connection is not None and self._connection.idl.doubt:
             return str(self._connection.idl.doubt)
         return self._failure or streams.last_reasons(
@@ -349,7 +337,7 @@ class Database(replica.Lent):
                                object]) -> None:
         """Ask the server, inside of :meth:`rows`, without a wait.
 
-        :param answered: see :func:`replica_query.ask`; the tables are those of
+        :param answered: see :func:`replica_query.ask`; tables as of
             :meth:`rows`
         """
         idl = self._connection.idl
@@ -359,7 +347,7 @@ class Database(replica.Lent):
     def distrust(self, reason: str) -> None:
         """Load everything anew; :meth:`rows` raises until then.
 
-        An answer of the server may come while another thread stops.
+        An answer may come while another thread stops.
         """
         connection = self._connection
         if connection is not None:
@@ -375,17 +363,15 @@ class Database(replica.Lent):
     @staticmethod
     def _wake_thread(connection: Any) -> None:
         """The thread may be asleep until its next probe."""
-        # A queue that is full wakes the thread, too.
+        # A full queue wakes it, too.
         with contextlib.suppress(queue.Full):
             connection.txns.put_nowait(_Wake())
 
     def stop(self, timeout: float = CLOSE_TIMEOUT) -> None:
-        """Close the connection.
+        """Close the connection, with ``timeout`` seconds for its thread.
 
-        Connection.stop() of the library would wait for room in the queue of
+        The library's Connection.stop() would wait for room in the queue of
         transactions, which stays full when the server hangs.
-
-        :param timeout: seconds to wait for the thread of the connection
         """
         self._stopping.set()
         self._returned.set()

@@ -3,8 +3,7 @@
 
 """An IDL of python-ovs with a session of ours, whose progress is known.
 
-No other module uses the private name of the session
-(:mod:`library_internals`).
+Only here is the session's private name in use (:mod:`library_internals`).
 """
 
 from typing import Any
@@ -14,16 +13,15 @@ from ovs.db import idl as ovs_idl
 from ovn_network_agent.common import backoff
 from ovn_network_agent.ovsdb import rpc
 
-# Milliseconds between two attempts to connect: the least and the most of
-# python-ovs (ovs.reconnect), which doubles the pause after each failure.
+# Milliseconds between two attempts to connect, of python-ovs (ovs.reconnect),
+# which doubles the pause after each failure.
 SHORTEST_PAUSE, _LONGEST_PAUSE = 1000, 8000
 
 
 def pauses() -> tuple[int, int]:
     """Least and most milliseconds between attempts to connect, at random.
 
-    All agents lose a server in the same moment.  Without a random part, all
-    of them would connect again in the same moment, too.
+    All agents lose a server at once, and must not connect again at once.
     """
     return (int(backoff.spread(2 * SHORTEST_PAUSE)),
             int(backoff.spread(_LONGEST_PAUSE)))
@@ -45,13 +43,11 @@ class SessionIdl(ovs_idl.Idl):
                          **kwargs)
         self.session = rpc.Session.in_place_of(self._session)
         self._session = self.session
-        # The library never probes a Unix socket, but a local server may
-        # hang, too.
+        # The library never probes a Unix socket, but a server may hang.
         self.session.reconnect.set_probe_interval(probe_interval)
         self.session.reconnect.set_backoff(*pauses())
-        # The number of the connection that was last asked for the content.
-        # Until the server has answered there, the IDL has the content of the
-        # former connection.
+        # The connection that was last asked for the content; until its answer,
+        # the content is of the former one.
         self.asked: int | None = None
 
     def restart_fsm(self) -> None:

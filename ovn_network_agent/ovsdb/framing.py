@@ -4,10 +4,9 @@
 
 """The messages in a stream of JSON-RPC, and their values.
 
-The parser of python-ovs is a program of Python that looks at each character.
-Its parser in C is part of some distributions' packages alone.  Here the
-messages are cut by the braces outside of strings, which takes one look at each
-piece, and the parser of the standard library reads each message as a whole.
+The parser of python-ovs looks at each character in Python, and few have its
+parser in C.  Here messages are cut by braces outside of strings, and the
+standard library parses each.
 """
 
 import json
@@ -17,11 +16,9 @@ from typing import Any
 
 from ovs import json as ovs_json
 
-# A backslash is followed by one more byte of the string.
 _ESCAPE = re.compile(rb'\\.', re.DOTALL)
 _BRACE = re.compile(rb'[{}]')
-# The end of one message and the begin of the next, which is nowhere else.
-_BETWEEN = re.compile(rb'}\s*{')
+_BETWEEN = re.compile(rb'}\s*{')  # Between two messages, and nowhere else
 _SPACE = b' \t\r\n'
 
 
@@ -34,8 +31,7 @@ class Framer:
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
-        # Open braces, whether a string is open, and whether the last byte was
-        # a backslash in it.
+        # Open braces; in a string; behind a backslash there.
         self._depth = 0
         self._quoted = False
         self._escaped = False
@@ -48,7 +44,7 @@ class Framer:
         if not data:
             return []
         plain = self._without_escapes(data)
-        # Every other part is in a string, which has no braces that count.
+        # Every other part is in a string, whose braces do not count.
         parts = plain.split(b'"')
         bare = b''.join(parts[self._quoted::2])
         after = self._depth + bare.count(b'{') - bare.count(b'}')
@@ -74,10 +70,7 @@ class Framer:
 
     def _cut(self, data: bytes, parts: list[bytes],
              found: list[bytes]) -> bytes:
-        """Cut after each object.
-
-        :returns: the bytes behind the last object
-        """
+        """Cut after each object; the bytes behind the last one."""
         begin = offset = 0
         quoted = self._quoted
         for part in parts:
@@ -101,7 +94,6 @@ class Framer:
 
 
 def _begun(text: bytes) -> bytes:
-    """A text that begins an object, or nothing, without space before."""
     text = text.lstrip(_SPACE)
     if text and not text.startswith(b'{'):
         raise Malformed(f'{text[:20]!r} begins no JSON object')
@@ -115,8 +107,8 @@ def value(text: bytes) -> Any:
     """
     try:
         if b'\\u' in text:
-            # The library's parser refuses one half of a surrogate pair, which
-            # no other text could be made of.
+            # The library refuses one half of a surrogate pair, of which no
+            # other text could be made.
             found = ovs_json.from_string(text.decode())
             if isinstance(found, str):
                 raise Malformed(found)

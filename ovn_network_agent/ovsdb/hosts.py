@@ -3,8 +3,8 @@
 
 """Addresses of host names, looked up on a thread beside the caller.
 
-A connection is made while the replica is locked, and passes need this lock.
-DNS may not answer for half a minute, so the caller waits only briefly.
+The caller waits briefly: it locks the replica against passes, and DNS may be
+silent for half a minute.
 """
 
 import concurrent.futures
@@ -12,8 +12,8 @@ import socket
 import threading
 import typing
 
-# Seconds that a connection waits for an answer.  Passes wait 1 s for the lock
-# (Database.rows), and DNS on a good network answers within 0.1 s.
+# Seconds.  Passes wait 1 s for the lock (Database.rows), and DNS on a good
+# network answers within 0.1 s.
 PATIENCE = 0.2
 
 _lock = threading.Lock()
@@ -29,8 +29,7 @@ class Unresolved(Exception):
 def addresses(host: str, port: int) -> list[str]:
     """IP addresses of a host name; the last ones while DNS does not answer.
 
-    A name has one question under way at a time.  An answer that is too late
-    for this call is used by the next call.
+    One question of a name at a time; the next call uses a late answer.
 
     :raises Unresolved: when no address is known
     """
@@ -48,8 +47,7 @@ def addresses(host: str, port: int) -> list[str]:
             return _before(host, str(error.strerror))
         raise Unresolved(f'host name {host}: {error.strerror}') from None
     except ValueError as error:
-        # The name has a label that is empty or longer than 63 characters, so
-        # DNS cannot be asked.
+        # A label is empty or longer than 63 characters.
         _forget(host, future)
         raise Unresolved(f'host name {host} is none: {error}') from None
     _forget(host, future)
@@ -81,7 +79,6 @@ def _before(host: str, why: str) -> list[str]:
 
 
 def _forget(host: str, future: _Future) -> None:
-    """Make the next call ask again."""
     with _lock:
         if _lookups.get(host) is future:
             del _lookups[host]

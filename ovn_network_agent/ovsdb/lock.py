@@ -3,17 +3,14 @@
 
 """A named lock of an OVSDB server (RFC 7047, 4.1.8): one agent alone writes.
 
-The lock belongs to a connection, and goes with it.  So it has a connection of
-its own, which replicates no table: a lost replica does not hand the lock over,
-and a lost lock does not disturb the replica.
+It goes with its connection, and has one of its own without tables: a lost
+replica and a lost lock do not disturb each other.
 
-When the holder's process ends, the server sees the end of the connection, and
-the next one in its queue has the lock at once.  A holder that is silent keeps
-the lock until the server gives up the connection: after two probe intervals of
-the server, which are 5 seconds each by default.
+The next one has it at once when the holder's process ends.  A silent holder
+keeps it for two probe intervals of the server, by default 5 s each.
 
-Locks are not part of the database.  Each server of a cluster has locks of its
-own, and so has a relay, so the lock is asked for at the leader only.
+Locks are not in the database: each server or relay has its own, so the leader
+alone is asked.
 """
 
 from collections.abc import Callable
@@ -36,22 +33,20 @@ from ovn_network_agent.ovsdb import streams
 LOG = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT = 5
-# Seconds that a holder may be unable to write: a replica that is lost is
-# mostly back after two.
+# Seconds without ability to write: lost replicas are mostly back after two.
 PATIENCE = 5.0
-# Milliseconds between two looks whether it is able.
-_LOOK = 1000
+_LOOK = 1000  # milliseconds between two looks whether it is able
 
 
 class Lock:
     """A lock that is asked for from :meth:`start` to :meth:`close`.
 
     :param database: 'nb' or 'sb'
-    :param name: of the lock, one for each driver: letters, digits and
-        underscores, as the protocol wants it
+    :param name: one for each driver: letters, digits and underscores, as the
+        protocol wants it
     :param probe_interval: milliseconds
-    :param held: called on the thread of the lock each time that the lock comes
-    :param hindrance: called on that thread; why this agent cannot write, or ''
+    :param held: called on the thread of the lock each time that it comes
+    :param hindrance: likewise; why this agent cannot write, or ''
     """
 
     def __init__(self, database: str, remotes: str, name: str,
@@ -59,22 +54,20 @@ class Lock:
                  held: Callable[[], object] = lambda: None,
                  hindrance: Callable[[], str] = lambda: '') -> None:
         self.name = name
-        # Set on the thread of the lock.
         self.state = lock_state.State.NOT_CONNECTED
         self._database = ovsdb.SCHEMAS[database]
         self._remotes = remotes
         self._probe_interval = probe_interval
         self._held = held
         self._hindrance = hindrance
-        # Set while the server has answered.
-        self._known = threading.Event()
+        self._known = threading.Event()  # set while the server has answered
         self._passing = False
         self._stopping = False
         self._thread: threading.Thread | None = None
-        # Held while the thread is started: several threads may ask.
+        # For the start of the thread, by several ones.
         self._asking = threading.Lock()
         self._pause = backoff.FIRST
-        # Monotonic seconds; later ones while it has no lock, or can write.
+        # Monotonic seconds; later ones while without lock, or able.
         self._able_at = 0.0
 
     @property
@@ -103,10 +96,9 @@ class Lock:
         return f'the lock {self.name} of {self._database}: {why}'
 
     def ask(self, timeout: float) -> lock_state.State:
-        """Ask for the lock, if need be, and wait for the first answer.
+        """Ask for the lock if need be; the state after ``timeout`` seconds.
 
-        :param timeout: seconds
-        :returns: the state, which may be another one soon
+        It is that of the first answer, and may soon be another one.
         """
         with self._asking:
             if not self.started:
@@ -126,7 +118,7 @@ class Lock:
     def pass_on(self) -> None:
         """Let the next one have the lock, and ask for it again after that.
 
-        A holder that cannot write the database would keep all others from it.
+        A holder that cannot write would keep all others from it.
         """
         if not self._stopping:
             self._passing = True
@@ -138,7 +130,7 @@ class Lock:
             self._stopping = True
             self._other.send(b'.')
             self._thread.join(_CLOSE_TIMEOUT)
-            # The thread may end before it is woken.
+            # It may end before it is woken.
             if not self._thread.is_alive():
                 self._own.close()
                 self._other.close()
@@ -155,7 +147,6 @@ class Lock:
                 self._pause = min(2 * self._pause, backoff.LAST)
 
     def _follow(self) -> None:
-        """Follow the state of one connection until a stop or an error."""
         with contextlib.closing(_Idl(
                 self._remotes, self._database, self.name,
                 self._probe_interval)) as idl:
@@ -169,14 +160,13 @@ class Lock:
                         self._passing = False
                         idl.force_reconnect()
             finally:
-                # Before the server gives the lock to the next one.
+                # Before the server gives it to the next one.
                 self._note(lock_state.State.NOT_CONNECTED)
 
     def _leave_or_ask(self, idl: '_Idl') -> None:
-        """Have the lock only while this agent can write.
+        """Have the lock only while able to write.
 
-        The next one would wait as long as this agent, which has no work, does
-        not even try.
+        Without work, this agent does not even try, and others would wait.
         """
         hindrance = self._hindrance()
         now = time.monotonic()
@@ -188,14 +178,12 @@ class Lock:
             self._note(lock_state.State.NOT_CONNECTED)
             idl.set_lock(None)
         if not hindrance:
-            # Does nothing if it is asked for.
             idl.set_lock(self.name)
 
     def _wait(self, longest: float | None = None,
               idl: '_Idl | None' = None) -> bool:
-        """Wait for the connection, for another thread, or for some time.
+        """Wait for the connection, or ``longest`` milliseconds.
 
-        :param longest: milliseconds
         :returns: whether another thread has woken this one
         """
         waiting = poller.Poller()
@@ -228,7 +216,7 @@ class Lock:
 class _Idl(followed.SessionIdl):
     """A connection to the leader that replicates nothing.
 
-    The lock is asked for before it is known that this server is the leader.
+    The lock is asked for before this is known to be the leader.
     """
 
     def __init__(self, remotes: str, database: str, name: str,

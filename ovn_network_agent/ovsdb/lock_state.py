@@ -5,7 +5,7 @@
 
 import enum
 
-#: In answers to an operator: the state of a lock that nothing needed so far.
+#: Of a lock that nothing needed so far, in answers to an operator.
 NOT_ASKED = 'not asked'
 
 

@@ -3,9 +3,8 @@
 
 """The replica of one OVSDB database, and whether it can be trusted.
 
-When python-ovs cannot apply a part of an update, it logs this and goes on.
-The replica then has neither the old nor the new state, and the agent must not
-decide anything from it.
+python-ovs only logs what it cannot apply of an update; the replica is then
+neither old nor new, and the agent must decide nothing from it.
 """
 
 from collections.abc import Callable
@@ -30,8 +29,7 @@ LOG = logging.getLogger(__name__)
 
 _FROM_THE_START = str(uuid.UUID(int=0))
 
-# Milliseconds between probes in a hurry: a silent server is noticed after
-# twice this time.
+# Milliseconds between probes; silence is noticed after twice this time.
 _HURRIED = 2000
 
 
@@ -69,12 +67,9 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
                 self.session.get_seqno() == self.asked)
 
     def run(self) -> bool:
-        """Apply what the server has sent, and judge the replica afterwards.
+        """Apply what was received; whether rows changed, True after an error.
 
-        An error or a warning makes the replica load everything anew
-        (:meth:`distrust`).
-
-        :returns: whether the replica has changed; True after an error
+        An error or a warning loads everything anew (:meth:`distrust`).
         """
         self._set_pace()
         heard: list[str] = []
@@ -92,10 +87,9 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
             self._judge(before, heard)
 
     def choose(self, table: str, clauses: list[Any]) -> None:
-        """Replicate only rows that match one of the clauses, from now on.
+        """Replicate only rows that match a clause; wakes the loop at the end.
 
-        The caller holds the connection's lock.  The loop is woken when the
-        replica has the rows.
+        The caller holds the connection's lock.
 
         :param clauses: of [column, function, value], RFC 7047 5.1
         """
@@ -111,9 +105,8 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
     def _is_acknowledged(self) -> bool:
         """Whether the replica follows the server by the last clauses.
 
-        The server sends the rows before it acknowledges the clauses.  On a
-        new connection, the library counts clauses as acknowledged when it
-        sends them.
+        The rows come before the acknowledgement.  On a new connection, the
+        library takes clauses as acknowledged when it sends them.
         """
         return self.in_sync and all(
             table.condition_state.new is None and
@@ -121,10 +114,9 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
             for table in self.tables.values())
 
     def hurry(self, wanted: bool) -> None:
-        """Notice a silent server sooner, and connect again sooner; or not.
+        """Notice silence and connect again sooner, or not; on any thread.
 
-        On any thread; :meth:`run` has to be called afterwards.  An IDL
-        without probes gets none.
+        :meth:`run` has to follow.  An IDL without probes gets none.
         """
         self._hurry = wanted
 
@@ -144,26 +136,23 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
         if heard and self.state == self.IDL_S_MONITORING:
             self.distrust(heard[0])
         elif loaded:
-            # Rows may have gone or come without an event.
+            # Rows may have changed without an event.
             self.dirty.mark_all()
             self.doubt = ''
         elif self.doubt:
-            # A later change has set last_id again, from which on the server
-            # would send only newer changes.
+            # A later change has set last_id again: only newer ones would come.
             self.last_id = _FROM_THE_START
         if self._choosing and self._is_acknowledged():
             self._choosing = False
             self._wake()
         if not (self.in_sync and self._told):
-            # During a loss, the reason may become known later.
-            self._told = self.in_sync
+            self._told = self.in_sync  # the reason of a loss may come later
             self._changed()
 
     def distrust(self, reason: str) -> None:
         """Stop the use of the replica, and load everything anew.
 
-        The session's force_reconnect() has a back-off; that of the IDL would
-        repeat without a pause.
+        The session's force_reconnect() has a back-off; the IDL's has none.
         """
         LOG.error('The replica of %s is not what the server has (%s); it is '
                   'loaded again and not used until then', self.database,
@@ -173,7 +162,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
         self.session.force_reconnect()
 
     def cooperative_yield(self) -> None:
-        """Do nothing: the loop thread waits for the end of the load anyhow.
+        """Do nothing: the loop thread waits for the load anyhow.
 
         ovsdbapp sleeps for each row, about a second for 14,000 rows.
         """
@@ -187,8 +176,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
                updates: columns.Row | None = None) -> None:
         """Mark the row as changed, and hand the event to the handler.
 
-        The library calls this on the IDL thread for each change.  An error of
-        an event only wakes the loop.
+        On the IDL thread; an error of an event only wakes the loop.
         """
         self.dirty.mark(columns.table(row), row.uuid)
         if self._silent:
@@ -196,7 +184,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
         try:
             self.handler.notify(event, row, updates)
         except Exception:
-            # A bug in one event must not stop the other events.
+            # It must not stop the other events.
             LOG.exception('An event of %s failed', columns.table(row))
             self._wake()
 
@@ -246,13 +234,12 @@ class DirtyRows:
 class Handler(ovsdb_event.RowEventHandler):
     """Event handler whose thread can be stopped and waited for.
 
-    The library asks each event about each row.  Here only the events of the
-    row's table are asked, because the first load has tens of thousands of
-    rows.
+    Only events of the row's table are asked, unlike in the library: the first
+    load has tens of thousands of rows.
     """
 
     def __init__(self) -> None:
-        # By table its events, as the keys of a dict that never changes.
+        # Events by table, as keys of a dict that never changes.
         self._of_table: dict[str, dict[Any, None]] = {}
         super().__init__()
 
@@ -291,8 +278,8 @@ class Handler(ovsdb_event.RowEventHandler):
                updates: columns.Row | None = None) -> None:
         """Run the events that match a row, on the thread of the connection.
 
-        The thread of the library would need a copy of the row, which converts
-        all columns, and a router may have thousands of NAT rows.
+        The library's thread would need a copy of all columns, with thousands
+        of NAT rows for a router.
         """
         for match in self.matching_events(event, row, updates):
             match.run(event, row, updates)
@@ -305,16 +292,12 @@ class Handler(ovsdb_event.RowEventHandler):
 
 
 class Lent:
-    """The replica of one database, as its readers see it.
-
-    :param name: 'nb', 'sb' or 'ovs'
-    """
+    """The replica of one database ('nb', 'sb', 'ovs') for its readers."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.dirty = DirtyRows()
-        # The ovsdbapp Connection after the first load.
-        self._connection: Any = None
+        self._connection: Any = None  # None until loaded
 
     @property
     def trouble(self) -> str:
@@ -347,10 +330,8 @@ class Lent:
     def rows(self, timeout: float = 1.0) -> Iterator[columns.Tables]:
         """The tables of the replica, which does not change in this context.
 
-        :param timeout: seconds to wait for the lock, which the IDL thread
-            holds while it applies updates
-        :raises Unavailable: before the first load, or when the replica is
-            busy for longer than the timeout
+        :param timeout: seconds for the lock, which updates hold
+        :raises Unavailable: before the first load, or after the timeout
         """
         connection = self._connection
         if connection is None:

@@ -14,7 +14,7 @@ from ovs import jsonrpc
 
 LOG = logging.getLogger(__name__)
 
-#: A select operation (RFC 7047, 5.2.2).
+#: Select, RFC 7047, 5.2.2.
 Operation = Mapping[str, Any]
 #: For each operation its rows, in JSON.
 Answers = Sequence[Sequence[Any]]
@@ -29,13 +29,11 @@ def select(table: str, *where: Sequence[Any],
 
 def ask(idl: Any, operations: Sequence[Operation],
         answered: Callable[[Answers | None], object]) -> None:
-    """Send a read-only transaction, without a wait.
+    """Send a read-only transaction without a wait, under the lock.
 
-    The caller holds the connection's lock.  The server sends all earlier
-    updates before the answer.
+    All earlier updates come before the answer.
 
-    :param answered: called on the IDL thread with the lock held; with None
-        when the server does not answer
+    :param answered: called on the IDL thread under the lock; None: no answer
     """
     idl.session.ask(
         jsonrpc.Message.create_request(
@@ -44,7 +42,6 @@ def ask(idl: Any, operations: Sequence[Operation],
 
 
 def _answers(message: Any) -> Answers | None:
-    """The rows of each operation; None without an answer."""
     if message is None:
         return None
     if message.type == jsonrpc.Message.T_REPLY and all(

@@ -2,11 +2,9 @@
 # Copyright ovn-network-agent developers
 
 
-"""JSON-RPC sessions of python-ovs with a faster reading of messages.
+"""JSON-RPC sessions of python-ovs with a faster ``recv()``.
 
-These are the library's classes with other ``recv()`` methods; the rest of the
-protocol, reconnection and probes are the library's.  A session also takes
-questions, whose answers come in the order of the updates.
+A session also takes questions, answered in the order of the updates.
 """
 
 import collections
@@ -23,8 +21,7 @@ from ovn_network_agent.ovsdb import framing
 
 LOG = logging.getLogger(__name__)
 
-# Bytes that are read at once; one record of TLS has at most 16 KiB.
-_CHUNK = 65536
+_CHUNK = 65536  # bytes read at once; a record of TLS has at most 16 KiB
 
 
 class Connection(jsonrpc.Connection):
@@ -97,7 +94,6 @@ class Session(jsonrpc.Session):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        # By the number of the request.
         self._questions: dict[Any, Callable[[Any], object]] = {}
 
     @classmethod
@@ -111,16 +107,15 @@ class Session(jsonrpc.Session):
         """As in the library, which makes connections of its own class."""
         super().run()
         if self.rpc is not None and not isinstance(self.rpc, Connection):
-            # Nothing has been received on a connection that is new.
-            made = Connection(self.rpc.stream)
+            made = Connection(self.rpc.stream)  # Nothing has been received yet
             made.output = self.rpc.output
             self.rpc = made
 
     def ask(self, request: Any, answered: Callable[[Any], object]) -> None:
         """Send a request whose answer is not for the IDL.
 
-        :param answered: called with the ovs.jsonrpc.Message of the answer,
-            when all earlier updates are applied; with None for no answer
+        :param answered: called with its ovs.jsonrpc.Message after all earlier
+            updates; with None for no answer
         """
         self._questions[request.id] = answered
         if self.send(request):

@@ -3,10 +3,8 @@
 
 """Questions to an OVSDB server without a replica: a few rows, once.
 
-A diagnosis of one address needs some rows of tables that may have a hundred
-thousand.  Each question is a ``select`` (RFC 7047, 5.2.2) with a time limit.
-The rows look like rows of a replica, so that the functions of
-:mod:`ovn_network_agent.ovn` can read them.
+Tables may have a hundred thousand.  Each question is a ``select`` (RFC 7047,
+5.2.2); :mod:`ovn_network_agent.ovn` can read the rows.
 """
 
 from collections.abc import Callable
@@ -33,7 +31,6 @@ from ovs.db import schema as ovs_schema
 _CHUNK = 256 * 1024
 
 
-# Of rows by their UUIDs.
 Tables: typing.TypeAlias = 'dict[str, dict[uuid.UUID, Row]]'
 
 
@@ -45,8 +42,8 @@ class Failed(Exception):
 class Row:
     """One row; its columns are attributes, as in python-ovs.
 
-    A reference to a row that was not selected is left out of a set, and is a
-    row without columns where the column needs a value.
+    References to rows not selected are left out of a set, or else are rows
+    without columns.
 
     :param values: ovs.db.data.Datum by column
     :param tables: see :class:`Session`
@@ -96,7 +93,7 @@ class Session:
         self._database = database
         self._deadline = time.monotonic() + timeout
         self._stream, self._schema = self._connect(remotes)
-        # All rows that were selected; an empty dict for each other table.
+        # The selected rows.
         self.tables: Tables = {name: {} for name in self._schema.tables}
 
     def __enter__(self) -> typing.Self:
@@ -115,8 +112,8 @@ class Session:
                columns: Collection[str] = ()) -> list[list[Row]]:
         """Select rows, all questions in one transaction.
 
-        :param questions: tuples (table, clause, ...), see RFC 7047, 5.1; a
-            question without a clause is for the whole table
+        :param questions: (table, clause, ...), RFC 7047, 5.1; all without
+            clause
         :param columns: the columns to select, none for all
         :raises Failed: when the server refuses, or does not answer
         """
@@ -187,7 +184,7 @@ class Session:
     def _receive(self, opened: Any) -> Any:
         """The answer; a question of the server is left aside.
 
-        python-ovs parses JSON in Python, which would take most of the time.
+        The parser of python-ovs, in Python, would take most of the time.
         """
         decoder, received = json.JSONDecoder(), b''
         while True:
@@ -199,7 +196,7 @@ class Session:
                 raise Failed('connection closed')
             received += found
             try:
-                # An incomplete text raises the same error as a bad one.
+                # Incomplete texts raise the same error as bad ones.
                 reply, used = decoder.raw_decode(received.decode())
             except ValueError:
                 continue
@@ -212,7 +209,6 @@ class Session:
 
     def _wait(self, opened: Any, error: int,
               ask_to_wake: Callable[[Any], object]) -> None:
-        """Wait until the connection is ready, unless the error is final."""
         if error != errno.EAGAIN:
             raise Failed(os.strerror(error))
         if time.monotonic() >= self._deadline:
@@ -237,7 +233,6 @@ class Session:
 
 @contextlib.contextmanager
 def _understood(what: str) -> Iterator[None]:
-    """Turn the errors of an answer in another form into one of ours."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError,
@@ -247,6 +242,6 @@ def _understood(what: str) -> Iterator[None]:
 
 
 def _reason(remote: str, error: int) -> str:
-    """Why a connection failed; only TLS knows more than the number."""
+    """Only TLS knows more than the number."""
     streams = sys.modules.get('ovn_network_agent.ovsdb.streams')
     return streams.reason(remote, error) if streams else os.strerror(error)

@@ -3,11 +3,10 @@
 
 """TCP and TLS streams for python-ovs that remember why they failed.
 
-The streams of the library have six faults.  For host names they need a DNS
-library that is rarely installed.  They have one set of TLS files for the whole
-process, and raise on the connection's thread when a file is bad.  They check
-no names.  They report a refused certificate as "Operation not permitted", and
-use the whole processor while a handshake waits for the server.
+Those of the library need a rare DNS library for host names, have one set of
+TLS files for the whole process, raise on the connection's thread for a bad
+one, check no names, call a refused certificate "Operation not permitted", and
+use the whole processor while a handshake waits.
 """
 
 from collections.abc import Callable
@@ -37,18 +36,15 @@ from ovn_network_agent.privileged.switch import ovsdb
 
 _lock = threading.Lock()
 _files: dict[str, tls.Files] = {}
-# Path of the local database, if it is a Unix socket.
-_local: dict[str, str] = {}
+_local: dict[str, str] = {}  # path of the local database's Unix socket
 _reasons: dict[str, str] = {}
-# errno, and the socket or None.
-Opened: typing.TypeAlias = tuple[int, socket.socket | None]
+Opened: typing.TypeAlias = tuple[int, socket.socket | None]  # errno first
 
 
 def configure(conf: cfg.ConfigOpts) -> None:
     """Set the TLS files of "ssl:" remotes; once, at the start.
 
-    The call comes after the loss of privileges, because each new connection
-    reads the files without privileges.
+    After the loss of privileges: each connection reads them without any.
 
     :raises validate.ConfigError: when a file cannot be used
     """
@@ -66,10 +62,7 @@ def configure(conf: cfg.ConfigOpts) -> None:
 
 
 def reason(remote: str, error: int) -> str:
-    """The reason why a connection to a remote failed.
-
-    :param error: the error number of python-ovs, used without a better reason
-    """
+    """The reason of a failure, by the number of python-ovs if unknown."""
     with _lock:
         said = _reasons.get(remote)
     return said or os.strerror(error)
@@ -95,8 +88,7 @@ def _well(remote: str) -> None:
 def _resolve(suffix: str) -> tuple[str, str]:
     """(host, 'address:port') of 'host:port'.
 
-    Of several addresses a random one is used, so that the next attempt may
-    use another.
+    Of several a random one, so the next attempt may use another.
 
     :raises hosts.Unresolved: when no address is known (yet)
     """
@@ -113,8 +105,6 @@ def _resolve(suffix: str) -> tuple[str, str]:
 
 
 class _TellingStream(stream.Stream):
-    """A stream that remembers the reason of a failure until a success."""
-
     @staticmethod
     def needs_probes() -> bool:
         """True: the server may go without a notice."""
@@ -122,10 +112,7 @@ class _TellingStream(stream.Stream):
 
     @staticmethod
     def check_connection_completion(sock: socket.socket) -> int:
-        """0, EAGAIN, or the errno of a failed connection.
-
-        The library's method would write to the socket.
-        """
+        """0, EAGAIN, or an errno; the library would write to the socket."""
         ready = poller.get_system_poll()
         ready.register(sock, poller.POLLOUT)
         if not ready.poll(0):
@@ -150,10 +137,6 @@ class _TellingStream(stream.Stream):
 def _connect(remote: str, dscp: int,
              wrap: Callable[[socket.socket, str], socket.socket]
              ) -> Opened:
-    """Begin to connect.
-
-    :param remote: 'scheme:host:port'
-    """
     try:
         host, target = _resolve(remote.partition(':')[2])
     except hosts.Unresolved as error:
@@ -185,12 +168,10 @@ class TcpStream(_TellingStream):
 class TlsStream(_TellingStream):
     """A TLS connection with the files of its remote.
 
-    The server is always verified: without files for the remote, or with bad
-    files, there is no connection.
+    The server is always verified: no good files, no connection.
     """
 
-    # The event that the handshake waits for, None after the handshake.
-    _handshake = stream.Stream.W_CONNECT
+    _handshake = stream.Stream.W_CONNECT  # None after it
 
     @staticmethod
     def _open(suffix: str, dscp: int) -> Opened:
@@ -256,15 +237,12 @@ class TlsStream(_TellingStream):
             return 0
         error = self.connect() or self._guarded(send)
         if error not in (0, errno.EAGAIN):
-            # The server may have sent an alert before it closed.
+            # An alert may have come before the close.
             self._guarded(lambda: bool(self.socket.recv(1)))
         return -error if error else result[0]
 
     def _guarded(self, action: Callable[[], int]) -> int:
-        """0, or the errno of an action on the socket.
-
-        The numbers of TLS errors are not errnos.
-        """
+        """0, or the errno of an action; TLS errors have other numbers."""
         try:
             return action()
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
@@ -283,15 +261,15 @@ class TlsStream(_TellingStream):
             return number
 
     def _note_unless_known(self, text: str) -> None:
-        """Remember a reason unless an earlier, more exact one is known."""
+        """An earlier reason is more exact."""
         with _lock:
             _reasons.setdefault(self.name, text)
 
     def wait(self, waiting: Any, what: int) -> None:
         """Register the event that the stream waits for now.
 
-        A handshake waits for one direction.  Data that OpenSSL has decrypted
-        already would be no event of the socket any more.
+        That is one direction in a handshake.  Data decrypted already would be
+        no event of the socket.
         """
         if self._handshake is not None:
             what = self._handshake

@@ -3,8 +3,7 @@
 
 """Schema requests and transactions with a time limit.
 
-python-ovs and ovsdbapp have no time limit.  A server that accepts connections
-and then does not answer may make an attempt fail, but must never block a
+python-ovs and ovsdbapp have none, and a silent server must never block a
 thread or a lock.
 """
 
@@ -99,11 +98,9 @@ class Api:
 class Transaction(transaction.Transaction):
     """An ovsdbapp transaction that releases the lock while it waits.
 
-    The library's transaction holds the lock of the replica until the server
-    answers, so that the loop could not read the database meanwhile.  This
-    transaction runs on the same thread, that of the connection.  It releases
-    the lock whenever it waits, and gives up at its time limit.  The change
-    may still take effect then.
+    The library's would keep the loop from the replica until the answer.  This
+    one, also on the connection's thread, gives up at its time limit; the
+    change may still take effect.
     """
 
     def do_commit(self) -> list[Any]:
@@ -138,7 +135,6 @@ class Transaction(transaction.Transaction):
             self._wait(deadline, txn)
 
     def _wait_for_change(self, seqno: int, deadline: float) -> None:
-        """Wait until the replica has the change that caused the conflict."""
         while self.api.idl.change_seqno == seqno:
             self._wait(deadline)
 
@@ -153,7 +149,7 @@ class Transaction(transaction.Transaction):
             txn.wait(waiting)
         waiting.timer_wait(_milliseconds(deadline))
         lock = self.ovsdb_connection.lock
-        # The lock is reentrant; only the connection's run() holds it here.
+        # Reentrant, but only the connection's run() holds it here.
         lock.release()
         try:
             waiting.block()

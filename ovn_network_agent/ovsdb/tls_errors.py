@@ -15,7 +15,7 @@ _WRONG_NAMES = frozenset((62, 64))
 _REVOKED = 23
 _NO_LIST, _OLD_LIST = 3, 12
 
-# The texts for a server's alerts, by the end of OpenSSL's name.
+# By the end of OpenSSL's name.
 _ALERTS = {
     'CERTIFICATE_REQUIRED': 'it wants a certificate of the client; set '
                             '{cert} and {key}',

@@ -13,14 +13,13 @@ from ovs import vlog
 LOG = logging.getLogger(__name__)
 
 
-# The name with which the IDL logs.
-_IDL = 'idl'
+_IDL = 'idl'  # logs under this name
 
 
 class Complaints:
     """The warnings of python-ovs's IDL, for the log and for the replica.
 
-    A warning during an update means that a part of the update was left out.
+    During an update they mean that a part of it was left out.
     """
 
     _running = threading.local()
@@ -36,12 +35,10 @@ class Complaints:
             self._running.complaints.append(message)
 
 
-#: The only one, for all replicas.
 COMPLAINTS = Complaints()
 
 
 def _listen(former: Callable[..., None]) -> Callable[..., None]:
-    """A method of Vlog that hands on what the IDL says."""
     def log(self: vlog.Vlog, message: str, **kwargs: Any) -> None:
         if self.name == _IDL:
             COMPLAINTS.warn(message)
@@ -50,6 +47,6 @@ def _listen(former: Callable[..., None]) -> Callable[..., None]:
     return log
 
 
-# ovsdbapp, too, replaces the methods of this class for its log.
+# ovsdbapp replaces methods of this class, too.
 vlog.Vlog.warn = _listen(vlog.Vlog.warn)
 vlog.Vlog.err = _listen(vlog.Vlog.err)

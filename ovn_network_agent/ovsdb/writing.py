@@ -23,8 +23,7 @@ def write(database: connection.Database, called: str,
           shown_by: str) -> _T:
     """Commit one command in a transaction of its own.
 
-    If a row that the command verifies has changed meanwhile, the server
-    refuses the transaction, and the command is run again with the new row.
+    If a verified row has changed, the command runs again with the new one.
 
     :param called: the database for people
     :param shown_by: the command of ovn-network-agent-ctl that shows whether

@@ -3,6 +3,6 @@
 
 """The agent's life: start, the loop, status, the end.
 
-It may import everything but :mod:`control` and :mod:`metrics`, which report
-about it, and the programs.
+It imports no :mod:`control` and :mod:`metrics`, which report about it, and no
+program.
 """

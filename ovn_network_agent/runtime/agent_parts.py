@@ -23,8 +23,7 @@ class Inside:
     reconciler: reconcilers.Reconciler
     trigger: triggers.Trigger
     reloads: reloading.Reloads
-    # Begin of the agent, seconds since the epoch.
-    started: float
+    started: float  # seconds since the epoch
 
 
 def make(reconciler: reconcilers.Reconciler, trigger: triggers.Trigger

@@ -3,9 +3,8 @@
 
 """When everything is compared, and a periodic comparison in parts.
 
-Events need not wait for the end of a comparison: each part is an ordinary
-pass.  It reads and compares at once, on the thread of the loop: nothing that
-was read before an event counts after it.
+Each part is an ordinary pass, so events need not wait for the end.  It reads
+and compares at once: nothing read before an event counts after it.
 """
 
 from collections.abc import Callable
@@ -18,12 +17,10 @@ from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.engine import reconciler as reconcilers
 from ovn_network_agent.ovn import view
 
-# Seconds from a takeover to the next periodic comparison.  A comparison reads
-# everything and starts processes of FRR, which would take the processor from
-# zebra and bgpd.  These announce 100 addresses in 0.26 to 0.7 s in the lab.
+# Seconds from a takeover to the next periodic comparison, whose FRR processes
+# would slow zebra and bgpd: 0.26 to 0.7 s for 100 addresses in the lab.
 AFTER_TAKEOVER = 2.0
-# Most seconds by which takeovers can delay a periodic comparison.
-LATEST = 10.0
+LATEST = 10.0  # most seconds by which takeovers delay a periodic comparison
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,35 +28,26 @@ class Part:
     """What a pass compares."""
 
     piece: row_batches.Piece | None = None
-    # Names of backends to read.
-    reads: tuple[str, ...] = ()
-    # Whether former parts have had all pieces of the rows.
-    has_seen: bool = False
-    # Whether it is the comparison with the first view.
-    begins: bool = False
-    # Whether the comparison ends with it.
+    reads: tuple[str, ...] = ()  # names of backends
+    has_seen: bool = False  # former parts have had all pieces of the rows
+    begins: bool = False  # with the first view
     ends: bool = False
-    # Whether all systems are read, and whether all drivers are asked: a
-    # periodic comparison asks them only about what differs.
+    # A periodic comparison asks drivers only about what differs.
     reads_all: bool = False
     asks_all: bool = False
 
 
-#: No part of a comparison.
 NOTHING = Part()
-#: Everything in one pass.
 WHOLE = Part(ends=True, reads_all=True, asks_all=True)
-#: The comparison with the first view of OVN.  The passes before it have read
-#: all systems, and no driver has answered yet.  So this pass compares
-#: everything and reads nothing again.
+#: The comparison with the first view of OVN: the passes before it have read
+#: all systems, but no driver has answered yet.
 FIRST = Part(begins=True, ends=True)
 
 
 def parts(state: view.View, reconciler: reconcilers.Reconciler) -> list[Part]:
     """The parts of a comparison that begins now.
 
-    A backend with many objects has a part of its own.  Where there is little
-    to compare, one part has everything.
+    A backend with many objects has its own, unless there is little in all.
     """
     rows = state.pieces()
     large = tuple(reconciler.backends.large(row_batches.AT_MOST))
@@ -72,10 +60,7 @@ def parts(state: view.View, reconciler: reconcilers.Reconciler) -> list[Part]:
 
 
 class Schedule:
-    """When the passes of the loop compare everything, and what each compares.
-
-    All times are monotonic seconds.
-    """
+    """When passes compare everything, and what; all times are monotonic."""
 
     def __init__(self, conf: cfg.ConfigOpts, state: view.View,
                  reconciler: reconcilers.Reconciler,
@@ -84,20 +69,17 @@ class Schedule:
         self._view = state
         self._reconciler = reconciler
         self._clock = clock
-        # Backends read options themselves, so all systems are read again after
-        # a reload.
+        # Backends read options themselves: a reload makes all be read again.
         self.reloaded = False
-        # When the first pass, which reads all systems, was made without OVN.
+        # When the first pass, without OVN, read all systems.
         self._read_at: float | None = None
-        # Nothing is compared before.
         self.next_full = 0.0
         self._periodic = False
         self._compared_from = 0.0
         self._next_not_before = 0.0
         self._quiet_from = 0.0
-        # What is left of the periodic comparison that is being made in parts,
-        # or None; when it began, and whether an event was served after the
-        # last part.
+        # What is left of the periodic comparison, if one is being made; its
+        # begin, and whether an event was served after the last part.
         self._parts: list[Part] | None = None
         self._parts_from, self._served = 0.0, False
 
@@ -116,10 +98,8 @@ class Schedule:
     def _is_full(self, urgent: bool, now: float) -> bool:
         """Whether a pass at this time is a full comparison.
 
-        A periodic comparison gives way to a gateway port that moves.  The
-        first comparison, and the comparison after a reload, do not.  The pass
-        with the first view is the first comparison.  Any pass asks the drivers
-        about everything in that view, and the comparison would ask them again.
+        Only a periodic one gives way to a gateway port that moves.  The pass
+        with the first view is one: it asks all drivers anyhow.
         """
         if self._view.last is None:
             return True
@@ -130,8 +110,7 @@ class Schedule:
     def _is_first(self, now: float, restoring: bool) -> bool:
         """Whether a pass may have the first view, with systems just read.
 
-        When the systems were read long ago, :meth:`_is_full` has them read
-        again with the first view.
+        After a long time :meth:`_is_full` has them read again.
         """
         return (restoring and not self.reloaded and
                 self._read_at is not None and
@@ -140,9 +119,7 @@ class Schedule:
     def part(self, wake: triggers.Wake, now: float, restoring: bool) -> Part:
         """What this pass compares beside its changes.
 
-        A periodic comparison of many objects is made in parts.  An event goes
-        first, and then at least one part is made before the next event.  So
-        neither waits for the end of the other.
+        Parts and events take turns, so neither waits for the end of the other.
         """
         if self._is_first(now, restoring):
             self._parts_from = now
@@ -174,21 +151,18 @@ class Schedule:
     def compared(self, part: Part) -> None:
         """Set the time of the next comparison after one has been made.
 
-        A part that does not end a comparison was made for a reload alone.
-        That does not ask all drivers, and so does not put off one that does.
+        One part for a reload alone does not ask all drivers, and puts off
+        none.
         """
         self.reloaded = False
         ended = self._clock()
         if part.ends:
             self._compared_from = self._parts_from
-            # On a slow node, a comparison may take longer than the interval.
-            # Then at least as much time is left for other passes.
+            # A slow node keeps as much time for other passes.
             self._next_not_before = ended + (ended - self._parts_from)
         elif not self._periodic:
-            # The comparison that is due repeats a failed one.
             return
-        # After a reload, the present interval counts for the comparison that
-        # is already scheduled, too.
+        # The present interval counts for a scheduled comparison, too.
         self.compare_at(max(
             self._compared_from + self._conf.reconcile_interval,
             self._next_not_before), periodic=True)

@@ -18,8 +18,7 @@ from ovn_network_agent.runtime import rows_files
 def read(conf: cfg.ConfigOpts, argv: list[str]) -> None:
     """Read all sources.
 
-    :raises validate.ConfigError: when a source cannot be read; the text has
-        the remedy
+    :raises validate.ConfigError: with the remedy, when one cannot be read
     """
     try:
         opts.load(conf, argv, version=f'{version.PACKAGE} {version.STRING}')
@@ -49,8 +48,7 @@ def problems(conf: cfg.ConfigOpts) -> list[str]:
     with contextlib.suppress(cfg.Error, ValueError):
         messages += file_problems(conf)
     if messages:
-        # Plugins cannot be made from a bad configuration, but the problems
-        # of their names and rules are reported together with the others.
+        # Problems of names and rules are reported in spite of others.
         with contextlib.suppress(cfg.Error, ValueError):
             try:
                 loader.check_names(conf.drivers)
@@ -66,5 +64,5 @@ def warnings(conf: cfg.ConfigOpts) -> list[str]:
 
 
 def file_problems(conf: cfg.ConfigOpts) -> list[str]:
-    """Why the YAML files that options name cannot be used, a list of str."""
+    """Why the YAML files that options name cannot be used."""
     return [*rules.problems(conf), *rows_files.problems(conf)]

@@ -3,34 +3,26 @@
 
 """The routers that a start announces before it knows all others.
 
-With ``announce_method = static``, FRR takes 0.2 ms for each address of a
-start, and the drivers take 0.03 ms.  So FRR gets the first routers early, and
-works while the drivers are asked about the others.
+With ``announce_method = static``, FRR takes 0.2 ms for each address and the
+drivers 0.03 ms: FRR works while they are asked about the others.
 """
 
 import dataclasses
 
 from ovn_network_agent import model
 
-#: Most addresses of the first routers.  FRR takes 0.4 s for them, in which the
-#: drivers answer about 10,000 others.
+#: Addresses: FRR takes 0.4 s for them, the drivers answer 10,000 meanwhile.
 AT_MOST = 2000
-# As many times as many have to be there, because FRR then makes one more
-# transaction.
-_WORTH_IT = 2
+_WORTH_IT = 2  # So many times as many, as FRR then makes one more transaction
 
 
 def first_of(snapshot: model.Snapshot) -> model.Snapshot | None:
-    """The view with its first routers alone.
+    """The view with its first routers alone, without machines.
 
-    None where there are few addresses, or few before a router that has too
-    many of them.  It has no machines, whose announcements do not wait for a
-    router.
+    None with few addresses, or few before a router that has too many.
 
-    The routers are in the order of their UUIDs, and so are the contributors
-    that the engine prefers at a conflict (:mod:`engine.tracking`).  So no
-    resource of these routers gives way to what the same driver wants for a
-    later one.
+    The order is of UUIDs, as that of preference at a conflict
+    (:mod:`engine.tracking`): no resource gives way to one of a later router.
     """
     some, count = {}, 0
     for uuid, addresses in snapshot.addresses.items():

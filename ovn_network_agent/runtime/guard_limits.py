@@ -14,8 +14,7 @@ def limits(conf: cfg.ConfigOpts, state: view.View, phase: model.Phase
            ) -> guard.Limits | None:
     """The limits of a pass with the last view.
 
-    None without OVN, and while the agent stops, because a stop withdraws on
-    purpose.
+    None without OVN, and during a stop, which withdraws on purpose.
     """
     cross_check = state.cross_check
     if cross_check is None or phase is not model.Phase.RUNNING:

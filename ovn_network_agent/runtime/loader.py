@@ -3,12 +3,10 @@
 
 """Loading drivers and backends through stevedore.
 
-By default, stevedore only warns.  But a gateway node would be half configured
-with a driver that is missing, broken or installed twice, so each is an error.
-
-The metadata of all installed packages is read once.  stevedore would read it
-again, or take a copy from the home directory of the agent's user, and would
-load all plugins to tell their names.
+stevedore only warns of a missing, broken or doubled driver, which would leave
+a gateway node half configured: here each is an error.  It would also read the
+metadata of all packages again, or take a copy from the home directory of the
+agent's user, and load all plugins to tell their names.
 """
 
 from collections.abc import Callable
@@ -52,7 +50,7 @@ class LoadError(Exception):
 
 
 class _Manager(_NamedManager):
-    """Loads plugins by name, among the entry points that are given."""
+    """Loads plugins by name, among the given entry points."""
 
     def __init__(self, namespace: str, points: list[metadata.EntryPoint],
                  names: Sequence[str], **callbacks: Any) -> None:
@@ -64,9 +62,7 @@ class _Manager(_NamedManager):
 
 
 def load_drivers(conf: cfg.ConfigOpts) -> list[drivers.Driver]:
-    """The drivers named by ``[DEFAULT] drivers``, in that order.
-
-    Drivers without a use in the mode of the agent are left out.
+    """The drivers of ``[DEFAULT] drivers`` with a use, in that order.
 
     :raises LoadError: when a driver cannot be used
     """
@@ -87,17 +83,13 @@ def load_drivers(conf: cfg.ConfigOpts) -> list[drivers.Driver]:
 
 
 def _used(conf: cfg.ConfigOpts, plugin: Any, known: Any) -> bool:
-    """Whether the mode has a use for a plugin.
-
-    A plugin that cannot tell counts as used: making it reports the error.
-    """
+    """One that cannot tell counts as used: making it reports the error."""
     return (not hasattr(plugin, 'runs_without_ovn') or
             mode.uses(conf, plugin, known))
 
 
 def _create_driver(conf: cfg.ConfigOpts, ext: _Extension
                    ) -> drivers.Driver | None:
-    """A driver with its settings, None when the mode has no use for it."""
     _register('driver', conf, ext)
     with _reported('driver', ext, 'declares what cannot be used'):
         plugin_rules.check_other_options(ext.plugin)
@@ -145,7 +137,6 @@ def _create_backend(conf: cfg.ConfigOpts, ext: _Extension
 
 def _register(what: str, conf: cfg.ConfigOpts, ext: _Extension
               ) -> None:
-    """Register a plugin's options in the group of its name; check values."""
     options = getattr(ext.plugin, 'CONFIG_OPTS', ())
     if not options:
         return
@@ -160,7 +151,6 @@ def _register(what: str, conf: cfg.ConfigOpts, ext: _Extension
 
 @contextlib.contextmanager
 def _reported(what: str, ext: _Extension, failure: str) -> Iterator[None]:
-    """Turn any exception into a LoadError that names the plugin."""
     try:
         yield
     except Exception as e:
@@ -178,9 +168,7 @@ def _create(what: str, ext: _Extension, base: type, *args: Any) -> Any:
 
 
 def load_backends(conf: cfg.ConfigOpts) -> list[backends.Backend]:
-    """The backends that are installed, in order of their names.
-
-    In port-forward-only mode, only backends with a use without OVN.
+    """The installed backends with a use in this mode, by name.
 
     :raises LoadError: when a backend cannot be used
     """
@@ -215,7 +203,6 @@ def _missing(namespace: str, names: Iterable[str], unknown: Iterable[str],
 
 
 def _points(namespace: str) -> list[metadata.EntryPoint]:
-    """The entry points of a group, a list."""
     return list(plugins.everything().select(group=namespace))
 
 
@@ -242,7 +229,6 @@ def _load(namespace: str, points: list[metadata.EntryPoint],
 
 def _refuse_doubles(namespace: str, points: list[metadata.EntryPoint],
                     names: Iterable[str]) -> None:
-    """Refuse a name that several packages provide, before loading any."""
     for name in sorted(set(names)):
         same = [point for point in points if point.name == name]
         if len(same) > 1:

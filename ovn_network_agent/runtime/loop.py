@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The loop: it waits for a wake-up, makes a pass, and survives errors."""
+"""The loop waits for a wake-up, makes a pass, and survives errors."""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -42,12 +42,11 @@ from ovn_network_agent.watches import base as watches
 
 LOG = logging.getLogger(__name__)
 
-# Longest sleep of the loop, seconds; every event ends the sleep.
-LONGEST_WAIT = 3600.0
+LONGEST_WAIT = 3600.0  # seconds
 
 
 class Loop:
-    """Makes one pass after the other on the thread that calls :meth:`run`."""
+    """Makes the passes, on the thread that calls :meth:`run`."""
 
     def __init__(self, conf: cfg.ConfigOpts, state: view.View,
                  reconciler: reconcilers.Reconciler, trigger: triggers.Trigger,
@@ -113,13 +112,12 @@ class Loop:
                         ('interval',))
         self._status.waits(())
         if drain.unclaimed and self._conf.cleanup_on_shutdown:
-            # A port whose addresses are withdrawn next must not stay bound
-            # to this chassis.  No later pass will make resources that wait.
+            # A port whose addresses go next must not stay bound to this
+            # chassis; no later pass makes resources that wait.
             self._view.abandon()
             self._guarded_pass(triggers.Wake(('drain',)), at_once=True)
 
     def _wait(self, timeout: float) -> triggers.Wake | None:
-        """Wait for a wake-up, with answers and signs of life meanwhile."""
         deadline = time.monotonic() + timeout
         while True:
             self._watchdog.alive()
@@ -131,19 +129,18 @@ class Loop:
                 return wake
 
     def _present(self) -> model.Snapshot | None:
-        """The present view, because the last pass may have been long ago."""
+        """The last pass may have been long ago."""
         try:
             return self._view.snapshot(self._serving)
         except view.NotReady:
             return self._view.last
         except Exception:
-            # The passes of the drain report the error.  An exception here
-            # would prevent the clean-up that follows the drain.
+            # An exception would prevent the clean-up after the drain.
             LOG.exception('The current view is not available')
             return self._view.last
 
     def _unconfirmed(self) -> str:
-        """The reason why the view must not end a drain, '' without one.
+        """Why the view must not end a drain, '' without a reason.
 
         A gateway port that a replica lacks looks like a port that has left.
         """
@@ -151,10 +148,9 @@ class Loop:
             'the servers of OVN have not confirmed what is gone')
 
     def reload(self) -> int:
-        """Have the configuration read before the next pass (any thread).
+        """Ask for a reload, from any thread; the number of the request.
 
-        The loop reads it between passes, so that no pass sees a mixture of
-        old and new values.  Returns the number of the request.
+        It takes place between passes: no pass mixes old and new values.
         """
         return self.reloads.ask()
 
@@ -166,18 +162,15 @@ class Loop:
     def _timeout(self) -> float:
         times = [self._schedule.due_at() - self._clock(), LONGEST_WAIT]
         due = self._view.due_in()
-        # Only the next view can handle a due time.  Without a view, the loop
-        # would wake again and again; likewise for a retry below.
+        # Without a view, a due time or retry would wake the loop endlessly.
         if due is not None and self._viewed:
             times.append(due)
         retry = self._reconciler.next_retry()
-        # A due retry stays due while passes fail before they get to it.
         if retry is not None and self._pass_retries.due_in() is None:
             times.append(retry)
         return max(0.0, min(times))
 
     def _apply_configuration(self) -> None:
-        """Reload the configuration if a reload is wanted; log errors."""
         if not self.reloads.begin():
             return
         # systemd takes RELOADING only from a service that was ready.
@@ -199,9 +192,7 @@ class Loop:
                          waiting_for: tuple[str, ...] = ()) -> None:
         """Make a pass while there is no view of OVN.
 
-        The pass makes the resources that need no OVN, repairs drift, and
-        tries failed work again.  It removes nothing, because objects of a
-        former run may be in use.
+        It removes nothing: objects of a former run may be in use.
         """
         try:
             snapshot = self._with_rules(self._view.last or model.Snapshot(
@@ -221,7 +212,7 @@ class Loop:
 
     def _guarded_pass(self, wake: triggers.Wake, at_once: bool = False
                       ) -> None:
-        """Make one pass; an exception in the pass must not end the loop."""
+        """An exception in the pass must not end the loop."""
         began = self._clock()
         self.passes.running = pass_log.Running(wake.reasons)
         waiting = None
@@ -306,8 +297,8 @@ class Loop:
                   ' (full)' if full else '', ', '.join(
                       f'{part} {seconds * 1000:.1f}' for part, seconds
                       in (('view', viewed), *outcome.seconds)))
-        # Without BGP, for example, no default route comes into the VRF: what
-        # observers see of FRR comes first, as the first reason is shown most.
+        # The first reason is shown most.  FRR comes first: without BGP, no
+        # default route comes into the VRF, for example.
         self._status.report((*self._observed(snapshot, outcome, full),
                              *outcome.degraded, *self._troubles(snapshot),
                              *self._forwards.reasons,
@@ -319,12 +310,10 @@ class Loop:
                     sum(1 for r in snapshot.routers if r.local_ports))
 
     def _with_rules(self, snapshot: model.Snapshot) -> model.Snapshot:
-        """A view with the rules of port forwards, if there may be any."""
         return (self._forwards.with_rules(snapshot) if self._forwards.active
                 else snapshot)
 
     def _trigger_word(self, due: bool) -> str:
-        """Why a pass is made, for the metrics."""
         if self._serving is model.Phase.DRAINING:
             return 'stop'
         if not self._status.is_ready:
@@ -333,7 +322,6 @@ class Loop:
 
     def _observed(self, snapshot: model.Snapshot, outcome: outcomes.Outcome,
                   full: bool) -> list[str]:
-        """The reasons of the observers after a pass, a list of str."""
         reasons: list[str] = []
         for observer in self._observers:
             observer.seen(snapshot)
@@ -342,7 +330,6 @@ class Loop:
         return reasons
 
     def _troubles(self, snapshot: model.Snapshot) -> tuple[str, ...]:
-        """The problems of a snapshot; each is logged once."""
         troubles = self._snapshot_problems.problems(
             snapshot, bridges.served(self._conf),
             plugins.requested(self._conf, plugins.RANKING))

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The connection to OVN: the databases, their watches and the view.
+"""The databases of OVN, their watches and the view.
 
-In port-forward-only mode,
-:class:`ovn_network_agent.runtime.process.without_ovn.Alone` takes the place of
-:class:`OvnSide`.
+Port-forward-only mode has :class:`runtime.process.without_ovn.Alone`.
 """
 
 from collections.abc import Iterator
@@ -67,10 +65,7 @@ class OvnSide:
             tables={**(tables or {}), **self._files}, **times)
 
     def connect(self) -> None:
-        """Begin to connect to each database on its own thread.
-
-        The method returns at once.
-        """
+        """Begin to connect to each database on its own thread."""
         for each in self._files.values():
             each.start(self._trigger)
         for database in self.databases.values():
@@ -101,7 +96,6 @@ class OvnSide:
         for name, remote in remotes.items():
             self._handlers[name] = replica.Handler()
             databases[name] = connection.Database(
-                # One remote, or as python-ovs wants several.
                 name, remote if isinstance(remote, str) else ','.join(remote),
                 self._handlers[name],
                 self._conf.ovn.ovsdb_connection_timeout,
@@ -110,10 +104,7 @@ class OvnSide:
         return databases
 
     def _changed(self, database: connection.Database) -> None:
-        """Wake the loop after a loss or return of a connection.
-
-        This runs on the thread of the connection.
-        """
+        """Wake the loop; on the thread of the connection."""
         self._wake_for(database, 'connection')
 
     def _wake_for(self, database: connection.Database, what: str) -> None:
@@ -124,13 +115,12 @@ class OvnSide:
             if database.connected else ())
 
     def _subscribe(self) -> None:
-        # The view does not exist yet; events come after the first load.
+        # The view does not exist yet.
         own = own_rows.OwnRows(lambda: self.view.last,
                                lambda: self.view.dead)
         for owner, wanted in self._watches():
             self.databases[wanted.database].require(wanted.table,
                                                     wanted.columns)
-            # A RateLimit fires like a Trigger.
             for event in events.of_watch(
                     owner, wanted, own,
                     self._rows if wanted.stale  # type: ignore[arg-type]
@@ -147,7 +137,6 @@ class OvnSide:
                 yield driver.name, wanted
 
     def _connect(self, database: connection.Database) -> None:
-        """Connect to a database, however long OVN takes to come up."""
         retries = backoff.Retries()
         last = None
         while not self._stopping.is_set():

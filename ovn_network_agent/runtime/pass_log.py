@@ -13,21 +13,18 @@ from typing import Any
 from ovn_network_agent import resources
 from ovn_network_agent.engine import outcome as outcomes
 
-# See Outcome.applied.
-_Change = tuple[str, resources.Resource]
-# So many passes are remembered.
-KEPT = 20
+_Change = tuple[str, resources.Resource]  # see Outcome.applied
+KEPT = 20  # passes remembered
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Running:
     """A pass that runs."""
 
-    # What woke the loop.
-    reasons: tuple[str, ...]
-    # Begin of the pass, seconds since the epoch.
+    reasons: tuple[str, ...]  # what woke the loop
+    # Seconds since the epoch.
     at: float = dataclasses.field(default_factory=time.time)
-    # Likewise, monotonic seconds.
+    # Monotonic seconds.
     began: float = dataclasses.field(default_factory=time.monotonic)
 
 
@@ -35,30 +32,20 @@ class Running:
 class Done:
     """A pass that has ended."""
 
-    # Begin of the pass, seconds since the epoch.
-    at: float
-    # What woke the loop.
-    reasons: tuple[str, ...]
-    # Number of objects created, updated or deleted.
-    changes: int = 0
-    # Seconds that the pass took.
+    at: float  # begin, seconds since the epoch
+    reasons: tuple[str, ...]  # what woke the loop
+    changes: int = 0  # objects created, updated or deleted
     seconds: float = 0.0
-    # Whether everything was read and compared.
-    full: bool = False
-    # Text why the pass failed, or was made without OVN; or ''.
-    trouble: str = ''
+    full: bool = False  # everything was read and compared
+    trouble: str = ''  # why it failed or was without OVN
 
 
 class PassLog:
-    """The last passes, and the pass that runs.
-
-    The loop thread writes.  Any thread may read.
-    """
+    """The last passes and the running one; the loop writes, any may read."""
 
     def __init__(self) -> None:
         # The newest last; replaced as a whole.
         self.last: tuple[Done, ...] = ()
-        # Set by the loop at the begin of a pass.
         self.running: Running | None = None
         self._result: dict[str, Any] = {}
         self._ended = threading.Condition()
@@ -105,10 +92,7 @@ class PassLog:
 
     @contextlib.contextmanager
     def changes(self) -> Iterator[list[_Change]]:
-        """The context in which the changes of all passes are collected.
-
-        Its list grows with each pass.
-        """
+        """The context in which changes of all passes come into its list."""
         heard: list[_Change] = []
         with self._ended:
             self._listeners.append(heard)

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Checks of the declarations of a plugin, before the agent uses the plugin.
+"""Checks of a plugin's declarations, before the agent uses it.
 
-Without these checks, a wrong declaration would silently have no effect.  A
-number in place of a stage has no place in the order of work, and a text in
-place of a tuple is read as a tuple of letters.
+Otherwise a wrong one would silently have no effect.
 """
 
 from collections.abc import Collection
@@ -19,7 +17,7 @@ from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.ovn import sources
 
-# The kinds that no backend may have: those of statements, and the default.
+# The kinds of statements, and the default.
 _NO_KINDS = (resources.Resource.kind, resources.Keep.kind,
              resources.Problem.kind)
 
@@ -27,7 +25,6 @@ _NO_KINDS = (resources.Resource.kind, resources.Keep.kind,
 def check_other_options(plugin: object) -> None:
     """Look at which options a driver reads beside its own section.
 
-    :param plugin: class of a driver, or what its package has in that place
     :raises TypeError: when it is no tuple
     """
     _check_tuple('OTHER_OPTIONS', getattr(plugin, 'OTHER_OPTIONS', ()))
@@ -66,7 +63,7 @@ def check_driver(driver: drivers.Driver) -> None:
 def check_sources(loaded: Iterable[drivers.Driver]) -> None:
     """Check that one source alone makes the subjects of a kind.
 
-    Drivers that name the same class share the source.
+    Drivers may share one by naming the same class.
 
     :raises ValueError: when two sources have the same kind
     """

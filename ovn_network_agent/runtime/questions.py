@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Questions of other threads to the loop.
+"""Questions of other threads to the loop, answered between two passes.
 
-The engine's state belongs to the loop thread.  Another thread hands in a
-function, and the loop calls the function between two passes.  So the function
-sees the state between passes, and needs no lock.
-
-A question is no event and causes no pass.  The loop answers after the pass of
-an urgent event.  A function has to be short, because an event that comes
-meanwhile waits for its end.
+So a function sees a settled state without a lock.  A question causes no pass;
+an urgent event goes first, but waits for a function that runs.
 """
 
 import collections
@@ -20,10 +15,8 @@ from typing import Any
 from typing import TypeVar
 
 _Result = TypeVar('_Result')
-#: :meth:`Questions.ask` with the usual timeout.
 Ask = Callable[[Callable[[], Any]], Any]
-# Seconds: a pass with FRR in it may take some seconds on a slow node.
-TIMEOUT = 15.0
+TIMEOUT = 15.0  # Seconds: a pass with FRR may take some on a slow node
 
 
 class NoAnswer(Exception):
@@ -33,9 +26,8 @@ class NoAnswer(Exception):
 class Questions:
     """The questions that wait for the loop.
 
-    ``wake`` wakes the loop for a question, see :meth:`trigger.Trigger.ask`.
-    ``work`` says what the loop does at present, '' while it waits; any thread
-    may call it.
+    ``wake`` wakes it, see :meth:`trigger.Trigger.ask`.  ``work`` says on any
+    thread what it does, '' while it waits.
     """
 
     def __init__(self, wake: Callable[[], object],
@@ -54,9 +46,8 @@ class Questions:
             ) -> _Result:
         """Have the loop thread call a short function, and wait for the result.
 
-        :param timeout: seconds
-        :raises NoAnswer: without an answer in time, or at the end of the
-            agent; the loop does not call the function later
+        :raises NoAnswer: after ``timeout`` seconds or at the end of the agent;
+            the loop does not call the function later
         """
         answer: concurrent.futures.Future[_Result] = (
             concurrent.futures.Future())
@@ -71,7 +62,7 @@ class Questions:
             raise NoAnswer(self._closed) from None
         except TimeoutError:
             if not answer.cancel() and answer.done():
-                # In the last moment; or the function raised TimeoutError.
+                # In time after all; or the function raised TimeoutError.
                 return answer.result()
             raise NoAnswer(
                 f'the loop has not answered within {timeout:g} s: '
@@ -81,10 +72,7 @@ class Questions:
     # -- on the loop thread -----------------------------------------------
 
     def answer(self) -> None:
-        """Answer the question that has waited longest, if there is any.
-
-        An urgent event comes before the next question.
-        """
+        """Answer the oldest question; urgent events go before the next."""
         with self._lock:
             if not self._waiting:
                 return

@@ -19,25 +19,18 @@ LOG = logging.getLogger(__name__)
 class Passed:
     """A completed pass."""
 
-    # Why the pass was made: 'startup' before the first complete pass,
-    # 'periodic', 'stop', or 'event'.
+    # 'startup' before the first complete pass, 'periodic', 'stop' or 'event'.
     trigger: str
-    # Monotonic seconds of the event that woke the loop, or None.
-    since: float | None
+    since: float | None  # monotonic seconds of the wake-up
     outcome: outcomes.Outcome
-    # Valid during the call only.
-    tracker: tracking.Tracker
-    # Whether everything was read and compared.
-    full: bool
-    # The last one; the same object until the next takeover.
+    tracker: tracking.Tracker  # valid during the call
+    full: bool  # everything was read
+    # Of the last one; the same object until the next takeover.
     takeover: takeovers.Takeover | None = None
 
 
 class Record:
-    """Takes note of the loop's work; this one does nothing.
-
-    All methods run on the loop thread and have to be quick.
-    """
+    """Takes quick note of the loop's work, on its thread; this one: none."""
 
     def made(self, passed: Passed) -> None:
         """Note a completed pass."""
@@ -49,20 +42,14 @@ class Record:
         """Note the end of a pass of the loop, completed or not."""
 
     def reloaded(self, good: bool) -> None:
-        """Note a reload of the configuration.
-
-        :param good: False when the configuration stays as it was
-        """
+        """Note a reload; the configuration stays as it was if not ``good``."""
 
     def drained(self, result: str, seconds: float) -> None:
         """Note the end of a drain, with a value of :class:`drain.Result`."""
 
 
 class Guarded(Record):
-    """Keeps the errors of another record away from the loop.
-
-    A pass must not fail because its metrics cannot be counted.
-    """
+    """Keeps the errors of another record away from the loop."""
 
     def __init__(self, inner: Record) -> None:
         self._inner = inner
@@ -92,7 +79,7 @@ class Guarded(Record):
         try:
             method(*args)
         except Exception as error:
-            # Each error once, as it may come with every pass.
+            # Each once, as it may come with every pass.
             about = method.__name__, type(error), str(error)
             if about not in self._logged:
                 self._logged.add(about)

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Requests for a reload, and the answers to them.
-
-Any thread asks.  The loop thread reloads between two passes, and says when a
-pass has carried out what has changed.
-"""
+"""Requests for a reload from any thread, and the answers of the loop."""
 
 from collections.abc import Callable
 import dataclasses
@@ -27,7 +23,7 @@ from ovn_network_agent.runtime import loader
 
 LOG = logging.getLogger(__name__)
 
-# The option whose value the privileged side has to allow.
+# The privileged side has to allow its value.
 _SECTION, _OPTION = 'frr', 'frr_prefix_list'
 
 
@@ -39,14 +35,10 @@ class Closed(Exception):
 class Answer:
     """The result of a reload."""
 
-    # Time, UTC, such as 2026-01-31T12:00:00Z.
-    at: str
-    # Why nothing has changed, empty otherwise.
-    refused: tuple[str, ...] = ()
-    # In force.
-    changed: tuple[reload.Change, ...] = ()
-    # Those that need a restart.
-    waiting: tuple[reload.Change, ...] = ()
+    at: str  # UTC, such as 2026-01-31T12:00:00Z
+    refused: tuple[str, ...] = ()  # reasons
+    changed: tuple[reload.Change, ...] = ()  # in force
+    waiting: tuple[reload.Change, ...] = ()  # need a restart
 
     def json(self) -> dict[str, Any]:
         """The answer as a dict of JSON values."""
@@ -67,7 +59,6 @@ class Reloads:
         self._changed = threading.Condition()
         self._asked = self._applied = self._answered = self._in_force = 0
         self._closed = False
-        # Of the last reload.
         self.last: Answer | None = None
 
     # -- on any thread ----------------------------------------------------
@@ -84,8 +75,8 @@ class Reloads:
              ) -> tuple[Answer | None, bool]:
         """Wait for the answer to a request.
 
-        :param in_force: whether to wait for the end of the next complete
-            pass, too; a refused reload needs none
+        :param in_force: whether to wait for the next complete pass, too; a
+            refused reload needs none
         :returns: the answer, None without one in time; and whether a complete
             pass has followed
         :raises Closed: when the agent stops first
@@ -166,13 +157,10 @@ class Reloads:
 
 
 def _permit(conf: cfg.ConfigOpts, read: loader.Read) -> None:
-    """Have the privileged side read the files, before a change takes effect.
+    """Have the privileged side read its files; it does not trust the agent.
 
-    The privileged side does not believe the agent: it reads the files of its
-    start itself.
-
-    :raises validate.ConfigError: when the privileged side does not allow the
-        coming value; nothing may change then
+    :raises validate.ConfigError: when it does not allow the coming value;
+        nothing may change then
     """
     name = read(_SECTION, _OPTION)
     if mode.forwards_only(conf) or name in (

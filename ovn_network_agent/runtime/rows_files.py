@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The files of operators that the view reads as rows, beside those of OVN."""
+"""The files of operators that the view reads as rows, beside OVN's."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -23,24 +23,17 @@ from ovn_network_agent.ovn.peering import peer_file
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two looks; the second one that finds the same takes it in, so
-# a change is in force within a second.
+# Seconds between two looks; the second one that finds the same takes it in.
 _INTERVAL = 0.4
 
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """A kind of files."""
-
-    # The class of the subjects that are made of the rows.
-    subject: type
-    # Of the rows, see :class:`ovn.sources.Sources`.
-    table: tuple[str, str]
+    subject: type  # made of the rows
+    table: tuple[str, str]  # see ovn.sources.Sources
     path: Callable[[cfg.ConfigOpts], str]
     load: Callable[[cfg.ConfigOpts], entries.Content[Any]]
-    # What an entry is, in the plural.
-    called: str
-    # The number of rows of an entry.
+    called: str  # plural of an entry
     rows_each: int
 
 
@@ -70,12 +63,12 @@ class RowsFile:
 
     @property
     def rows(self) -> Mapping[str, Any]:
-        """What is in force by key, see :class:`ovn.sources.Table`."""
+        """What is in force by key."""
         return self.content.rows
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why an entry, or a newer file, is not in force, a tuple of str."""
+        """Why an entry, or a newer file, is not in force."""
         left_out = self.content.flaws
         return (*self._file.reasons,
                 *((file_problems.first(left_out),) if left_out else ()))
@@ -102,7 +95,7 @@ def of_drivers(conf: cfg.ConfigOpts, drivers: Iterable[base.Driver]
 
 
 def warnings(conf: cfg.ConfigOpts) -> list[str]:
-    """What looks unintended, or costs an entry, without :func:`problems`."""
+    """What looks unintended or costs an entry, without :func:`problems`."""
     return [flaw for kind in _KINDS for flaw in kind.load(conf).flaws]
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The parts of a snapshot that the agent cannot handle, as text.
+"""The parts of a snapshot that drivers silently leave alone, as text.
 
-Pure.  Drivers do no I/O and leave such parts alone silently.  The loop puts
-these texts into the log and the status.
+Pure.
 """
 
 from collections.abc import Collection
@@ -13,19 +12,18 @@ from collections.abc import Iterator
 from ovn_network_agent import model
 from ovn_network_agent.drivers.common import segments
 
-# The most groups that one message names.
-_NAMED = 5
+_NAMED = 5  # most groups in one message
 
 
 class SnapshotProblems:
     """Finds the problems of snapshots; looks only at what has changed."""
 
     def __init__(self) -> None:
-        # What the last view had, and the texts about that.
+        # Of the last view.
         self._routers: tuple[
             tuple[model.Router, ...], Collection[str]] = (), ()
         self._texts: set[str] = set()
-        # The last node and groups, and what was said about their drains.
+        # Likewise.
         self._drains: tuple[
             model.Node | None, tuple[model.GatewayGroup, ...],
             tuple[str, ...]] = None, (), ()
@@ -46,7 +44,7 @@ class SnapshotProblems:
         return tuple(sorted(found))
 
     def _about_drains(self, snapshot: model.Snapshot) -> tuple[str, ...]:
-        """See :func:`_left_drained`; a NAT row changes no group."""
+        """A NAT row changes no group."""
         node, groups, messages = self._drains
         if groups is not snapshot.groups or node != snapshot.node:
             messages = tuple(_left_drained(snapshot))
@@ -56,7 +54,6 @@ class SnapshotProblems:
 
 def _of_router(router: model.Router, bridges: Collection[str]
                ) -> Iterator[str]:
-    """The problems of a router, an iterator of str."""
     for problem in router.problems:
         yield f'router {router.called}: {problem}'
     for port in router.ports:
@@ -69,7 +66,6 @@ def _of_router(router: model.Router, bridges: Collection[str]
 
 
 def _left_drained(snapshot: model.Snapshot) -> Iterator[str]:
-    """Drains that have no effect or no end without gateway_drain."""
     if snapshot.node.drains:
         yield ('a drain of this node is asked for (ovn-network-agent-ctl), '
                'which has no effect without the driver gateway_drain')

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The interface of observers.
+"""The interface of observers of the intended effect of resources.
 
-An observer checks whether resources have the intended effect.  It runs on a
-thread of its own, so that a daemon that hangs delays no pass.  An observer
-changes no resource: it wakes the loop, puts backends in doubt, and reports
-problems.
+Each has a thread, so a hanging daemon delays no pass.  It changes nothing: it
+wakes the loop, puts backends in doubt, and reports problems.
 """
 
 import abc
@@ -54,16 +52,14 @@ class Tracker(typing.Protocol):
 class Observer(abc.ABC):
     """Checks something beside the loop."""
 
-    # Problems for the status of the agent; replaced as a whole, so that any
-    # thread may read it.  A subclass may have properties instead of these
-    # attributes, which others only read.
+    # For the status; replaced as a whole, for any thread.  A subclass may have
+    # properties instead of these attributes.
     reasons: tuple[str, ...] = ()
-    # Whether the observer knows that this node could not announce a gateway.
+    # Whether this node is known not to be able to announce a gateway.
     unfit: bool = False
-    # Whether the node is unfit only because what was lacking is not back for
-    # long enough.
+    # Whether it is unfit only as what lacked is not back for long enough.
     recovers: bool = False
-    # Values of metrics, None while unknown; replaced as a whole.
+    # Of metrics, None while unknown; replaced as a whole.
     counts: Mapping[str, float | None] = types.MappingProxyType({})
 
     @abc.abstractmethod
@@ -71,10 +67,7 @@ class Observer(abc.ABC):
         """Start the thread, which fires the trigger."""
 
     def look_once(self) -> object:
-        """Find out what a pass needs to know, for a dry run.
-
-        This runs on the thread of the caller, which waits for the answer.
-        """
+        """Find out what a pass of a dry run needs, while the caller waits."""
 
     def seen(self, snapshot: model.Snapshot) -> None:
         """Note a new view, quickly, because the loop thread waits."""
@@ -95,15 +88,14 @@ class Observer(abc.ABC):
 class Serving(Observer):
     """Serves clients on a thread of its own, and observes nothing.
 
-    :param name: reason of the wake-up when the server's trouble has changed
+    :param name: wakes the loop when the server's trouble has changed
     """
 
     _trigger: trigger.Trigger
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # Set by a subclass: an object with start(), stop() and trouble; None
-        # while the configuration wants no server.
+        # By a subclass: has start(), stop() and trouble; None for no server.
         self._server: Any = None
 
     @property

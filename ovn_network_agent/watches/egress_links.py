@@ -3,9 +3,8 @@
 
 """The links of this node for egress addresses, and the watch of them.
 
-A notice of the kernel carries no data here: the watch reads the links anew,
-and wakes the loop only if they are others.  On a node with BGP, routes change
-all the time, and few of them are those of a link with egress addresses.
+With BGP, routes change all the time: a notice makes the watch read, and only
+other links wake the loop.
 """
 
 from collections.abc import Callable
@@ -19,8 +18,7 @@ from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink.objects import egress_links
 from ovn_network_agent.watches import notifications
 
-# Seconds in which many changes become one reading.
-_PAUSE = 0.3
+_PAUSE = 0.3  # seconds in which many changes become one reading
 
 
 class EgressLinks(notifications.Watch):
@@ -31,7 +29,6 @@ class EgressLinks(notifications.Watch):
     def __init__(self, wake: Callable[[str], object]) -> None:
         super().__init__(lambda: self._look_again(wake))
         self._reading = threading.Lock()
-        # Of the last reading.
         self.chosen = egress_links.Chosen()
         self._found: tuple[model.Link, ...] = ()
 

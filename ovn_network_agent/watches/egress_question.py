@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The question of one agent to many: do you work?
+"""The question of one agent to many, with one time limit: do you work?
 
-Many are asked at once, and have one limit of time together.  The protocol is a
-page of HTTP with one line: a word of :data:`WORDS`, and the name of the
-chassis.  Without the name, any server at the port, or the agent that has got
-the address of another one, would do.
+The answer is a page of HTTP with a word of :data:`WORDS` and the name of the
+chassis: another server, or another agent at the address, would not do.
 """
 
 import asyncio
@@ -19,17 +17,13 @@ import ssl
 
 PATH = '/egress'
 READY = 'ready'
-# What an agent says of itself.
 WORDS = {READY: '', 'starting': 'its agent has no view of OVN yet',
          'draining': 'its agent stops', 'stuck': 'the loop of its agent hangs'}
-# Seconds for the answers of agents that are asked at once.
-LIMIT = 1.0
-# The most that are: each needs a file descriptor, of which a process has 1024
-# by default, and the time of the processor for TLS.
+LIMIT = 1.0  # seconds for all answers
+# Each needs a file descriptor, 1024 by default, and processor time for TLS.
 AT_ONCE = 256
 _REQUEST = f'GET {PATH} HTTP/1.1\r\nHost: agent\r\n\r\n'.encode()
-# The largest head of an answer, and the largest line behind, bytes.
-_LARGEST = 2048
+_LARGEST = 2048  # bytes of the head of an answer, and of a line behind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -116,7 +110,6 @@ async def _answer(chassis: str, address: str, port: int,
 
 async def _read(address: str, port: int,
                 context: ssl.SSLContext | None) -> bytes:
-    """The line of an answer."""
     reader, writer = await asyncio.open_connection(
         address, port, ssl=context, limit=_LARGEST)
     try:

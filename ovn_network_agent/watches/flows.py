@@ -5,9 +5,8 @@
 
 """The watch of the agent's flows for changes by others.
 
-The privileged side has the flow monitor of Open vSwitch, and passes on notices
-of flows that concern the agent (:mod:`privileged.switch.flow_monitor`).  A
-notice names the change, for the log alone; its receiver reads the flows anew.
+The privileged side has the monitor (:mod:`privileged.switch.flow_monitor`).  A
+notice is for the log; its receiver reads the flows anew.
 """
 
 from collections.abc import Callable
@@ -36,8 +35,7 @@ class FlowWatch(notifications.Watch):
     """
 
     NAME = 'flows of Open vSwitch'
-    # A bridge that is made anew, and a restarted ovs-vswitchd, take less.
-    RETRY = 0.25
+    RETRY = 0.25  # Longer than a new bridge or a restart of ovs-vswitchd takes
     FAILURES = (*context.FAILURES, ValueError)
     EVERYTHING = [(flow_monitor.MISSED,)]
     NEEDED = False
@@ -56,7 +54,6 @@ class FlowWatch(notifications.Watch):
         return [(text,) for text in dict.fromkeys(texts)]
 
     def _alive(self, data: bytes) -> bool:
-        """Whether a datagram is no end of the connection."""
         if not data:
             raise ConnectionResetError(
                 errno.ECONNRESET, 'the connection to ovs-vswitchd has ended')

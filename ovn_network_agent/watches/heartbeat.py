@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""One thread for all checks that a watch makes once a second.
+"""One thread, and one wake-up, for all checks of watches.
 
-A thread for each watch would wake the processor once a second each.  The
-checks here share a wake-up: each is due at the whole multiples of its pause on
-the monotonic clock.
+Each is due at multiples of its pause on the monotonic clock.
 """
 
 from collections.abc import Callable
@@ -23,24 +21,20 @@ LOG = logging.getLogger(__name__)
 
 #: Seconds between two checks, unless a watch wants another pause.
 INTERVAL = 1.0
-# Seconds by which the clock may be before the moment that was waited for.
-_EARLY = 0.05
+_EARLY = 0.05  # seconds by which a wake-up may be early
 
 
 _Check: typing.TypeAlias = Callable[[], object]
 
 
 class Heartbeat(base.Observer):
-    """Makes checks at regular moments.
-
-    A check must not wait for another process, because the others wait then.
-    """
+    """Makes checks at regular moments; none may wait for a process."""
 
     def __init__(self,
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._stopped = threading.Event()
-        # From a check to its pause, and to the time of the next one.
+        # By check: its pause, and the time of the next one.
         self._checks: dict[_Check, tuple[Callable[[], float], float]] = {}
         self._changing = threading.Lock()
 
@@ -57,8 +51,7 @@ class Heartbeat(base.Observer):
             pause: Callable[[], float] = lambda: INTERVAL) -> None:
         """Make a check from now on.
 
-        :param pause: returns the seconds to the next check, at most
-            :data:`INTERVAL`
+        :param pause: seconds to the next check, at most :data:`INTERVAL`
         """
         with self._changing:
             self._checks[check] = pause, _following(self._clock(), pause())
@@ -69,10 +62,7 @@ class Heartbeat(base.Observer):
             self._checks.pop(check, None)
 
     def run_due(self) -> float:
-        """Make the checks that are due.
-
-        :returns: seconds until the next one is due
-        """
+        """Make the due checks; seconds until the next one."""
         now = self._clock()
         with self._changing:
             due = [check for check, (_pause, at) in self._checks.items()
@@ -99,5 +89,4 @@ class Heartbeat(base.Observer):
 
 
 def _following(now: float, pause: float) -> float:
-    """The next moment for a check, in monotonic seconds."""
     return pause * (1 + math.floor((now + _EARLY) / pause))

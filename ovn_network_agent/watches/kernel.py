@@ -3,19 +3,16 @@
 
 """The watch of the kernel's links, addresses, routes, rules and sysctls.
 
-A notice carries no data, only a kind; its receiver reads the state anew.  So
-nothing depends on the order or the completeness of notifications.  When the
-socket's buffer overflows (ENOBUFS), the watch reports all kinds.
+A notice carries only a kind, and its receiver reads anew: order and
+completeness do not matter.  ENOBUFS, an overflow, counts as all kinds.
 
-The watch reports any change of links, addresses, rules and sysctls, but not of
-the devices of machines, which come and go.  Routes change all the time on a
-node with BGP.  So a filter in the kernel
-(:mod:`netlink.bpf`) passes only deletions of the agent's routes and of static
-routes of FRR, routes of other programs that replace another route, and default
-routes.  Without a default route in the VRF the agent is degraded.
+Devices of machines are left out, as they come and go.  Routes change all the
+time with BGP: a filter (:mod:`netlink.bpf`) passes deletions of the agent's
+and of FRR's static routes, replacements by other programs, and default routes,
+which the VRF needs.
 
-zebra deletes the kernel route of a static route that somebody removes from the
-configuration of FRR.  FRR itself notifies nobody.
+FRR itself does not tell when a static route is removed from its configuration,
+but zebra deletes the route in the kernel.
 """
 
 from collections.abc import Callable
@@ -46,13 +43,9 @@ ROUTE = 'route'
 RULE = 'rule'
 SYSCTL = 'sysctl'
 KINDS = (LINK, ADDRESS, NEIGHBOUR, ROUTE, RULE, SYSCTL)
-# A static route of FRR, which is no kind of object of the kernel.
-STATIC = 'static'
-# A default route of IPv4 that another program added or deleted.
-DEFAULT = 'default route'
-# The protocol that zebra gives static routes, RTPROT_ZSTATIC in
-# zebra/rt_netlink.h of FRR.
-ZEBRA_STATIC = 196
+STATIC = 'static'  # of FRR, no kind of object of the kernel
+DEFAULT = 'default route'  # of IPv4, added or deleted by another program
+ZEBRA_STATIC = 196  # RTPROT_ZSTATIC in zebra/rt_netlink.h of FRR
 # Offsets in struct rtmsg.
 _FAMILY = 0
 _LENGTH = 1
@@ -75,26 +68,21 @@ _RECEIVE_BUFFER = 1024 * 1024
 class LinkWatch(notifications.Watch):
     """A thread that reports changes of the kernel's network state.
 
-    When a device goes or is set down, the kernel removes its routes,
-    addresses and neighbours without further notifications.  So LINK puts all
-    of them in doubt.  The removal of the last IPv4 address of a device
-    likewise removes its IPv4 routes.  So ADDRESS puts routes and neighbours
-    in doubt, too.
+    A device that goes or is set down takes its routes, addresses and
+    neighbours without notifications, so LINK puts all in doubt.  Likewise
+    ADDRESS: the last IPv4 address takes the IPv4 routes.
 
     :param callback: called with one of :data:`KINDS`, :data:`STATIC` or
         :data:`DEFAULT`, and with a text that names the change and its author,
         '' if not known; on the thread of the watch; must return soon
-    :param neighbour_devices: names of the devices whose neighbours matter,
-        beside the veth ends in the VRFs of VNIs
-    :param own_ports: gives the agent's netlink port ids, whose changes are not
-        reported, see
-        :func:`ovn_network_agent.privileged.network.netlink.port`; called for
-        each batch of notifications, so it should remember the answer
-    :param owned: whether the agent has a route in a table to a destination; a
-        route of another protocol is reported only if it replaced such a route;
-        None reports all replacements
-    :param announced: whether the agent wants a static route of FRR to a
-        destination
+    :param neighbour_devices: whose neighbours matter, beside the veth ends in
+        the VRFs of VNIs
+    :param own_ports: netlink ports of the agent, whose changes are left out
+        (:func:`ovn_network_agent.privileged.network.netlink.port`); called for
+        each batch, so it should remember the answer
+    :param owned: whether the agent has a route in a table to a destination:
+        other protocols count only as replacement; None reports all
+    :param announced: whether the agent wants FRR's static route there
     """
 
     NAME = 'netlink'
@@ -125,10 +113,7 @@ class LinkWatch(notifications.Watch):
 
     def _kinds(self, data: bytes, own: Container[int],
                known: Container[str]) -> _Changes:
-        """The news in a datagram.
-
-        Kinds that are known already are left out: decoding takes time.
-        """
+        """The news in a datagram, without known kinds: decoding takes time."""
         for kind, flags, _seq, port, start, end in wire.messages(data):
             name = _KIND.get(kind)
             if name is None or port in own:
@@ -172,10 +157,7 @@ class LinkWatch(notifications.Watch):
 
 
 def _is_of_machine(kind: str, data: bytes, start: int, end: int) -> bool:
-    """Whether news is of a machine's device, or of one that is gone.
-
-    LINK reports that a device is gone.
-    """
+    """Whether it is a machine's device, or gone, which LINK reports."""
     if kind == LINK:
         return links.is_of_machine(links.decode(data, start, end).name)
     if kind == ADDRESS:
@@ -190,7 +172,6 @@ def _is_of_machine(kind: str, data: bytes, start: int, end: int) -> bool:
 
 
 def _name(index: int) -> str:
-    """Name of a device, '' for one that is gone."""
     try:
         return socket.if_indextoname(index)
     except (OSError, OverflowError):
@@ -198,7 +179,6 @@ def _name(index: int) -> str:
 
 
 def _kind_of_route(kind: int, data: bytes, start: int) -> str:
-    """The possible kind of the news about a route."""
     protocol = data[start + _PROTOCOL]
     if (data[start + _FAMILY] == socket.AF_INET and
             not data[start + _LENGTH] and
@@ -210,7 +190,6 @@ def _kind_of_route(kind: int, data: bytes, start: int) -> str:
 
 
 def _subscribe() -> socket.socket:
-    """A netlink socket with the filter, in all groups of the watch."""
     sock = socket.socket(
         socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
         socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)

@@ -3,12 +3,10 @@
 
 """The watch of the agent's nftables table for changes by others.
 
-The kernel notifies only a privileged socket, which the privileged side opens
-and hands over.  A notice carries no data; its receiver lists the table anew.
-The watch leaves out notifications of other tables by name.  It leaves out
-notifications of the agent's own changes by the process id of nft, which is
-the netlink port.  Where the port is another number, such as with pid
-namespaces, an own change costs one listing that finds no difference.
+The kernel notifies only a privileged socket, which the privileged side hands
+over.  A notice carries no data; its receiver lists the table anew.  Own
+changes are known by nft's process id, which is its netlink port; where it is
+not, as with pid namespaces, one costs a listing without a difference.
 """
 
 from collections.abc import Callable
@@ -36,8 +34,8 @@ class TableWatch(notifications.Watch):
 
     :param callback: gets the text that names a change and its author, on the
         thread of the watch; must return soon
-    :param subscribe: entry point that connects to an abstract Unix socket
-        and sends the notification socket over it
+    :param subscribe: entry point that connects to an abstract Unix socket and
+        sends the notification socket over it
     """
 
     NAME = 'nftables'
@@ -51,27 +49,23 @@ class TableWatch(notifications.Watch):
         super().__init__(callback)
         self._table = table
         self._subscribe = subscribe or nft.subscribe
-        # Held during a change by the agent: only at the end of the change is
-        # the process id of its notifications known.
+        # Held during an own change: its process id is known at the end.
         self._changing = threading.Lock()
         self._own: set[int] = set()
 
     @contextlib.contextmanager
     def own_change(self) -> Iterator[Callable[[int], None]]:
-        """Context of a change by the agent.
-
-        It gives a function that notes the process id of an nft process.
-        """
+        """Context of an own change; gives a function for nft's process id."""
         with self._changing:
             yield self._own.add
 
     def _open(self) -> socket.socket:
-        # In a dry run, which does not need the watch, this raises ReadOnly.
+        # In a dry run, without need of a watch, this raises ReadOnly.
         return receiving_sockets.receive(self._subscribe)
 
     def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         with self._changing:
-            # All datagrams are read, even after the first that counts.
+            # All are read, even after the first that counts.
             authors = [port for data in datagrams
                        for port in self._authors(data)]
         if not authors:
@@ -79,12 +73,11 @@ class TableWatch(notifications.Watch):
         return [('the table was changed' + sender.described(authors[-1]),)]
 
     def _all_read(self) -> None:
-        # The notifications of all own changes have been read, too.
+        # All own changes have been read, too.
         self._own.clear()
 
     def _authors(self, data: bytes) -> Iterator[int]:
-        """Netlink ports of the changes of the table by others."""
-        # The cheap test comes first, for nodes with thousands of other rules.
+        # Cheap, for nodes with thousands of other rules.
         if self._table.encode() + b'\0' not in data:
             return
         for kind, _flags, _seq, port, start, end in wire.messages(data):
@@ -100,8 +93,7 @@ def started(callback: Callable[[str], object],
     try:
         watching.start()
     except context.ReadOnly:
-        # A dry run reads once.
-        return None
+        return None  # once in a dry run
     except context.FAILURES as error:
         # The next reading tries again.
         LOG.warning('Changes of nftables by others are only noticed at '

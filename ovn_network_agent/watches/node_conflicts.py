@@ -3,8 +3,8 @@
 
 """Checks of the node for things that may be in the way of the agent.
 
-No finding prevents a start.  Each text names the finding, its effect and the
-remedy.  A check raises OSError when the kernel or FRR cannot be asked.
+They prevent no start.  Each text has finding, effect and remedy; OSError when
+the kernel or FRR cannot be asked.
 """
 
 from collections.abc import Iterable
@@ -32,15 +32,11 @@ from ovn_network_agent.privileged.routing import frr_setup
 LOG = logging.getLogger(__name__)
 
 _IPV6_FORWARDING = '/proc/sys/net/ipv6/conf/all/forwarding'
-# Devices of Open vSwitch itself: kernel and user-space data path.
-_OWN_KINDS = ('openvswitch', 'tun')
+_OWN_KINDS = ('openvswitch', 'tun')  # of its kernel and user-space data paths
 
 
 def look_beside(conf: cfg.ConfigOpts) -> threading.Thread:
-    """Run the checks on a thread of their own, and log the findings.
-
-    A daemon of FRR that hangs must not delay the start of the agent.
-    """
+    """Log the findings from a thread: a hanging FRR must delay no start."""
     thread = threading.Thread(target=_look, args=(conf,), daemon=True,
                               name='surroundings')
     thread.start()
@@ -69,7 +65,7 @@ def frr(conf: cfg.ConfigOpts) -> list[str]:
 def bridge_address(conf: cfg.ConfigOpts) -> list[str]:
     """Other devices with the address bridge_ip, or with a route to it.
 
-    The default of bridge_ip is also the address of the metadata service.
+    Its default is also the address of the metadata service.
     """
     if not conf.bridge_ip:
         return []
@@ -94,21 +90,19 @@ def bridge_address(conf: cfg.ConfigOpts) -> list[str]:
 
 
 def _is_marked(found: dict[str, links.Link], name: str) -> bool:
-    """Whether the agent has made a device."""
     return found[name].alias == ownership.LINK_ALIAS
 
 
 def ipv6_forwarding(conf: cfg.ConfigOpts) -> list[str]:
     """A warning if there are IPv6 VIPs and the node forwards no IPv6.
 
-    The agent does not switch forwarding on: IPv6 has one switch for all
-    devices, and a forwarding node ignores router advertisements.
+    The agent leaves the one switch for all devices alone: a forwarding node
+    ignores router advertisements.
     """
     try:
         vips = rules.load(conf)
     except file_problems.BadFile:
-        # The user of the rules reports bad rules.
-        return []
+        return []  # their user reports bad rules
     if all(vip.version == 4 for vip in vips):
         return []
     if forwards_ipv6():

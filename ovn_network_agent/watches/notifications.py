@@ -3,8 +3,7 @@
 
 """A thread that reports the notifications of a kernel's socket.
 
-The thread reports each change after the start.  When notifications are lost,
-or the socket has to be made again, the thread reports everything as changed.
+When some are lost, or the socket is made again, everything has changed.
 """
 
 import abc
@@ -23,14 +22,11 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 _DATAGRAM = 64 * 1024
-# Datagrams that are read before a report: a storm of changes must not delay
-# the report for ever.
+# Datagrams before a report, which a storm must not delay for ever.
 _MOST = 1000
-#: Most seconds between two attempts to make the socket.
 LONGEST = 5.0
 
 
-# The arguments of calls of the callback.
 News: typing.TypeAlias = Sequence[tuple[str, ...]]
 
 
@@ -40,26 +36,21 @@ class Watch(abc.ABC):
     :param callback: called on the thread of the watch; must return soon
     """
 
-    # The watched system, for the log and the name of the thread.
-    NAME = ''
-    # Seconds from a failure to the first attempt to make the socket again; the
-    # pauses double up to LONGEST.
+    NAME = ''  # for the log and the name of the thread
+    # Seconds to the first new attempt after a failure; doubles up to LONGEST.
     RETRY = 1.0
     # Exceptions after which the socket is made again.
     FAILURES: tuple[type[Exception], ...] = (OSError, ValueError)
-    # The arguments of the calls of the callback that report everything as
-    # changed.
+    # The calls of the callback that report everything as changed.
     EVERYTHING: News = [()]
-    # False for a system that may hang, or not run, at the start; its socket is
-    # made on the thread.
+    # False if the system may hang at the start: its thread makes the socket.
     NEEDED = True
 
     _wake: int
 
     def __init__(self, callback: Callable[..., object]) -> None:
         self._callback = callback
-        # Failures since the last success.
-        self._failures = 0
+        self._failures = 0  # since the last success
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
 
@@ -69,13 +60,10 @@ class Watch(abc.ABC):
         return self._thread is not None
 
     def start(self) -> None:
-        """Subscribe and start the thread.
+        """Subscribe and start the thread, before the state is first read.
 
-        The watch reports changes after the return, so start the watch before
-        the first reading of the state.
-
-        :raises OSError: or another exception of FAILURES, when the socket of
-            a needed system cannot be made
+        :raises OSError: or another exception of FAILURES, when the socket of a
+            needed system cannot be made
         """
         if self.NEEDED:
             self._socket = self._open()
@@ -96,10 +84,7 @@ class Watch(abc.ABC):
             self._socket.close()
 
     def end(self) -> None:
-        """As :meth:`stop`, without a wait.
-
-        The thread of the watch may wait for a system that hangs.
-        """
+        """As :meth:`stop`, without a wait for a system that may hang."""
         threading.Thread(target=self.stop, daemon=True,
                          name=f'end-of-{self.NAME}-watch').start()
 
@@ -124,7 +109,6 @@ class Watch(abc.ABC):
                 self._tell(arguments)
 
     def _stopped(self) -> bool:
-        """Wait for a datagram or the end; whether it is the end."""
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
         if self._socket is not None:
@@ -133,10 +117,7 @@ class Watch(abc.ABC):
         return any(fd == self._wake for fd, _events in ready)
 
     def _pause(self) -> float:
-        """Seconds until the next attempt to make the socket.
-
-        The first attempt does not wait.
-        """
+        """Seconds until the next attempt, 0 before the first."""
         return min(LONGEST, self.RETRY * 2 ** (
             self._failures - 1)) if self._failures else 0.0
 
@@ -164,7 +145,6 @@ class Watch(abc.ABC):
         """Called when no datagram is waiting any more."""
 
     def _recover(self, error: BaseException) -> News:
-        """The news to report after an error."""
         if getattr(error, 'errno', None) == errno.ENOBUFS:
             LOG.info('Notifications of %s were lost, reading everything',
                      self.NAME)

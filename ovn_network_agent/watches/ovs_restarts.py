@@ -2,10 +2,9 @@
 # Copyright ovn-network-agent developers
 
 
-"""The watch for restarts of ovs-vswitchd.
+"""The watch for restarts of ovs-vswitchd, which lose all flows.
 
-A restarted ovs-vswitchd has lost all flows.  The local database does not show
-a restart: the numbers of the ports are mostly the same.
+The local database shows none: the port numbers are mostly the same.
 """
 
 import os

@@ -5,14 +5,12 @@
 
 """The pace of repairs: how often a watch may have the loop repair something.
 
-A notice wakes the loop at once, and further notices of the same word follow
-half a second later.  When the repair of an object is undone again and again,
-another program manages the same object.  The pauses between two repairs then
-grow, and the log names the last change as far as the system tells it.  Repairs
-of different objects, one after the other, are no fight.
+The first notice of a word wakes the loop at once, further ones half a second
+later.  When the repair of one object is undone again and again by another
+program, the pauses grow, and the log names the last change.  Repairs of
+different objects are no fight.
 
-Only the notices of watches have a pace.  A reading for another reason repairs
-what it finds, as always.
+Readings for another reason than a notice have no pace.
 """
 
 import collections
@@ -32,30 +30,25 @@ from ovn_network_agent.watches import base
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds between two repairs for notices of one word, at least and at most.
+#: Seconds between two repairs for one word, at least and at most.
 FIRST = 0.5
 LAST = 30.0
-#: From this repair of an object in a row on, another program manages the
-#: object, too; the same number as that of the log about drift (row FIP-13).
+#: Repairs of one object in a row that mean another program manages it, too; as
+#: in the log about drift (row FIP-13).
 FIGHT = 3
-# Seconds without a repair of an object, beside two pauses, until its row of
-# repairs is over.
+# Seconds without repair, beside two pauses, that end a row of repairs.
 _CALM = 10.0
-# Seconds in which a repair counts for the notice before it.  FRR with 10,000
-# routes is read within a second, and a slow FRR has a limit of 10 s.
+# Seconds in which a repair counts for a notice.  FRR with 10,000 routes is
+# read within a second, and a slow FRR has a limit of 10 s.
 _BELONGS = 20.0
 
 
 @dataclasses.dataclass(slots=True)
 class _Notices:
-    """The notices of one word."""
-
     by: str = ''  # text that names the last change, '' when it is not known
     pending: bool = False  # whether a notice waits
-    # Monotonic seconds of the last wake-up, None without one.
-    fired: float | None = None
-    # Monotonic seconds before which no notice wakes the loop.
-    not_before: float = 0.0
+    fired: float | None = None  # monotonic seconds
+    not_before: float = 0.0  # monotonic seconds
     # Number of repairs in a row, and monotonic seconds of the last one.
     repaired: dict[resources.Ref, tuple[int, float]] = dataclasses.field(
         default_factory=dict)
@@ -79,10 +72,7 @@ class _Notices:
 
 
 def _pause(number: int) -> float:
-    """Seconds between a repair and the next one.
-
-    :param number: of repairs of one object in a row
-    """
+    """Seconds until the next repair, by the number in a row of one object."""
     return min(LAST, max(FIRST, 2.0 ** (number - FIGHT)))
 
 
@@ -127,9 +117,8 @@ class RateLimit(base.Observer):
              stale: Iterable[str] = ()) -> None:
         """Wake the loop for rows of a database, as :class:`trigger.Trigger`.
 
-        The agent's own changes of rows come back this way, and a takeover must
-        not wait.  So words that are in a fight have pauses, and no others.  An
-        urgent event never waits.
+        The agent's own changes come back this way, and takeovers must not
+        wait: only words in a fight have pauses, and urgent events never.
         """
         with self._news:
             now = self._clock()
@@ -151,8 +140,7 @@ class RateLimit(base.Observer):
                    full: bool) -> None:
         """Note the repairs of a pass for the notices that caused the pass.
 
-        From :data:`FIGHT` repairs of an object in a row on, an error is
-        logged.
+        :data:`FIGHT` repairs of an object in a row are logged as an error.
         """
         if not outcome.lost:
             return
@@ -182,10 +170,7 @@ class RateLimit(base.Observer):
                 self._news.wait(self._fire_due())
 
     def _fire_due(self) -> float | None:
-        """Wake the loop for notices that are due.
-
-        :returns: seconds until the next notice is due, None without one
-        """
+        """Wake the loop for due notices; seconds until the next, or None."""
         now = self._clock()
         due = [word for word, known in self._notices.items()
                if known.pending and known.not_before <= now]

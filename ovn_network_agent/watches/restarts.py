@@ -4,14 +4,11 @@
 
 """The watch for restarts of daemons, by their sockets.
 
-The agent writes nothing into the files of FRR and Open vSwitch.  So a
-restarted daemon silently lacks the agent's objects.  The observer checks the
-sockets once a second, without a process.  The privileged side is asked only
-where the directory of the sockets is closed to the agent, and on another
-thread, because the privileged side may be slow.  The observer puts the
-backends in doubt when no socket has changed for a second.  It does so again
-some seconds later, because the daemons may still have been reading their own
-files.
+The agent writes no files of FRR and Open vSwitch, so a restarted daemon
+silently lacks its objects.  The check, once a second, needs no process.  Only
+for a closed directory the privileged side is asked, on another thread, as it
+may be slow.  Doubt comes when no socket has changed for a second, and again
+some seconds later: the daemons may still have been reading their own files.
 """
 
 from collections.abc import Callable
@@ -30,8 +27,7 @@ from ovn_network_agent.watches import heartbeat
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two checks while a daemon is awaited, and from the restart to
-# the second doubt.
+# Seconds between checks for an awaited daemon; then to the second doubt.
 _AWAITED = 0.2
 _SECOND = 5.0
 
@@ -47,15 +43,13 @@ class _Closed(Exception):
 class RestartWatch(base.Observer):
     """Checks once a second whether a socket was made anew.
 
-    :param name: name of the watched program for the log, such as 'FRR'
+    :param name: of the watched program for the log, such as 'FRR'
     :param where: name of the option with the directory of the sockets
     :param read: reads for each daemon a value that differs after a restart;
         raises one of :data:`context.FAILURES`
-    :param privileged: likewise, of the privileged side, for a directory that
-        is closed to the agent
-    :param word: the word that puts the backends of the program in doubt
-    :param awaited: whether a daemon is known not to run; the checks are more
-        frequent then
+    :param privileged: likewise, for a directory closed to the agent
+    :param word: that puts the backends of the program in doubt
+    :param awaited: whether a daemon is known not to run: checks more often
     """
 
     _trigger: trigger.Trigger
@@ -77,7 +71,7 @@ class RestartWatch(base.Observer):
         self._metric = metric
         self._at_once = at_once
         self._awaited = awaited
-        # The thread of a check with privileges, None before the first one.
+        # Of a check with privileges.
         self._beside: threading.Thread | None = None
         self._seen: _Marks | None = None
         self._doubts: list[float] = []
@@ -132,8 +126,7 @@ class RestartWatch(base.Observer):
     def _changed(self, found: _Marks, now: float) -> None:
         before, self._seen = self._seen, found
         if before is None:
-            # The sockets could not be read before.
-            before = {}
+            before = {}  # unreadable before
         fresh = sorted(name for name, mark in found.items()
                        if before.get(name) != mark)
         if fresh:
@@ -162,7 +155,6 @@ class RestartWatch(base.Observer):
             return self._privileged()
 
     def _read(self, read: Read) -> _Marks | None:
-        """The sockets by name, or None when they cannot be read."""
         try:
             found = read()
         except context.FAILURES as error:

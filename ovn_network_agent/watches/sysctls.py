@@ -5,10 +5,9 @@
 
 """The watch of the sysctls that the agent sets, for changes by others.
 
-The kernel reports a change of ``forwarding`` and ``proxy_arp`` of a device
-(:mod:`watches.kernel`).  It reports no change of the other sysctls, so this
-watch reads the values once a second.  A reading needs no privileges and takes
-some microseconds.
+The kernel reports only ``forwarding`` and ``proxy_arp`` of a device
+(:mod:`watches.kernel`).  Others are read each second, which takes some
+microseconds and no privileges.
 """
 
 from ovn_network_agent import resources

@@ -3,9 +3,8 @@
 
 """The watch of the next hops of VNIs.
 
-No program reports that a route of a VNI has no neighbour, so this watch looks
-at both in the kernel.  The backend decides what is to be done
-(:mod:`backends.kernel.vni_next_hops`).
+Nobody reports a route without a neighbour, so it looks in the kernel.  See
+:mod:`backends.kernel.vni_next_hops`.
 """
 
 from oslo_config import cfg
@@ -19,8 +18,7 @@ from ovn_network_agent.watches import base
 from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import rate_limit
 
-# Heartbeats, of a second each, from one look to the next.
-_EACH = 5
+_EACH = 5  # heartbeats, of a second each
 
 
 class NextHops(base.Observer):

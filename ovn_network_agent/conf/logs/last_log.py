@@ -7,10 +7,8 @@
 import collections
 import logging
 
-# So many lines are kept; a pass with changes writes some dozens.
-KEPT = 500
-# Characters of one line.
-_LONGEST = 2000
+KEPT = 500  # lines; a pass with changes writes dozens
+_LONGEST = 2000  # characters of a line
 
 
 class LastLog(logging.Handler):
@@ -38,5 +36,4 @@ class LastLog(logging.Handler):
             return list(self._lines)
 
 
-#: The log of this process.
 last_log = LastLog()

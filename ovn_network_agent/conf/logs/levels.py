@@ -23,9 +23,7 @@ from ovn_network_agent.conf.options import base
 class Printable(logging.Filter):
     """Makes the message of each record printable.
 
-    See :mod:`control_characters`.  The time of a record stands at the
-    beginning of a line, so a further line of a message cannot be taken for
-    another record.
+    See :mod:`control_characters`: no line of a message looks like a record.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -33,7 +31,7 @@ class Printable(logging.Filter):
         try:
             message = record.getMessage()
         except (TypeError, ValueError):
-            # The handler reports a message that does not fit its arguments.
+            # The handler reports arguments that do not fit.
             return True
         if not message.isprintable():
             record.msg, record.args = control_characters.lines(message), ()
@@ -43,9 +41,8 @@ class Printable(logging.Filter):
 class Summarized(logging.Formatter):
     """Formats like another formatter, and says nothing twice.
 
-    oslo.log appends the exception that is being handled to each line of level
-    WARNING or above.  Most of these lines name it already, and were twice as
-    long as they need to be.
+    oslo.log appends the handled exception to lines from WARNING on, and most
+    name it already.
     """
 
     def __init__(self, formatter: logging.Formatter) -> None:
@@ -60,7 +57,6 @@ class Summarized(logging.Formatter):
         if record.exc_info or not known or known not in message:
             return text
         summary = traceback.format_exception_only(error)[0]
-        # oslo.log adds the first line.
         added = ': ' + io.StringIO(summary).readline().rstrip()
         # The message itself may end in the same way.
         return (text.removesuffix(added) if text.endswith(message + added)
@@ -71,11 +67,9 @@ _printable = Printable()
 
 
 def apply(conf: cfg.ConfigOpts) -> None:
-    """Set the level of the root logger, and have it keep and count lines.
+    """Set the root logger's level; handlers print safely, count and keep.
 
-    All handlers get printable messages.
-
-    The call comes after oslo.log has set up the log, which drops handlers.
+    To be called after oslo.log's set-up, which drops handlers.
     """
     level = 'debug' if conf.debug else conf.log_level.lower()
     root = logging.getLogger()
@@ -92,10 +86,8 @@ def apply(conf: cfg.ConfigOpts) -> None:
 def set_up(conf: cfg.ConfigOpts, former: str | None) -> None:
     """Set up the log for the values of a reload, or leave it as it was.
 
-    A level that an operator has set by command ends in any case.
-
-    The agent has no hook of oslo.log for this, because the library would
-    register options of the command line with the hook.
+    A level set by command ends in any case.  oslo.log's own hook for this
+    would register options of the command line.
 
     :param former: ``log_config_append`` before the reload
     :raises Exception: what the file of ``log_config_append`` makes the

@@ -5,7 +5,6 @@
 
 import logging
 
-# Levels that are counted, and their names.
 COUNTED = {logging.WARNING: 'warning', logging.ERROR: 'error',
            logging.CRITICAL: 'critical'}
 
@@ -31,5 +30,4 @@ class LogCounts(logging.Handler):
                     for level, number in self._counts.items()}
 
 
-#: The numbers of this process.
 log_counts = LogCounts()

@@ -4,8 +4,8 @@
 
 """Levels of loggers that an operator has set for some time.
 
-Levels belong to the process, as the loggers of the standard library do.  A
-reload and the end of the time give each logger the level that it had before.
+Like loggers they belong to the process.  A reload and the end of the time
+restore the former level.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,6 @@ LEVELS = {'debug': logging.DEBUG, 'info': logging.INFO,
 
 @dataclasses.dataclass(slots=True)
 class _Changed:
-    """A logger with another level than that of the configuration."""
-
     former: int  # level before, 0 for that of the logger above
     ends: float | None = None  # monotonic seconds, None for no end
     timer: threading.Timer | None = None  # ends it
@@ -33,18 +31,16 @@ class Temporary:
     """The levels that are not those of the configuration."""
 
     def __init__(self) -> None:
-        # Sets the level of a logger elsewhere, too.
+        # For a logger elsewhere, too.
         self.follow: Callable[[str, int], object] = lambda name, level: None
         self._lock = threading.Lock()
         self._changed: dict[str, _Changed] = {}
 
     def set(self, name: str, level: str, seconds: float | None = None) -> None:
-        """Set the level of a logger.
+        """Set the level of a logger, '' for the root of all.
 
-        :param name: of the logger, '' for the root of all
         :param level: a key of :data:`LEVELS`
-        :param seconds: after which the former level returns; None: at the next
-            reload
+        :param seconds: until the former level returns; None: the next reload
         """
         logger = logging.getLogger(name)
         with self._lock:
@@ -67,10 +63,7 @@ class Temporary:
                 self._undo(name)
 
     def now(self) -> list[tuple[str, str, float | None]]:
-        """The changed loggers.
-
-        :returns: name of the logger, name of the level, seconds left
-        """
+        """The changed loggers: name, name of the level, seconds left."""
         with self._lock:
             return [(name, name_of(logging.getLogger(name).level),
                      None if changed.ends is None else
@@ -79,7 +72,7 @@ class Temporary:
 
     def _end(self, name: str, changed: _Changed) -> None:
         with self._lock:
-            # The operator may have set the level anew in the last moment.
+            # It may have been set anew in the last moment.
             if self._changed.get(name) is changed and changed.ends and (
                     time.monotonic() >= changed.ends):
                 self._undo(name)
@@ -99,7 +92,6 @@ class Temporary:
                           name or 'all loggers')
 
 
-#: The levels of this process.
 temporary = Temporary()
 
 

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The declarations of all options, a module for each section.
-
-They import only oslo.config and ``conf.types``.
-"""
+"""All options by section; imports only oslo.config and ``conf.types``."""

@@ -3,7 +3,7 @@
 
 """[announce]: which addresses are announced, and with which tags.
 
-Rows of OVN may make exceptions: external_ids:ovn-network-agent:announce and
+Exceptions in rows of OVN: external_ids:ovn-network-agent:announce and
 ovn-network-agent:tag, of a router also in its options.
 """
 

@@ -7,7 +7,6 @@ from oslo_config import cfg
 
 from ovn_network_agent.conf import types
 
-# Names the files of the configuration.
 PROJECT = 'ovn-network-agent'
 GROUP = 'DEFAULT'
 
@@ -133,8 +132,7 @@ OPTS = [
              'sockets. Set the option to nothing to have no socket.'),
 ]
 
-# Options of the files and of the command line.  The hyphen is for the command
-# line; in a file and in the code, the name is dry_run.
+# The hyphen is for the command line; elsewhere the name is dry_run.
 CLI_OPTS = [
     cfg.BoolOpt(
         'dry-run', default=False,
@@ -143,7 +141,6 @@ CLI_OPTS = [
 ]
 
 
-# Options of the command line alone.
 CLI_ONLY_OPTS = [
     cfg.BoolOpt(
         'check-config', default=False,

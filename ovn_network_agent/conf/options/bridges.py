@@ -7,8 +7,5 @@ import typing
 
 
 def served(conf: typing.Any) -> tuple[str, ...]:
-    """The bridges that the agent serves, the default bridge first.
-
-    :param conf: ConfigOpts, or :class:`conf.settings.Settings`
-    """
+    """The bridges that the agent serves, the default bridge first."""
     return (conf.bridge_dev, *conf.further_bridges)

@@ -9,8 +9,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.conf import types
 
 GROUP = 'egress_ip'
-# ovn-nb(5), table Logical_Router_Policy.
-# OVN itself has a policy of priority 0.
+# ovn-nb(5), Logical_Router_Policy; OVN has one of priority 0.
 _PRIORITIES = (2, 32767)
 
 

@@ -62,13 +62,10 @@ OPTS = [
 
 
 def own_table(conf: typing.Any) -> tuple[int, int]:
-    """The table beside the main table that host routes may be in, or 0.
+    """Table and rule priority beside the main table for host routes, or 0.
 
     Without a VRF there is no veth leak, so its numbers are free: the last
     packets of addresses that have left use them.
-
-    :param conf: the oslo.config ConfigOpts, or settings of a driver
-    :returns: (table, priority of the rules)
     """
     table: int = conf.fip_route.route_table_id
     priority: int = conf.fip_route.route_rule_priority

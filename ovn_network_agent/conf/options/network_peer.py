@@ -9,8 +9,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.conf import types
 
 GROUP = 'network_peer'
-# ovn-nb(5), table Logical_Router_Policy.
-_PRIORITIES = (1, 32767)
+_PRIORITIES = (1, 32767)  # ovn-nb(5), table Logical_Router_Policy
 
 OPTS = [
     cfg.Opt(

@@ -13,7 +13,7 @@ OPTS = [
     cfg.Opt(
         'ovn_nb_remote', type=types.CommaList(types.OvsdbRemote()),
         default=[],
-        # Neutron's name of it, and that of ovn-bgp-agent.
+        # Also of ovn-bgp-agent; Neutron's name.
         deprecated_opts=[cfg.DeprecatedOpt('ovn_nb_connection',
                                            group=GROUP)],
         help='Northbound database: one remote, or a comma-separated list '

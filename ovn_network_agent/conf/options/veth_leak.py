@@ -12,7 +12,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.conf import types
 
 GROUP = 'veth_leak'
-# The options of its addresses; a driver names them in OTHER_OPTIONS.
+# Of its addresses, for the OTHER_OPTIONS of drivers.
 ENDS = ('veth_leak.veth_nexthop', 'veth_leak.veth_provider_ip')
 
 OPTS = [
@@ -63,10 +63,7 @@ def enabled(conf: cfg.ConfigOpts) -> bool:
 
 
 def provider_ip(conf: typing.Any) -> str:
-    """Address of veth-provider, as text; '' if it cannot be computed.
-
-    :param conf: ConfigOpts, or settings with :data:`ENDS`
-    """
+    """Address of veth-provider; '' if it cannot be computed."""
     configured: str = conf.veth_leak.veth_provider_ip
     if configured:
         return configured

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The options, variables and values of the original program.
-
-They import only ``conf``.
-"""
+"""The original program's options and values; imports only ``conf``."""

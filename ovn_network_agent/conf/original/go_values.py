@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Values as the original program writes them, which is written in Go.
-
-Each function returns the text that the options of this agent take.
-"""
+"""Values of the original program, in Go, as texts for options here."""
 
 import re
 
 _UNITS = {'ns': 1e-9, 'us': 1e-6, '\u00b5s': 1e-6, '\u03bcs': 1e-6,
           'ms': 1e-3, 's': 1, 'm': 60, 'h': 3600}
-# No other part of a duration begins inside of a number, and a search there
-# would take time with the cube of its digits.
+# Without the look-behind, a search takes time with the cube of the digits.
 _PART = re.compile(r'(?<![\d.])(\d+(?:\.\d*)?|\.\d+)'
                    r'(ns|us|\u00b5s|\u03bcs|ms|s|m|h)')
 _TRUE = ('1', 't', 'T', 'TRUE', 'true', 'True')
@@ -41,10 +37,7 @@ def seconds(value: str | int) -> str:
 
 
 def boolean(value: str | bool) -> str:
-    """A boolean, as 'true' or 'false'.
-
-    :raises ValueError: when the text is no boolean of Go
-    """
+    """'true' or 'false'; ValueError for no boolean of Go."""
     text = str(value).strip()
     if text in _TRUE:
         return 'true'

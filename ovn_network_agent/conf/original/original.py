@@ -3,9 +3,8 @@
 
 """The options of the original program, and what each of them is here.
 
-The original names an option in three ways: ``bridge_dev`` in its YAML file,
-``OVN_NETWORK_BRIDGE_DEV`` in the environment, ``--bridge-dev`` on the command
-line.
+It names one ``bridge_dev`` in its YAML file, ``OVN_NETWORK_BRIDGE_DEV`` in the
+environment, ``--bridge-dev`` on the command line.
 """
 
 from collections.abc import Callable
@@ -15,8 +14,7 @@ import os
 from ovn_network_agent.conf.original import go_values
 
 PREFIX = 'OVN_NETWORK_'
-# What the YAML file, the unit's environment or the command line have beside
-# the options.
+# Not options, in its YAML file, environment or command line.
 CONFIG = 'config'
 RULES = 'port_forwards'
 RESTART_ON_UPGRADE = 'restart_on_upgrade'
@@ -98,11 +96,9 @@ def counterpart(section: str, name: str) -> Option | None:
 
 
 def variable_for(section: str, name: str) -> tuple[str, str] | None:
-    """The variable of the original that gives an option its value.
+    """The original's variable and its value in this agent's form, if any.
 
     An empty variable counts as missing, as in the original.
-
-    :returns: name of the variable, value in this agent's form
     """
     option = counterpart(section, name)
     if option is None or not os.environ.get(option.variable):
@@ -111,5 +107,5 @@ def variable_for(section: str, name: str) -> tuple[str, str] | None:
     try:
         return option.variable, option.convert(value)
     except ValueError:
-        # The type of the option refuses the value, with its own words.
+        # The type refuses it, with its own words.
         return option.variable, value

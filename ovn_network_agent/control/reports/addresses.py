@@ -3,8 +3,7 @@
 
 """The addresses that concern this node, with their states.  Pure.
 
-The view says which addresses routers and machines have, and the engine's table
-says what has become of each.
+The view says who has them, and the engine's table what has become of each.
 """
 
 from collections.abc import Callable
@@ -48,22 +47,18 @@ _OF_ROUTER = ((resources.DefaultRoute.kind, '0.0.0.0/0'),
 
 @dataclasses.dataclass(slots=True)
 class _Known:
-    """One address or prefix, as far as the view knows it."""
-
     address: str
-    # Words of :data:`KINDS`.
-    kinds: set[str]
+    kinds: set[str]  # words of KINDS
     router: model.Router | None = None
     served: model.ServedAddress | None = None
     machine: model.PortAddress | None = None
     tenant: model.TenantPrefix | None = None
     vip: forwarding.VipStatus | None = None
-    # Subject of an address that only the table knows, or ''.
-    about: str = ''
+    about: str = ''  # subject, if only in the table
 
     @property
     def port(self) -> model.GatewayPort | None:
-        """The :class:`model.GatewayPort` that answers for it, or None."""
+        """The gateway port that answers for it."""
         of = self.served or self.tenant
         return of.port if of else None
 
@@ -75,7 +70,7 @@ class _Known:
 
     @property
     def subject(self) -> str:
-        """What its resources are about, see :class:`resources.Resource`."""
+        """See :class:`resources.Resource`."""
         if self.found:
             return self.found.subject
         return self.about or networks.host_prefix(self.address)
@@ -87,7 +82,7 @@ class _Known:
 
     @property
     def device(self) -> str:
-        """Name of the device that its packets go to, '' without one."""
+        """The device that its packets go to, '' without one."""
         if self.machine and self.machine.network.vni:
             return evpn_names.vrf_end(self.machine.network.uuid)
         if self.port and self.port.vni:
@@ -96,7 +91,7 @@ class _Known:
 
     @property
     def claimed(self) -> str:
-        """Who else has the address of a machine and comes first, or ''."""
+        """Who else has a machine's address and comes first, or ''."""
         return self.machine.claimed if self.machine else ''
 
     @property
@@ -146,11 +141,9 @@ class Addresses:
               ) -> list[dict[str, Any]]:
         """The addresses as JSON values, sorted by router, network and address.
 
-        The reference documents the keys; ``detailed`` adds the rows of each
-        address.
+        The reference documents the keys; ``detailed`` adds the rows of each.
 
-        :param router: a name for :meth:`directory.Router.is_called`, '' for
-            all
+        :param router: for :meth:`directory.Router.is_called`, '' for all
         """
         found = [self._row(known, detailed)
                  for known in self._known.values()
@@ -186,15 +179,14 @@ class Addresses:
         if served.kinds == (VIP,) and address not in self._problems and (
                 served.subject not in self._refs or
                 prefix in self._tenants.get(router.uuid, {})):
-            # An address without a resource may be a tenant's.
-            return
+            return  # it may be a tenant's
         known = self._add(address, served.kinds, router)
         known.served = known.served or served
 
     def _handled(self, served: model.ServedAddress) -> bool:
         """Whether an address has more than flows.
 
-        Nothing else is made for an address of IPv6 in no provider network.
+        IPv6 in no provider network has not.
         """
         address = served.address
         return networks.family(address) == 4 or (
@@ -203,7 +195,6 @@ class Addresses:
                 for ref in self._refs.get(served.subject, ())))
 
     def _add_others(self) -> None:
-        """Addresses and prefixes that only the table knows."""
         known = {each.subject for each in self._known.values()
                  if not each.claimed}
         for subject, refs in self._refs.items():
@@ -249,7 +240,6 @@ class Addresses:
         return row
 
     def _of_router(self, router: model.Router | None) -> list[resources.Ref]:
-        """Refs of what belongs to a router as a whole."""
         about = [resources.Ref(kind, (router.uuid, *rest))
                  for kind, *rest in _OF_ROUTER] if router else []
         return [ref for ref in about if self._table.state(ref) is not None]
@@ -257,7 +247,6 @@ class Addresses:
     def _state(self, known: _Known
                ) -> tuple[address_state.State, str,
                           engine_moments.StateTime | None]:
-        """(:class:`address_state.State`, reason, Moment or None)."""
         if known.claimed:
             return address_state.State.OMITTED, (
                 f'{known.claimed} has the address, too, and comes first'), None
@@ -281,7 +270,6 @@ class Addresses:
         return state, why or self._remark(known, state), since
 
     def _fault(self, known: _Known) -> str:
-        """What an operator should know about a prefix, or ''."""
         prefix = known.tenant
         if prefix is None or prefix.withheld:
             return ''
@@ -291,7 +279,6 @@ class Addresses:
         return f'it {found.text}; {found.outcome}' if found else ''
 
     def _remark(self, known: _Known, state: address_state.State) -> str:
-        """The remark about an address that is announced."""
         port = known.port
         if (state is address_state.State.ANNOUNCED and port and
                 not known.resident and
@@ -301,7 +288,6 @@ class Addresses:
         return self._failure(known)
 
     def _silent(self, known: _Known) -> tuple[address_state.State, str]:
-        """(state, reason) of an address that nothing announces."""
         State = address_state.State
         port = known.port
         served = known.served
@@ -344,7 +330,6 @@ class Addresses:
         return State.OMITTED, 'no driver announces it ([DEFAULT] drivers)'
 
     def _failure(self, known: _Known) -> str:
-        """The reason why a driver cannot do anything about an address."""
         if known.found is None:
             return ''
         if known.port and known.port.vni and not known.port.announced:
@@ -358,7 +343,6 @@ class Addresses:
         return segments.objection(known.segment, bridges.served(self._conf))
 
     def _is_beside(self, known: _Known) -> bool:
-        """Whether a machine is on a network that is not the agent's here."""
         return (known.machine is not None and
                 not known.machine.network.named and not segments.located(
                     known.segment, bridges.served(self._conf)))

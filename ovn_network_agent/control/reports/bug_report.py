@@ -3,7 +3,7 @@
 
 """The agent's part of a report of a bug: what only the agent knows.
 
-A section that fails says why, and the others are there all the same.
+A section that fails says why, without an effect on others.
 """
 
 import argparse
@@ -103,16 +103,12 @@ class BugReport:
 
 
 def _answer_of(context: contexts.Context, ask: Callable[[], Any]) -> Any:
-    """The answer of a privileged daemon, which not every agent has.
-
-    oslo.privsep would start a daemon that does not run.
-    """
+    """oslo.privsep would start a daemon that does not run."""
     return tried(ask) if context.alive else {
         'error': f'there is no privileged daemon {context.name}'}
 
 
 def _rows(database: connection.Database) -> dict[str, int]:
-    """dict of table to number of rows."""
     with database.rows() as tables:
         return {name: len(rows) for name, rows in sorted(tables.items())}
 

@@ -3,9 +3,8 @@
 
 """The changes that the running agent would make: each system read anew.
 
-Nothing is changed, and the engine takes no note of these readings.  The loop
-reads one backend after the other, so that an event waits for one reading at
-the most.  Systems that may hang are read beside the loop.
+The engine takes no note.  The loop reads one backend after the other, so an
+event waits for one at the most; what may hang is read beside the loop.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from ovn_network_agent.runtime import questions
 # Seconds to wait for one backend that works, and for its answer.
 TIMEOUT = 30.0
 _VERBS = ('create', 'update', 'delete')
-# Backend, verb, a resource, and the resource as it was and will be.
+# Backend, verb, a resource, and what it was and will be.
 _Step = tuple[str, str, resources.Resource, resources.Resource | None,
               resources.Resource | None]
 
@@ -51,7 +50,7 @@ class Comparison:
             except commands.Refused:
                 raise
             except Exception as e:
-                # A backend may be foreign code.
+                # It may be foreign code.
                 unreadable[health.name] = str(actual.expected(health.name,
                                                               e))
         after = self._ask(reconciler.table)
@@ -70,9 +69,9 @@ class Comparison:
                 for (driver, *about), why in sorted(after.broken.items())]}
 
     def _read(self, name: str) -> list[resources.Resource]:
-        """The resources that a backend has, a list.
+        """The resources of a backend.
 
-        :raises base.BackendError: when the backend cannot be read
+        :raises base.BackendError: when it cannot be read
         """
         deadline = time.monotonic() + self._timeout
         try:
@@ -95,10 +94,7 @@ class Comparison:
 
 def _differences(name: str, found: list[resources.Resource],
                  before: tables.Table, after: tables.Table) -> Iterator[_Step]:
-    """The changes of one backend.
-
-    A change that the agent has made meanwhile is no difference.
-    """
+    """The changes of one backend, without those made meanwhile."""
     there = {resource.ref: resource for resource in found}
     kinds = {ref.kind for ref in there} | {
         kind for kind, owner in after.owners.items() if owner == name}
@@ -118,7 +114,6 @@ def _differences(name: str, found: list[resources.Resource],
 
 
 def _order(step: _Step) -> tuple[bool, int, str, str]:
-    """The order of the work: up the stages, and then down."""
     name, verb, resource, _was, _will = step
     stage = resource.stage
     return (verb == 'delete', -stage if verb == 'delete' else stage, name,
@@ -137,7 +132,6 @@ def _json(table: tables.Table, name: str, verb: str,
 
 
 def _why(table: tables.Table, ref: resources.Ref) -> str:
-    """The reason why the agent has not made the change yet, or ''."""
     row = table.row(ref)
     holder = f' ({resource_rows.name(row.holder)})' if row.holder else ''
     return row.reason + holder if row.reason else ''

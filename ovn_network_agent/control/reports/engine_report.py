@@ -3,7 +3,7 @@
 
 """The part of "status" about the engine: backends, passes and repairs.
 
-The answer takes nothing from the loop, so that a stuck loop cannot keep it.
+It needs nothing of the loop, which may be stuck.
 """
 
 from collections.abc import Iterator
@@ -21,10 +21,7 @@ if typing.TYPE_CHECKING:
 
 
 def build(parts: 'agent_parts.Inside | None') -> dict[str, Any]:
-    """The state of the engine, None without a loop, as JSON values.
-
-    The reference documents the keys.
-    """
+    """The engine's state as in the reference; None without a loop."""
     if parts is None:
         return {'started': '', 'working': '', 'backends': [], 'passes': [],
                 'repairs': []}
@@ -55,10 +52,8 @@ def _pass(done: 'pass_log.Done') -> dict[str, Any]:
             'full': done.full, 'trouble': done.trouble}
 
 
-# The most passes in the text; JSON has all that are remembered.
-_SHOWN = 5
-# The most reasons of a pass in one line.
-_REASONS = 3
+_SHOWN = 5  # in the text; JSON has all that are remembered
+_REASONS = 3  # reasons of a pass in one line
 
 
 def text(found: dict[str, Any]) -> Iterator[str]:

@@ -3,8 +3,8 @@
 
 """Whether the agent does its work: a short answer that takes no lock.
 
-"status" asks the replicas and ovn-controller; a health check every few seconds
-must not.
+A health check comes every few seconds, too often for "status", which asks the
+replicas and ovn-controller.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from ovn_network_agent.runtime.process import status as statuses
 
 READY = 'ready'
 DEGRADED = 'degraded'
-# Seconds without a pass, beyond two full intervals, after which the loop
-# counts as stuck.  A slow pass leaves as much time to others as it took.
+# Seconds without a pass, beyond two full intervals, of a stuck loop.  A slow
+# pass leaves as much time to others as it took.
 STUCK = 60.0
 
 _STOPS = {model.Phase.DRAINING: 'an orderly stop hands gateways over',

@@ -73,11 +73,11 @@ class Inspection:
         arguments.add_argument('address', nargs='*', type=_address)
         arguments.add_argument('--router', default='')
         arguments.add_argument('--state', choices=_STATES)
-        # The answer is always JSON; the program makes a table of it.
+        # JSON for the program, which makes a table of it.
         arguments.add_argument('--json', action='store_true')
         args = arguments.parse_args(argv)
         names = self._names()
-        # All three of the same moment, between two passes.
+        # All of one moment, between two passes.
         snapshot, table, standings = self._ask(lambda: (
             self._snapshot(), self._inside.reconciler.table(),
             self._standings()))
@@ -132,16 +132,12 @@ class Inspection:
 
 
 def _beside(table: tables.Table, wanted: set[str]) -> list[tables.Row]:
-    """The rows whose keys have some addresses, a list.
-
-    Drivers of other projects may have made them.
-    """
+    """The rows with an address in their keys, perhaps of foreign drivers."""
     return table.rows(lambda ref: any(
         resource_rows.has(ref.key, each) for each in wanted)) if wanted else []
 
 
 def _address(text: str) -> str:
-    """An IP address or prefix of the command line, canonical text."""
     try:
         return networks.canonical(text)
     except ValueError as e:

@@ -3,8 +3,8 @@
 
 """The state of the agent as JSON values for a client.
 
-All input is frozen: the last view, the last reasons and the last names.  The
-reference of ovn-network-agent-ctl documents the keys, which must not change.
+All input is frozen.  The reference of ovn-network-agent-ctl documents the
+keys, which must not change.
 """
 
 from collections.abc import Iterable
@@ -119,10 +119,7 @@ def _port(port: model.GroupPort, snapshot: model.Snapshot, since: times.Since
 
 def _gateway(snapshot: model.Snapshot, port: model.GroupPort
              ) -> tuple[model.Router | None, model.GatewayPort | None]:
-    """(:class:`model.Router`, :class:`model.GatewayPort`) of a group's port.
-
-    Both are None for a port whose router does not concern this chassis.
-    """
+    """Both None for a port whose router does not concern this chassis."""
     return next(((router, gateway) for router in snapshot.routers
                  for gateway in router.ports
                  if model.REDIRECT + gateway.lrp == port.redirect),
@@ -132,7 +129,6 @@ def _gateway(snapshot: model.Snapshot, port: model.GroupPort
 def _pending(group: dict[str, Any], own: model.Candidate,
              routers: Mapping[str, dict[str, Any]], names: directory.Directory,
              overlap: bool) -> Iterator[str]:
-    """The steps to the wished state that are still to come, texts."""
     if group['wish'] and not group['stays']:
         for port in group['ports']:
             name = people.of_port(port, group, routers)
@@ -151,12 +147,11 @@ def _pending(group: dict[str, Any], own: model.Candidate,
 
 def _routers(snapshot: model.Snapshot | None, names: directory.Directory
              ) -> dict[str, dict[str, Any]]:
-    """The routers of the groups, and others that concern this chassis."""
     if snapshot is None:
         return {}
     wanted = {uuid for group in snapshot.groups for uuid in group.routers}
     wanted |= {router.uuid for router in snapshot.routers}
-    # A wish names its routers also when they are not here (any more).
+    # Its routers may not be here (any more).
     wanted |= {uuid for uuid in snapshot.node.drains if uuid in names.routers}
     return {uuid: _router(uuid, names) for uuid in wanted}
 

@@ -98,7 +98,6 @@ def of_status(found: dict[str, Any]) -> str:
 
 
 def _last_reload(last: dict[str, Any] | None) -> list[str]:
-    """Lines about a reload of which something is left to do."""
     if last is None or not (last['refused'] or last['waiting']):
         return []
     return [f'last reload, at {last["at"]}:',
@@ -171,7 +170,6 @@ def _handover(port: dict[str, Any]) -> str:
 
 
 def _drain(group: dict[str, Any]) -> str:
-    """The progress of an operator's wish, one line."""
     if group['pending']:
         return 'not yet as wished: ' + ', '.join(group['pending'])
     if not group['wish']:

@@ -11,12 +11,11 @@ import socket
 import time
 from typing import Any
 
-# The beginning of the refusal by an agent that has no place for a client.
+# Begins the refusal by an agent without a place for the client.
 BUSY = 'the agent is busy'
 
 _CHUNK = 65536
-# Seconds between two attempts to get a place at a busy agent.
-_AGAIN = 0.2
+_AGAIN = 0.2  # seconds between two attempts to get a place
 
 
 class NoAgent(Exception):
@@ -32,14 +31,14 @@ class Refused(Exception):
 
 
 class _NoPlace(Exception):
-    """The agent has no place for this client; the text says why, or ''."""
+    """The text says why, or ''."""
 
 
 def call(path: str, command: str, argv: list[str], timeout: float) -> str:
     """Have the agent carry out a command.
 
     :raises NotRunning: when no agent listens there
-    :raises NoAgent: without an answer within the timeout
+    :raises NoAgent: without an answer within the timeout, in seconds
     :raises Refused: when the agent refuses the command
     """
     deadline = time.monotonic() + timeout
@@ -71,7 +70,7 @@ def call(path: str, command: str, argv: list[str], timeout: float) -> str:
 
 def _ask(path: str, command: str, argv: list[str], deadline: float
          ) -> dict[str, Any]:
-    """The reply to one request, a dict.
+    """The reply to one request.
 
     :param deadline: monotonic seconds
     :raises _NoPlace: when the agent has no place for this client
@@ -81,7 +80,7 @@ def _ask(path: str, command: str, argv: list[str], deadline: float
         try:
             opened.connect(path)
         except BlockingIOError:
-            # The queue of the listening socket is full (unix(7)).
+            # The listening queue is full (unix(7)).
             raise _NoPlace from None
         # The reason of a closed connection may lie in the queue.
         with contextlib.suppress(BrokenPipeError):
@@ -97,7 +96,6 @@ def _ask(path: str, command: str, argv: list[str], deadline: float
 
 
 def _receive(opened: socket.socket, deadline: float) -> dict[str, Any]:
-    """The reply, a dict."""
     received = b''
     while True:
         opened.settimeout(max(0.001, deadline - time.monotonic()))
@@ -113,8 +111,7 @@ def _receive(opened: socket.socket, deadline: float) -> dict[str, Any]:
                 reply: dict[str, Any] = json.loads(received)
                 return reply
             except ValueError:
-                # This brace ends only a part of the reply.
-                continue
+                continue  # a part of the reply ends
             except RecursionError:
                 raise OSError(errno.EPROTO, os.strerror(
                     errno.EPROTO)) from None

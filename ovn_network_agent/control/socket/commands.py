@@ -18,11 +18,9 @@ from ovn_network_agent.control.socket import protocol
 if typing.TYPE_CHECKING:
     from ovn_network_agent.control import maintenance as maintaining
 
-# Returns the answer, given a parser that refuses what it does not know, and
-# what the client sent.
+# The answer, by a strict parser and what the client sent.
 Function = Callable[[argparse.ArgumentParser, list[str]], str]
-# A function and the usage of its command.
-Command = tuple[str, Function]
+Command = tuple[str, Function]  # usage first
 _Function = Callable[[protocol.Client, argparse.ArgumentParser, list[str]],
                      str]
 
@@ -32,8 +30,6 @@ class Refused(Exception):
 
 
 class _Arguments(argparse.ArgumentParser):
-    """Refuses wrong arguments, instead of ending the program."""
-
     def error(self, message: str) -> NoReturn:
         raise Refused(f'{self.prog}: {message}; usage: {self.usage}')
 
@@ -45,10 +41,7 @@ def arguments(name: str, usage: str) -> argparse.ArgumentParser:
 
 
 class Table:
-    """The commands of the control socket.
-
-    ``report`` returns the state of the agent, see :func:`report.build`.
-    """
+    """The socket's commands; ``report`` as :func:`report.build`."""
 
     def __init__(self, maintenance: 'maintaining.Maintenance',
                  report: Callable[[], dict[str, Any]],

@@ -33,16 +33,14 @@ from ovn_network_agent.runtime.process import mode
 from ovn_network_agent.runtime.process import status as statuses
 from ovn_network_agent.watches import base
 
-# Seconds that a command waits for the lock of a replica.
-_TIMEOUT = 1.0
-# Seconds to wait for the loop, which may be in a pass with FRR in it.
-_RELOAD = 30.0
+_TIMEOUT = 1.0  # seconds for the lock of a replica
+_RELOAD = 30.0  # seconds for the loop, which may be in a pass with FRR
 
 
 class Endpoint(base.Serving):
     """Gives the commands of the control socket the state of the agent.
 
-    Any thread calls the functions, and ``parts`` is None without a loop.
+    On any thread; ``parts`` is None without a loop.
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
@@ -84,10 +82,7 @@ class Endpoint(base.Serving):
                     self._report, more), self._changed)
 
     def seen(self, snapshot: model.Snapshot) -> None:
-        """Note since when drains and handovers last.
-
-        See :class:`gateway_times.Since`.
-        """
+        """Note since when drains and handovers last, for ``status``."""
         self._since.note(snapshot)
 
     def _report(self) -> dict[str, Any]:
@@ -109,7 +104,7 @@ class Endpoint(base.Serving):
             time.monotonic())
 
     def _read_names(self) -> directory.Directory:
-        """:class:`directory.Directory`, the former one if OVN is away."""
+        """The former one if OVN is away."""
         if not self._databases:
             return self._names
         try:
@@ -117,14 +112,12 @@ class Endpoint(base.Serving):
                   self._databases['sb'].rows(_TIMEOUT) as sb):
                 self._names = directory.read(nb, sb)
         except connection.Unavailable:
-            # Every answer names the state of the databases anyhow.
-            pass
+            pass  # answers name the databases' state
         return self._names
 
 
 def _reload(answers: reloads.Reloads, arguments: argparse.ArgumentParser,
             argv: list[str]) -> str:
-    """Have the loop read the configuration, and answer."""
     arguments.add_argument('--wait', action='store_true')
     arguments.add_argument('--timeout', type=float, default=_RELOAD)
     arguments.add_argument('--json', action='store_true')

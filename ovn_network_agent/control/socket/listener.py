@@ -3,10 +3,9 @@
 
 """The listening socket for commands: creation, takeover and removal.
 
-The file of a socket outlives a killed process.  A new agent checks under a
-lock whether another process still listens.  So of two agents that start at
-the same moment, the second finds the first.  The lock is on a file with the
-mode 0600, because any user who may read a directory could lock the directory.
+The file outlives a killed process, so a new agent checks under a lock whether
+another one listens, which may start at the same moment.  The lock file has
+mode 0600: whoever may read a directory could lock it.
 """
 
 from collections.abc import Iterator
@@ -19,13 +18,10 @@ import stat
 import time
 
 _BACKLOG = 64
-# Only the owner: a client may move every router off this node.
-_MODE = 0o600
-# The value of RuntimeDirectoryMode= in the agent's systemd unit.
-_DIRECTORY_MODE = 0o700
+_MODE = 0o600  # only the owner: a client may move every router off this node
+_DIRECTORY_MODE = 0o700  # of RuntimeDirectoryMode= in the agent's systemd unit
 _LOCK_SUFFIX = '.lock'
-# Seconds to wait for another process that has the lock.
-_TIMEOUT = 2.0
+_TIMEOUT = 2.0  # seconds for the lock
 
 
 class InUse(Exception):
@@ -46,8 +42,7 @@ class Listener:
             _make_room(path)
             self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
-                # bind() makes the file with this mode, so the file never has
-                # a wider mode.
+                # bind() makes the file with this mode, never a wider one.
                 os.fchmod(self.socket.fileno(), _MODE)
                 self.socket.bind(path)
                 self.socket.listen(_BACKLOG)
@@ -67,11 +62,11 @@ class Listener:
     def close(self) -> None:
         """Stop listening, and remove the file if it is still this socket."""
         with contextlib.suppress(OSError):
-            # This wakes up a thread that waits in accept().
+            # Wakes a thread in accept().
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
         if self.reachable:
-            # The next agent replaces a file that cannot be removed.
+            # The next agent replaces it.
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
 
@@ -85,8 +80,7 @@ def _identity(path: str) -> tuple[int, int]:
 def _locked(path: str) -> Iterator[None]:
     """Make the directory if it is missing (not its parents), and lock.
 
-    The lock file stays.  If it were removed, two processes could lock two
-    files of the same name.
+    The lock file stays, or two processes could lock two of the name.
     """
     with contextlib.suppress(FileExistsError):
         os.mkdir(os.path.dirname(path), _DIRECTORY_MODE)
@@ -120,7 +114,7 @@ def _make_room(path: str) -> None:
     if not stat.S_ISSOCK(mode):
         raise InUse('it exists and is no socket; remove it')
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        # A process that does not accept has a full queue, and is alive.
+        # A process that does not accept has a full queue.
         probe.setblocking(False)
         error = probe.connect_ex(path)
     if error not in (errno.ECONNREFUSED, errno.ENOENT):

@@ -3,12 +3,10 @@
 
 """One connection of the unixctl protocol: JSON-RPC 1.0, one request a time.
 
-The protocol is that of ovs-appctl(8) and of the library's ovs.unixctl.server.
-This server is not used, for four reasons.  Its commands are one table for the
-whole process.  Its listener takes the socket of a living process and installs
-signal handlers.  A bad option of set-options ends its thread (argparse).  A
-slow command keeps all other clients waiting.  Here each connection has a
-thread of its own, and an error affects only this connection.
+See ovs-appctl(8).  ovs.unixctl.server is not used: its commands are one table
+for the process, its listener takes the socket of a living process and installs
+signal handlers, a bad option of set-options ends its thread (argparse), and a
+slow command keeps all clients waiting.
 """
 
 import codecs
@@ -21,11 +19,9 @@ import time
 
 from ovs import jsonrpc
 
-# Most characters of one request; a usual request has a few hundred.
-_LONGEST = 65536
+_LONGEST = 65536  # characters of one request; usual are a few hundred
 _CHUNK = 4096
-# struct ucred of unix(7): process, user, group.
-_UCRED = struct.Struct('=iII')
+_UCRED = struct.Struct('=iII')  # struct ucred, unix(7)
 
 
 class Broken(Exception):
@@ -41,9 +37,8 @@ class Client:
         self._pending = ''
         self._parser = json.JSONDecoder()
         self._decoder = codecs.getincrementaldecoder('utf-8')('replace')
-        # Whether the client wants answers as JSON objects.
-        self.json = False
-        # The process that connected, 0 in another PID namespace.
+        self.json = False  # answers as JSON objects
+        # 0 in another PID namespace.
         self.process = _UCRED.unpack(opened.getsockopt(
             socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))[0]
 
@@ -63,7 +58,6 @@ class Client:
             yield message
 
     def _receive(self) -> jsonrpc.Message | str | None:
-        """The next :class:`jsonrpc.Message`, an error text, or None."""
         deadline = time.monotonic() + self._timeout
         while True:
             self._pending = self._pending.lstrip()
@@ -72,8 +66,7 @@ class Client:
                 self._pending = self._pending[used:]
                 return jsonrpc.Message.from_json(found)
             except json.JSONDecodeError:
-                # An incomplete request raises the same error as a bad one.
-                pass
+                pass  # incomplete, or bad
             except (ValueError, RecursionError):
                 return 'a number or a nesting that is too large for a request'
             if len(self._pending) > _LONGEST:
@@ -82,9 +75,8 @@ class Client:
                 return None
 
     def _more(self, deadline: float) -> bool:
-        """Wait for further text; False at the end."""
         try:
-            # The end of the agent closes the socket on another thread.
+            # The end of the agent closes it on another thread.
             self._socket.settimeout(max(0.001, deadline - time.monotonic()))
             data = self._socket.recv(_CHUNK)
         except TimeoutError:
@@ -95,26 +87,19 @@ class Client:
         return bool(data)
 
     def answer(self, request: jsonrpc.Message, text: str) -> None:
-        """Answer a request.
-
-        :raises Broken: when the answer cannot be delivered
-        """
+        """Answer; :class:`Broken` when this cannot be delivered."""
         result: str | dict[str, str] = text
         if self.json:
             result = {'reply-format': 'plain', 'reply': text}
         self._send(jsonrpc.Message.create_reply(result, request.id))
 
     def refuse(self, request: jsonrpc.Message, text: str) -> None:
-        """Answer a request with the reason of its refusal.
-
-        :raises Broken: when the answer cannot be delivered
-        """
+        """Answer with a reason; :class:`Broken` if it cannot be delivered."""
         self._send(jsonrpc.Message.create_error(text, request.id))
 
     def send_away(self, text: str) -> None:
         """Refuse a client whose request is not read, and close."""
-        # The number of the first request of a client; nothing else was sent,
-        # so this never waits.
+        # The number of a client's first request; this never waits.
         first = jsonrpc.Message.create_error(text, 0)
         with contextlib.suppress(Broken):
             self._send(first)
@@ -132,7 +117,7 @@ class Client:
     def hang_up(self) -> None:
         """End the connection, and wake a thread that waits on it."""
         with contextlib.suppress(OSError):
-            # The client may have closed the connection already.
+            # The client may have closed it already.
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:

@@ -3,11 +3,10 @@
 
 """The server of the control socket, beside the loop.
 
-One thread accepts, and each client has a thread of its own.  When all places
-are taken, a new client gets the place of the oldest one whose command is not
-under way: of a client that says nothing, or does not take its answer.  So a
-client that hangs keeps no other client out.  When the socket cannot be made,
-or is removed, the server makes it later.
+One thread accepts, and each client has its own.  When all places are taken, a
+new client gets that of the oldest without a command under way, so a client
+that hangs keeps no other out.  A socket that fails or is removed is made
+later.
 """
 
 import collections
@@ -25,22 +24,18 @@ from ovn_network_agent.control.socket import protocol
 
 LOG = logging.getLogger(__name__)
 
-# Most clients at the same time.
-CLIENTS = 32
+CLIENTS = 32  # at the same time
 # Seconds for a client to send a request, and to receive the answer.
 TIMEOUT = 30.0
-# Seconds between two checks whether the socket is there.
-INTERVAL = 5.0
-# Seconds of rest after a client that cannot be accepted.
-_REST = 0.1
-# Seconds to wait for the thread at the end; it is a daemon.
-_CLOSE = 2.0
+INTERVAL = 5.0  # seconds between looks for the socket
+_REST = 0.1  # seconds after a failure to accept
+_CLOSE = 2.0  # seconds for the thread, a daemon
 
 
 class Server:
     """Owns the control socket and the threads of its clients.
 
-    The server's thread calls ``changed`` when ``problem`` has changed.
+    Its thread calls ``changed`` when ``problem`` has changed.
     """
 
     def __init__(self, path: str, table: commands.Table,
@@ -54,14 +49,13 @@ class Server:
         self._interval = interval
         self._listener: listener.Listener | None = None
         self._lock = threading.Lock()
-        # The connections by age, and whether a command is under way.
+        # By age; whether a command is under way.
         self._clients: dict[protocol.Client, bool] = {}
         self._crowded = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._logged = ''
-        # The reason why no client can connect, or ''.
-        self.problem = ''
+        self.problem = ''  # why no client can connect, or ''
 
     def start(self) -> None:
         """Start the thread."""
@@ -93,7 +87,6 @@ class Server:
             self._accept(opened)
 
     def _look_after(self) -> socket.socket | None:
-        """The listening socket, made anew if need be, or None."""
         with self._lock:
             if self._stopping.is_set():
                 return None
@@ -110,7 +103,7 @@ class Server:
         return found
 
     def _listen(self) -> str:
-        """Make the socket; returns the reason of a failure, or ''."""
+        """Make the socket; the reason of a failure, or ''."""
         try:
             self._listener = listener.Listener(self._path)
         except listener.InUse as e:
@@ -139,7 +132,7 @@ class Server:
         except TimeoutError:
             return
         except OSError as e:
-            # Such as too many open files: a client waits all that time.
+            # Such as too many open files, while a client waits.
             if not self._stopping.is_set():
                 if str(e) != self._logged:
                     LOG.warning('Control socket: accepting failed: %s', e)
@@ -156,7 +149,7 @@ class Server:
                          daemon=True, name='control-client').start()
 
     def _make_room(self, connection: protocol.Client) -> str:
-        """Give a new client a place; returns why there is none, or ''."""
+        """Why there is no place for a new client, or ''."""
         with self._lock:
             if self._stopping.is_set():
                 return f'{client.BUSY}: it stops'
@@ -166,7 +159,7 @@ class Server:
                            if not works), None) if full else None
             if oldest is not None:
                 del self._clients[oldest]
-                # The thread of the client closes the socket.
+                # The client's thread closes the socket.
                 oldest.hang_up()
             refused = full and oldest is None
             if not refused:
@@ -181,7 +174,6 @@ class Server:
                 f'{busiest}' if refused else '')
 
     def _most(self) -> str:
-        """The process with most of the connections, in words."""
         (process, number), = collections.Counter(
             each.process for each in self._clients).most_common(1)
         return f'{number} of them of process {process or "unknown"}'

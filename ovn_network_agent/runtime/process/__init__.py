@@ -3,5 +3,5 @@
 
 """The process: its instance, its signals, its supervisor, its end.
 
-They import the engine and ``conf``, and nothing of the loop.
+Its modules import the engine and ``conf``, and nothing of the loop.
 """

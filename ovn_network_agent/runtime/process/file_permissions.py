@@ -3,14 +3,12 @@
 
 """Whether the user of the agent can read the program.
 
-The unit starts the agent with CAP_DAC_OVERRIDE, so the start also reads files
-that are for root alone.  The agent and its daemons then give this capability
-up, and each later import would fail.  Such files come from an installation
-with the umask 077, and from a Python in the home of root.
+The start has CAP_DAC_OVERRIDE, which the agent and its daemons then give up:
+imports of files for root alone, after an installation with umask 077 or from a
+Python in root's home, would fail later.
 
-Without Python's own library nothing works for long: each sysctl fails with
-"unknown encoding: ascii", for example.  Of the packages, most are loaded by
-then, so an agent without them goes on announcing.
+Python's own library is vital: each sysctl fails with "unknown encoding:
+ascii", for example.  Packages are mostly loaded by then.
 """
 
 import os
@@ -23,18 +21,17 @@ def files() -> list[str]:
     found: dict[str, str] = {}
     for module in list(sys.modules.values()):
         path = getattr(module, '__file__', None)
-        # A module in an archive has a path that does not exist.
-        if path and os.path.exists(path):
+        if path and os.path.exists(path):  # not in an archive
             found.setdefault(os.path.dirname(path), path)
     return sorted(found.values())
 
 
 def unreadable() -> tuple[str, bool]:
-    """What this user could not read without privileges.
+    """What this user could not read without privileges, '' if nothing.
 
-    :returns: (text, whether this is Python's own library); '' if all is well
+    :returns: text, and whether this is Python's own library
     """
-    # access(2) takes the real user, and no capabilities unless that is root.
+    # access(2) takes the real user, without capabilities unless it is root.
     closed = [path for path in files() if not os.access(path, os.R_OK)]
     if not closed:
         return '', False

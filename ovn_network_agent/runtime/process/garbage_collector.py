@@ -3,19 +3,14 @@
 
 """Python's collector of garbage during the start.
 
-The imports make 200,000 objects, none of which is garbage.  The collector
-would look through them 140 times, which takes 30 ms of the processor.
-
-Beside 10,000 floating IPs, the rows and resources are far more objects.  With
-the thresholds of Python, the collections of a start took 2 s, and half a
-second at once, in which no event was noticed.  Objects that refer to each
-other and are garbage are rare in the agent: exceptions, and little else.
+It would look 140 times, 30 ms, through 200,000 objects of the imports.  With
+Python's thresholds, the collections of a start with 10,000 floating IPs took 2
+s, half a second at once.  Garbage with cycles is rare in the agent.
 """
 
 import gc
 
-# New objects until a collection of these, such collections until one of the
-# older objects, too, and those until one of all objects.
+# New objects until a collection, and such collections until the next older.
 _THRESHOLDS = (50_000, 10, 100)
 
 
@@ -27,9 +22,7 @@ def hold() -> None:
 def settle() -> None:
     """Keep the present objects for good, and rarely collect later ones.
 
-    The collector does not touch the kept objects any more.  So full
-    collections cost less, and the daemons that are forked next go on to share
-    the memory of these objects.
+    Full collections cost less, and forked daemons share the memory.
     """
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)

@@ -3,8 +3,7 @@
 
 """The mode of the agent: all parts, or only the parts that forward ports.
 
-With both remotes of OVN empty, the agent touches neither OVN nor Open vSwitch
-nor FRR.  It loads no plugin for them and starts no privileged daemon for them.
+With both remotes empty, nothing of OVN, Open vSwitch or FRR is used.
 """
 
 import typing
@@ -34,8 +33,8 @@ def uses(conf: cfg.ConfigOpts,
          ) -> bool:
     """Whether a part of the agent has a use in this mode.
 
-    :param known: what the part may know: its :class:`conf.settings.Settings`
-        for a driver, and the ConfigOpts for a backend
+    :param known: the :class:`conf.settings.Settings` of a driver, the
+        ConfigOpts for a backend
     """
     return not options.forwards_only(conf) or part.runs_without_ovn(known)
 

@@ -3,8 +3,7 @@
 
 """Reports of the agent's state to the supervisor: sd_notify(3).
 
-oslo.service sends only READY; systemd and the lab also use STATUS, STOPPING
-and RELOADING.
+oslo.service sends only READY.
 """
 
 import os
@@ -14,16 +13,11 @@ from oslo_log import log as logging
 
 LOG = logging.getLogger(__name__)
 
-# Seconds to wait for a supervisor that does not read its socket.
-_LIMIT = 1.0
+_LIMIT = 1.0  # seconds for a supervisor that does not read
 
 
 def notify(**values: object) -> None:
-    """Send state to the socket named by NOTIFY_SOCKET, if there is one.
-
-    :param values: such as READY=1, STATUS='text', STOPPING=1; see
-        sd_notify(3)
-    """
+    """Send state such as READY=1 or STATUS='text' to NOTIFY_SOCKET, if set."""
     address = os.environ.get('NOTIFY_SOCKET')
     if not address:
         return
@@ -41,10 +35,6 @@ def notify(**values: object) -> None:
 
 
 def _one_line(value: object) -> str:
-    """A value without characters that could end its line.
-
-    The supervisor reads each line as a setting of its own, and a name in OVN
-    may contain a line feed.
-    """
+    """The supervisor reads each line as a setting, and OVN has any names."""
     return ''.join(character if character.isprintable() else '?'
                    for character in str(value))

@@ -3,14 +3,12 @@
 
 """Whether the original program is on this node: running, starting, installed.
 
-The original does not know the lock of :mod:`runtime.process.single_instance`,
-so it is found by its process.  This process may not have the right to look
-into the processes of root: then the command line and the list of sockets have
-to do, because every user may read them.
+It does not know the lock of :mod:`runtime.process.single_instance`, so its
+process is looked for: by what every user may read, the command line and the
+list of sockets.
 
-Any user may start a file of this name.  So a process counts only if it may
-change the network of this node: otherwise a local user could keep the agent
-from starting.
+Any user may start a file of this name, and must not keep the agent from
+starting: a process counts only if it may change the network of this node.
 """
 
 from collections.abc import Iterable
@@ -26,31 +24,25 @@ from oslo_privsep import capabilities
 from ovn_network_agent.privileged.daemon import capability
 
 PROGRAM = 'ovn-network-agent'
-# Where the package and the manual of the original put it.
 PLACES = ('/usr/bin/ovn-network-agent', '/usr/local/bin/ovn-network-agent')
-# Directories of units, the strongest first (systemd.unit(5)).
+# The strongest first, systemd.unit(5).
 UNITS = ('/etc/systemd/system', '/run/systemd/system',
          '/usr/local/lib/systemd/system', '/usr/lib/systemd/system',
          '/lib/systemd/system')
-# The original is an executable file; this agent is a script of Python.
+# The original is an executable file, this agent a Python script.
 _MAGIC = b'\x7fELF'
-# These look, and change nothing.
-_LOOKS = ('--dry-run', '--check-config')
+_LOOKS = ('--dry-run', '--check-config')  # Options that change nothing
 _SOCKET = '@ovn-network-agent'
 _COMMAND = 'ExecStart='
-# Words that systemd allows before the program.
-_PREFIXES = '-@:+!|'
+_PREFIXES = '-@:+!|'  # allowed by systemd before the program
 
 
 class Former(typing.NamedTuple):
     """The original program on this node."""
 
-    # Process ids in this network namespace.
-    running: tuple[int, ...]
-    # Names of units that start it with the node.
-    enabled: tuple[str, ...]
-    # Paths.
-    installed: tuple[str, ...]
+    running: tuple[int, ...]  # process ids
+    enabled: tuple[str, ...]  # units that start it
+    installed: tuple[str, ...]  # paths
 
 
 def look(places: Iterable[str] = PLACES, units: Sequence[str] = UNITS
@@ -61,7 +53,7 @@ def look(places: Iterable[str] = PLACES, units: Sequence[str] = UNITS
 
 
 def running() -> Iterator[int]:
-    """Ids of the processes of the original in this network namespace."""
+    """Its process ids in this network namespace."""
     for pid in sorted(int(name) for name in os.listdir('/proc')
                       if name.isdigit()):
         # A process may end meanwhile.
@@ -83,13 +75,12 @@ def enabled(units: Sequence[str] = UNITS) -> Iterator[str]:
 
 
 def is_executable(path: str) -> bool:
-    """Whether a file is in the format of Linux's executable files."""
+    """Whether a file is in the ELF format."""
     try:
         with open(path, 'rb') as opened:
             return opened.read(len(_MAGIC)) == _MAGIC
     except (OSError, ValueError):
-        # A path from a unit may have a zero byte, which no path has.
-        return False
+        return False  # a zero byte in it
 
 
 def _is_original(argv: list[str], pid: int) -> bool:
@@ -114,7 +105,6 @@ def _is_here(pid: int) -> bool:
         return os.readlink(f'/proc/{pid}/ns/net') == os.readlink(
             '/proc/thread-self/ns/net')
     except PermissionError:
-        # The lock of this agent is a socket of this network namespace.
         here = _locks('thread-self')
         return bool(here) and here == _locks(pid)
 
@@ -122,8 +112,7 @@ def _is_here(pid: int) -> bool:
 def _changes_network(pid: int) -> bool:
     """Whether a process may change the network of this node.
 
-    A user namespace that a user makes gives all capabilities there, and none
-    here.  Its map of users is not the one of this process.
+    Another user namespace, with another map of users, gives no rights here.
     """
     permitted = capability.permitted(str(pid))
     return bool(permitted >> capabilities.CAP_NET_ADMIN & 1) and (
@@ -131,13 +120,11 @@ def _changes_network(pid: int) -> bool:
 
 
 def _users(process: int | str) -> bytes:
-    """The map of users of a process' user namespace, bytes."""
     with open(f'/proc/{process}/uid_map', 'rb') as opened:
         return opened.read()
 
 
 def _locks(process: int | str) -> set[str]:
-    """The inodes of the agents' lock that a process can see, a set."""
     with open(f'/proc/{process}/net/unix', encoding='utf-8',
               errors='replace') as opened:
         lines = [line.split() for line in opened]
@@ -145,7 +132,6 @@ def _locks(process: int | str) -> set[str]:
 
 
 def _starts(unit: str) -> bool:
-    """Whether a unit starts the original."""
     try:
         with open(unit, encoding='utf-8', errors='replace') as opened:
             commands = [line.removeprefix(_COMMAND).split()

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""eventlet may be installed, but the agent never uses it.
+"""eventlet, which oslo.service requires, is never used by the agent.
 
-oslo.service requires eventlet, and python-ovs imports it wherever it is
-installed. The start takes a third longer with it and the process a third more
-memory. A driver that patches the standard library with it would turn the
-threads of the agent into something else.
+python-ovs imports it wherever it is, which takes a third more of the start and
+of the memory.  Patches of it would change the agent's threads.
 """
 
 import importlib
@@ -17,12 +15,8 @@ from typing import Any
 def keep_eventlet_out() -> None:
     """Make every later import of eventlet fail.
 
-    Most libraries treat the failed import like an eventlet that is not
-    installed.  oslo.privsep before 3.11 needs eventlet, so only its import
-    succeeds.
-
-    An eventlet that is imported already stays; :func:`patched` tells whether
-    it has changed the standard library.
+    Libraries then do without, except oslo.privsep before 3.11.  An eventlet
+    imported earlier stays, see :func:`patched`.
     """
     # None in this table makes an import fail.
     modules: dict[str, Any] = sys.modules

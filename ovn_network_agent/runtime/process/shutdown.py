@@ -25,21 +25,17 @@ from ovn_network_agent.runtime import record
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two passes when something could not be removed.
-AGAIN = 0.2
-# Most seconds until the agent that writes the rows of egress addresses has
-# taken those of this node away.
+AGAIN = 0.2  # seconds between two passes when something could not be removed
+# Most seconds until the writer of egress addresses drops this node's rows.
 _ROWS = 5.0
-# The most addresses that one message names.
-_NAMED = 5
+_NAMED = 5  # addresses in one message
 
 
 class Ending:
     """Withdraws, waits a moment, and removes the objects of the agent.
 
-    A second stop request sets ``hurry``.  ``node`` makes the node where
-    OVN was never seen.  ``unreached`` has the names of the backends whose
-    database this agent has never reached.
+    A second stop request sets ``hurry``.  ``node`` makes the node where OVN
+    was never seen.  ``unreached`` names backends of databases never reached.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, state: view.View,
@@ -59,18 +55,14 @@ class Ending:
         self._record = counters or record.Record()
         self._unreached = unreached
         self._failed = ''
-        # The back-off of a failure may end only after the deadline, so the
-        # first pass ignores it.
+        # Without the back-off of a failure, which may exceed the deadline.
         self._retry = True
-        # Whether only databases are missing in which this agent has never
-        # written anything; their address may be wrong.
+        # Whether only databases never written to are missing; their
+        # address may be wrong.
         self._in_vain = False
 
     def run(self) -> bool:
-        """Remove everything, if ``cleanup_on_shutdown`` is on.
-
-        :returns: True when nothing is left that should have gone
-        """
+        """Remove all if ``cleanup_on_shutdown`` is on; whether it is gone."""
         if not self._conf.cleanup_on_shutdown:
             LOG.info('Stopping; everything stays as it is '
                      '(cleanup_on_shutdown is off)')
@@ -96,13 +88,11 @@ class Ending:
     def _withdraw(self, deadline: float) -> None:
         """Remove the announcements and NB rows, and wait for the effect.
 
-        Packets still arrive for a moment from the fabric and from OVN.  The
-        agent removes rules and routes only after this moment, so that no
-        packet takes the default route of the main table.
+        Packets still arrive for a moment.  Without rules and routes, they
+        would take the default route of the main table.
         """
         outcomes = self._withdraw_once(deadline)
-        # Only the pass itself has read the actual state, so its deletions
-        # say whether there was anything to withdraw.
+        # Only the pass has read the actual state.
         if any(verb == 'deleted' for outcome in outcomes
                for verb, _resource in outcome.applied):
             self._hurry.wait(max(0.0, min(
@@ -111,8 +101,7 @@ class Ending:
     def _withdraw_once(self, deadline: float) -> list[outcomes.Outcome]:
         """Remove what can be removed now; see :meth:`_passes`.
 
-        The rows of NB that belong to no node are then left to other agents:
-        this one has removed what it has to, and writes nothing any more.
+        Rows of NB that belong to no node are left to other agents.
         """
         outcomes = self._passes(deadline, resources.Stage.NORTHBOUND)
         for backend in self._reconciler.backends.all if outcomes else ():
@@ -127,9 +116,8 @@ class Ending:
     def _wait_for_translation(self, deadline: float) -> None:
         """Wait until OVN translates again what this node translates.
 
-        This node offers no links any more, so the agent that writes the rows
-        takes them away; so does this one, if it gets to write meanwhile.  What
-        is left of them afterwards is dropped here.
+        The writer of the rows takes the links of this node away, be it another
+        agent or this one.  What is left afterwards is dropped here.
         """
         deadline = min(deadline, time.monotonic() + _ROWS)
         while (not self._failed and not self._hurry.is_set() and
@@ -144,9 +132,7 @@ class Ending:
                 ) -> list[outcomes.Outcome]:
         """Run one pass, and a second pass after work beside the loop.
 
-        ``_failed`` then says why a pass failed, if one did.
-
-        :param deadline: monotonic seconds
+        ``_failed`` then says why a pass failed; ``deadline`` is monotonic.
         """
         found: list[outcomes.Outcome] = []
         try:
@@ -186,7 +172,6 @@ class Ending:
                                    for name in outcome.pending]
 
     def _wait_beside(self, deadline: float) -> None:
-        """Wait for work beside the loop; a second stop request ends it."""
         while (not self._hurry.is_set() and time.monotonic() < deadline and
                not self._reconciler.wait_for_threads(0.1)):
             pass
@@ -197,8 +182,7 @@ class Ending:
     def _last_of_ovn(self) -> model.Snapshot:
         """The present view of OVN, or the last view without a database.
 
-        The present view is better: the new owner of a router that has moved
-        meanwhile needs the rows that this agent wrote.
+        The new owner of a router needs the rows that this agent wrote.
         """
         try:
             return self._view.snapshot(model.Phase.STOPPED)
@@ -211,7 +195,6 @@ class Ending:
 
 
 def _warn_of_loss(snapshot: model.Snapshot) -> None:
-    """Say which addresses no other node can take over."""
     lost = sorted({
         each.address for known in snapshot.addresses.values()
         for each in known.values() if each.resident and each.answered})
@@ -224,7 +207,6 @@ def _warn_of_loss(snapshot: model.Snapshot) -> None:
 
 
 def _warn_of_machines(conf: cfg.ConfigOpts, snapshot: model.Snapshot) -> None:
-    """Say which addresses of machines are not announced any more."""
     lost = sorted(each.address
                   for each in announcing.of_machines(conf, snapshot))
     if lost:

@@ -3,13 +3,11 @@
 
 """The signals of the process, for its main thread.
 
-A signal may reach any thread, and the others do not wake the main thread, in
-which handlers run.  So the interpreter writes a byte into a socket for each
-signal, and the main thread waits for this socket.
+Any thread may get a signal, but handlers run in the main thread, which a byte
+of the interpreter in a socket wakes.
 
-The order in which several pending signals are delivered is unspecified
-(signal(7)).  On a busy processor, a signal to stop may come before the signal
-to reload that was sent first, and the stop would go by the former options.
+Pending signals come in no order (signal(7)): on a busy processor, a stop may
+overtake an earlier reload and go by the former options.
 """
 
 from collections.abc import Iterator
@@ -20,16 +18,15 @@ import signal
 import socket
 import time
 
-# Seconds in which a signal of a lower number may come after another one: each
-# thread has run meanwhile.
+# Seconds in which a lower signal may follow: each thread has run meanwhile.
 _TOGETHER = 0.05
 
 
 class Signals:
     """Catches signals from now on; to be made on the main thread.
 
-    Of signals that come together, within so many seconds, those of a lower
-    number count first: SIGHUP before SIGINT and SIGTERM.
+    Of those within so many seconds, the lower number counts first: SIGHUP
+    before SIGINT and SIGTERM.
     """
 
     def __init__(self, *numbers: int, together: float = _TOGETHER) -> None:
@@ -51,10 +48,7 @@ class Signals:
             self._waking.send(b'\0')
 
     def wait(self, timeout: float) -> int | None:
-        """Wait for a signal, for :meth:`wake`, or for the end of the time.
-
-        :param timeout: seconds
-        """
+        """Wait for a signal, :meth:`wake`, or ``timeout`` seconds."""
         if not self._sorted:
             number = self._next(timeout)
             if number is None:
@@ -63,7 +57,6 @@ class Signals:
         return self._sorted.pop(0)
 
     def _others(self, number: int) -> Iterator[int]:
-        """The signals that come together with one, an iterator."""
         deadline = time.monotonic() + self._together
         while number != self._first and (
                 left := deadline - time.monotonic()) > 0:
@@ -73,7 +66,6 @@ class Signals:
                 yield other
 
     def _next(self, timeout: float) -> int | None:
-        """Likewise, in the order of arrival."""
         if self._caught.empty():
             poll = select.poll()
             poll.register(self._waiting, select.POLLIN)

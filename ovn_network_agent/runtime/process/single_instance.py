@@ -3,14 +3,12 @@
 
 """The lock that allows only one agent in a network namespace.
 
-Two agents would take each other's objects for their own, and an agent that
-stops would remove the objects of the other.  These objects (routes, rules,
-devices) belong to a network namespace, and so does the lock: an abstract Unix
-socket.  A service and a container on one node share the lock, unlike /run or
-process ids.  The kernel releases the lock at any end of the process.
+Two agents would take each other's objects for their own.  The lock is an
+abstract Unix socket, as it belongs to the network namespace like these
+objects, also of a container, and ends with the process.
 
-Any user of the node may take the name while no agent runs.  The message of an
-agent that cannot start names the process that has the lock.
+Any user may take the name while no agent runs, so the message of an agent that
+cannot start names the process that has it.
 """
 
 import contextlib
@@ -26,11 +24,9 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 NAME = '\0ovn-network-agent'
-# Seconds for the other agent to say where it is.
-_TIMEOUT = 2.0
+_TIMEOUT = 2.0  # seconds for the other agent to say where it is
 _LONGEST = 400
-# The other agent may end between the attempt to bind and the question.
-_ATTEMPTS = 5
+_ATTEMPTS = 5  # the other agent may end before it is asked
 _BACKLOG = 16
 
 
@@ -41,8 +37,7 @@ class AnotherOne(Exception):
 class Place:
     """The lock of the only agent in this network namespace.
 
-    The process takes the lock before it forks or starts threads.  ``about`` is
-    the text for a second agent, which cannot start.
+    To be taken before a fork or thread; ``about`` is told a second agent.
 
     :raises AnotherOne: when another agent has the lock
     :raises OSError: when the socket cannot be made
@@ -52,7 +47,7 @@ class Place:
         self._about = about.encode(errors='replace')[:_LONGEST]
         self._socket = _bound()
         self._socket.listen(_BACKLOG)
-        # A forked process may outlive this one, and must not keep the name.
+        # A forked process may outlive this one.
         os.register_at_fork(after_in_child=self._socket.close)
 
     def answer(self) -> None:
@@ -107,9 +102,9 @@ def _bound() -> socket.socket:
 
 
 def holder() -> str:
-    """The process that has the lock, text; '' without one.
+    """The process with the lock as text, '' without one.
 
-    The text has the kernel's process id and user, and the process' answer.
+    That is the kernel's process id and user, and the process' answer.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(_TIMEOUT)

@@ -3,8 +3,7 @@
 
 """The report of oslo.reports about a running process, on SIGUSR2.
 
-The report needs psutil, jinja2 and more: 50 modules, 20 ms and 4 MiB.  Hardly
-any agent is ever asked for the report, so the signal imports them.
+It is rare, so the signal imports its 50 modules (20 ms, 4 MiB).
 """
 
 import functools
@@ -28,7 +27,7 @@ def set_defaults(conf: cfg.ConfigOpts) -> None:
 def arm(conf: cfg.ConfigOpts) -> None:
     """Write the report at SIGUSR2, or when the configured file changes."""
     if conf.oslo_reports.file_event_handler:
-        # The library looks at the file on a thread of its own.
+        # The library has a thread for the file.
         _set_up(conf)
     else:
         signal.signal(signal.SIGUSR2, functools.partial(_first, conf))
@@ -42,7 +41,7 @@ def _set_up(conf: cfg.ConfigOpts) -> None:
 
 def _first(conf: cfg.ConfigOpts, number: int, frame: types.FrameType | None
            ) -> None:
-    """Handle the first signal; the library handles all others."""
+    """The library handles all later ones."""
     try:
         _set_up(conf)
     except ImportError:

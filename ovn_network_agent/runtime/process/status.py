@@ -16,36 +16,26 @@ from ovn_network_agent.runtime.process import notify
 
 LOG = logging.getLogger(__name__)
 
-# The most reasons in one log line, and in one message to the supervisor.
-_NAMED = 10
+_NAMED = 10  # most reasons in one message
 _NOTIFIED = 3
-# Seconds after which a reason that comes and goes is a warning again.
-_RECENT = 60.0
+_RECENT = 60.0  # seconds until a reason is a warning again
 
 
 class Status:
-    """Reports the reasons for a degraded state whenever they change.
-
-    The methods run on the loop thread.
-    """
+    """Reports changes of the reasons for a degraded state; on the loop."""
 
     def __init__(self, databases: Mapping[str, connection.Database],
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._databases = databases
         self._ready = False
-        # Whether the last report had only normal waits, and since when all
-        # reports have had nothing else.
+        # Whether, and since when, all reports had normal waits alone.
         self._waits = False
         self._waits_from: float | None = None
-        # The reasons of recent warnings, and the time of each.
-        self._warned: dict[str, float] = {}
-        # None before the first report.
-        self.reasons: tuple[str, ...] | None = None
-        # The conditions that a stop waits for.
-        self.waiting: tuple[str, ...] = ()
-        # When the last pass was reported, monotonic seconds.
-        self.reported: float | None = None
+        self._warned: dict[str, float] = {}  # reasons, and when
+        self.reasons: tuple[str, ...] | None = None  # None at first
+        self.waiting: tuple[str, ...] = ()  # a stop waits for these
+        self.reported: float | None = None  # monotonic seconds
 
     def report(self, reasons: Iterable[str]) -> None:
         """Note the result of a pass, and report a change."""
@@ -69,8 +59,7 @@ class Status:
     def _level(self, reasons: tuple[str, ...], now: float) -> int:
         """The level of a line: what was so all the time is no news.
 
-        Otherwise a reason that comes and goes with each attempt, and one of
-        several that goes, would each be another warning.
+        That includes a reason that comes and goes, and the rest when one goes.
         """
         former = () if self._waits else self.reasons or ()
         self._warned = {reason: when for reason, when in self._warned.items()
@@ -82,7 +71,6 @@ class Status:
         return logging.WARNING
 
     def _only_waits(self, reasons: tuple[str, ...], now: float) -> bool:
-        """Whether all reasons are normal waits, and do not last."""
         if not reasons or not all(isinstance(reason, normal_wait.Reason)
                                   for reason in reasons):
             self._waits_from = None

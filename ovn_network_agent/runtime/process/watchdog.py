@@ -3,9 +3,8 @@
 
 """Signs of life to the supervisor: sd_watchdog_enabled(3).
 
-The loop sets a flag at each step of its work, and while it waits.  A thread
-passes this sign of life on to the supervisor.  Nothing but the loop sets the
-flag, so a loop that hangs is silent.
+Only the loop sets the flag that a thread passes on, so a loop that hangs is
+silent.
 """
 
 import math
@@ -20,15 +19,14 @@ from ovn_network_agent.runtime.process import notify
 LOG = logging.getLogger(__name__)
 
 _MICROSECONDS = 1000000
-# Signs of life that come faster are left out: a pass has many steps.
-_AT_MOST = 10
+_AT_MOST = 10  # signs per interval, of the many steps of a pass
 
 
 class Watchdog:
     """Tells the supervisor that the loop makes progress.
 
-    :param interval: seconds after which the supervisor takes a silent process
-        for dead, math.inf without a supervisor that watches
+    :param interval: seconds until it takes a silent process for dead, math.inf
+        without a supervisor that watches
     """
 
     def __init__(self, interval: float) -> None:
@@ -39,16 +37,11 @@ class Watchdog:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._supervised = interval != math.inf
-        # It only sets a flag, so the engine can call it at each step.
         self.alive = self._sign.set
-        # When the thread saw the last sign, monotonic seconds.
-        self.last = time.monotonic()
+        self.last = time.monotonic()  # monotonic seconds
 
     def also_within(self, seconds: float) -> None:
-        """Have a waiting loop give signs for a reader of :attr:`last`, too.
-
-        To be called before :meth:`start`.
-        """
+        """Have signs for readers of :attr:`last`; before :meth:`start`."""
         self.pause = min(self.pause, seconds)
         self._between = min(self._between, seconds / _AT_MOST)
 
@@ -80,11 +73,7 @@ class Watchdog:
 
 
 def from_environment() -> Watchdog:
-    """The watchdog that the supervisor asks for.
-
-    WATCHDOG_USEC is the interval, and WATCHDOG_PID the process that is meant;
-    a process without WATCHDOG_PID is meant, too.
-    """
+    """The watchdog of WATCHDOG_USEC, if WATCHDOG_PID is this or none."""
     interval = os.environ.get('WATCHDOG_USEC')
     process = os.environ.get('WATCHDOG_PID', str(os.getpid()))
     if interval is None or process != str(os.getpid()):

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The replacement of OVN and its view in port-forward-only mode.
-
-Without a database to wait for, the view is complete from the first pass on.
-"""
+"""The replacement of OVN and its view in port-forward-only mode."""
 
 import socket
 
@@ -42,7 +39,7 @@ class View:
 
     def snapshot(self, phase: model.Phase, full: bool = False
                  ) -> model.Snapshot:
-        """The present view, built anew at each call.
+        """The present view, complete from the first pass on.
 
         :raises OSError: when the kernel cannot be asked
         """
@@ -51,15 +48,11 @@ class View:
             local_state.relevant_devices(self._conf, ())))
         return self.last
 
-    # The present view is always as good as a former one.
-    restate = snapshot
+    restate = snapshot  # as good as a former one
 
 
 class Alone:
-    """A view without OVN, and no database.
-
-    The interface is that of :class:`runtime.ovn_side.OvnSide`.
-    """
+    """A view without database, like :class:`runtime.ovn_side.OvnSide`."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self.databases: dict[str, connection.Database] = {}

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Watches of FRR: its lists, routes, VNIs and restarts.
-
-They import ``privileged`` and ``frr``.
-"""
+"""Watches of FRR; they import ``privileged`` and ``frr``."""

@@ -3,20 +3,15 @@
 
 """Whether this node could announce a gateway port that moves here.
 
-A standby without working BGP is a dead end: OVN would send it the packets of
-virtual machines, and the node could not pass them on.  So the observer checks
-every other second whether the daemons run and a neighbour is established.
-With a vty socket, the check costs no process.
+OVN would send packets to a standby without working BGP, a dead end.  Every
+other second the observer looks for the daemons and an established neighbour.
+Without an answer (FRR may hang) the last known state stays.
 
-The observer concludes nothing from a missing answer: FRR may hang, and the
-last known state stays.
+The only possible successor of an owner, which may wait for it in a stop, is a
+standby again as soon as a neighbour has announced a way out.
 
-A node that is the only possible successor of an owner is a standby again at
-once, because the owner may wait for this in a stop.  But first a neighbour
-has to announce a route, so that packets of virtual machines have a way out.
-
-A node that stops asks whether it can announce at present: an owner whose FRR
-has come back some seconds ago serves its ports, and waits for a successor.
+A node that stops asks about the present: an owner whose FRR came back some
+seconds ago serves its ports, and waits for a successor.
 """
 
 from collections.abc import Callable
@@ -39,22 +34,17 @@ from ovn_network_agent.watches import base
 
 LOG = logging.getLogger(__name__)
 
-# Seconds between two checks.  With [frr] vtysh_wrapper each check starts a
-# process, which may have to enter a container.
-_INTERVAL = 2.0
+_INTERVAL = 2.0  # Seconds; each check is a process with [frr] vtysh_wrapper
 _WITH_WRAPPER = 5.0
-# The same while something is lacking, without a process: a stop may come.
-_LACKING = 0.5
-# Seconds that BGP has to be unfit (SETTLE), or fit again (STABLE), before the
-# change counts.  Each change is a write to all groups, so one check is not
-# enough: a session may just be made anew.  More than two checks would be too
-# late for a drain, which may begin at any time.  A restart of FRR counts: a
-# session is up again after 7 to 10 s in the lab.  STABLE does not hold for the
-# only possible successor, because a drain can end only when it announces.
+_LACKING = 0.5  # Likewise, while something is lacking, without a process
+# Seconds of BGP being unfit (SETTLE) or fit (STABLE) before the change counts.
+# Each change is a write to all groups, and a session may just be made anew.
+# More than two checks would be too late for a drain.  After a restart of FRR a
+# session is up in 7 to 10 s in the lab.  A drain may wait for the only
+# possible successor, which is spared STABLE.
 SETTLE = 3.0
 STABLE = 5.0
-# Checks without an answer before the observer reports it.
-_SILENT_CHECKS = 2
+_SILENT_CHECKS = 2  # before a report
 
 
 def wanted(conf: cfg.ConfigOpts) -> bool:
@@ -73,8 +63,8 @@ def lack(missing: Collection[str], neighbours: Mapping[str, str],
          vrf: str) -> str:
     """The reason why nothing could be announced, '' without one.
 
-    :param neighbours: the states of BGP neighbours; none are no reason,
-        because the operator may announce in another way
+    :param neighbours: their states; none are no reason, as the operator may
+        announce in another way
     """
     if missing:
         return f'{" and ".join(missing)} of FRR not running'
@@ -92,28 +82,23 @@ class Judgement:
     """
 
     def __init__(self, stable: float = STABLE) -> None:
-        # Why nothing could be announced, '' without a reason or an answer.
         self.lack = ''
         self._stable = stable
-        # Monotonic seconds of the first of the last checks that differ from
-        # ``lack``, None without one.
+        # Monotonic seconds since when the last checks differ from ``lack``.
         self.since: float | None = None
-        # Whether there was an answer.
-        self.asked = False
+        self.asked = False  # there was an answer
 
     def take(self, found: str | None, now: float,
              at_once: bool = False) -> bool:
-        """Take the result of a check.
+        """Take the result of a check; whether :attr:`lack` has changed.
 
         :param now: monotonic seconds
         :param at_once: whether a fit result counts without a wait
-        :returns: whether :attr:`lack` has changed
         """
         if found is None:
             self.since = None
             return False
-        # The first result counts at once: a node that boots must not be an
-        # unfit standby for three seconds.
+        # A node that boots must not be unfit for three seconds.
         stable = 0.0 if at_once else self._stable
         wait = (SETTLE if found else stable) if self.asked else 0.0
         self.asked = True
@@ -141,7 +126,6 @@ class Fitness(base.Observer):
         self._silent = 0
         self._needed = False
         self._missing: Sequence[str] = ()
-        # The chassis and the groups of the last view.
         self._known: tuple[object, object] | None = None
         self._stop = threading.Event()
 
@@ -166,10 +150,7 @@ class Fitness(base.Observer):
                          daemon=True).start()
 
     def seen(self, snapshot: model.Snapshot) -> None:
-        """Note whether some group has no other successor than this chassis.
-
-        Such a chassis counts as fit as soon as a neighbour has sent a route.
-        """
+        """Note whether some group has no other successor than this chassis."""
         known = snapshot.node.chassis, snapshot.groups
         if known == self._known:
             return
@@ -189,7 +170,6 @@ class Fitness(base.Observer):
                 return
 
     def _pause(self) -> float:
-        """Seconds until the next check."""
         if self._conf.frr.vtysh_wrapper:
             return _WITH_WRAPPER
         return _LACKING if self.unfit else _INTERVAL

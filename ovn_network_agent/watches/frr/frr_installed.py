@@ -3,14 +3,11 @@
 
 """Whether the kernel has the routes that zebra calls installed.
 
-When another program removes a nexthop object, the kernel removes the routes
-with this object without a notification, and zebra goes on to call the routes
-installed.  systemd-networkd does this with its default settings.  So the
-observer looks at each full comparison for the static routes of the agent, and
-for the default routes of the VRF.  zebra is asked only about routes that the
-kernel lacks.
-
-The agent does not repair the routes, because they are FRR's.
+The kernel silently removes the routes of a nexthop object that another program
+removes, as systemd-networkd does by default.  After each full comparison the
+observer looks for the agent's static routes and the VRF's default routes, and
+asks zebra about those that the kernel lacks.  They are FRR's, so the agent
+does not repair them.
 """
 
 from collections.abc import Iterator
@@ -33,14 +30,12 @@ from ovn_network_agent.watches import kernel
 
 LOG = logging.getLogger(__name__)
 
-# Seconds from a full comparison to the check, from a first to a second one,
-# and between the checks while routes are missing.
+# Seconds from a full comparison to the check, from there to a second one, and
+# between checks while routes are missing.
 _FIRST, _SECOND, _AGAIN = 0.5, 1.0, 5.0
-# Most prefixes that the reason names, and of one question to zebra.
-_NAMED = 5
+_NAMED = 5  # Prefixes in the reason and in one question to zebra, at most
 _PIECE = 500
-# The backend whose reading says that FRR was in doubt.
-_READ = 'frr_static'
+_READ = 'frr_static'  # its reading says that FRR was in doubt
 _KINDS = {resources.Announcement.kind}
 _DEFAULTS = {'0.0.0.0/0': socket.AF_INET, '::/0': socket.AF_INET6}
 
@@ -100,8 +95,8 @@ class Installed(base.Observer):
     def look(self) -> bool:
         """Check once; whether the reasons have changed.
 
-        A route counts as missing when two checks in a row have missed it:
-        zebra and the kernel are not asked at the same moment.
+        A route is missing when two checks in a row, as zebra and the kernel
+        are not asked at the same moment, have missed it.
         """
         before, failure = self.reasons, ''
         try:
@@ -123,7 +118,6 @@ class Installed(base.Observer):
         return self.reasons != before
 
     def _missing(self) -> Iterator[str]:
-        """Prefixes that zebra calls installed, and that the kernel lacks."""
         vrf = self._conf.frr.vrf_name
         lacking = sorted(self._lacking(vrf, self._wanted))
         for at in range(0, len(lacking), _PIECE):
@@ -134,13 +128,11 @@ class Installed(base.Observer):
 
     @staticmethod
     def _lacking(vrf: str, wanted: frozenset[str]) -> Iterator[str]:
-        """Wanted prefixes, and default routes of a VRF, not in the kernel."""
         with connection.Connection() as opened:
             table = resources.MAIN_TABLE
             if vrf:
                 link = links.named(opened, {vrf}).get(vrf)
                 if link is None or not link.vrf_table:
-                    # The drivers say so.
                     return
                 table = link.vrf_table
                 yield from (

@@ -3,9 +3,8 @@
 
 """The watch of FRR's prefix lists for changes by others.
 
-The privileged side asks zebra and bgpd, and passes on a notice of each change
-(:mod:`privileged.routing.list_monitor`).  The notice names the daemons, for
-the log alone; its receiver reads the lists anew.
+The privileged side asks (:mod:`privileged.routing.list_monitor`).  A notice
+names the daemons for the log; its receiver reads the lists anew.
 """
 
 from collections.abc import Callable
@@ -33,8 +32,7 @@ class FrrWatch(notifications.Watch):
         watch; must return soon
     """
 
-    # A daemon that hangs is not asked each second.
-    RETRY = 5.0
+    RETRY = 5.0  # a daemon may hang
     FAILURES = (*context.FAILURES, ValueError)
     NEEDED = False
 
@@ -49,10 +47,7 @@ class FrrWatch(notifications.Watch):
                  'report who changed it',)] if changed else []
 
     def _changed(self, data: bytes) -> str:
-        """The daemons that a notice names.
-
-        :raises OSError: at the end of the notices
-        """
+        """The daemons of a notice; OSError at the end of the notices."""
         text = data[1:].decode()
         if data[:1] != list_monitor.CHANGED:
             raise OSError(text or 'the privileged side has ended the notices')
@@ -85,7 +80,6 @@ class Lists(base.Observer):
         self._heartbeats = heartbeats
         self._following = threading.Lock()
         self._stopped = False
-        # The watched list, '' for none.
         self._name = ''
         self._watch: ListWatch | None = None
 

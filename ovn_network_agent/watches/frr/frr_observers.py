@@ -26,9 +26,9 @@ def make(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
          limiter: rate_limit.RateLimit | None = None) -> list[base.Observer]:
     """Make the observers of FRR that this configuration asks for.
 
+    None without vtysh (announce_method kernel without FRR's tools).
+
     :param limiter: None to leave out the watches of prefix lists and VNIs
-    :returns: none where there is no vtysh (announce_method kernel without
-        FRR's tools)
     """
     if not frr_witness.tools(conf):
         return []

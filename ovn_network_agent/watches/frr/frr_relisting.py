@@ -3,13 +3,10 @@
 
 """Repairs lines of the prefix list that bgpd shows and does not obey.
 
-bgpd of FRR 8 forgets a line in its route maps when an entry with the same
-network is removed (see :mod:`frr.rewriting`).  No reading of the list shows
-this.  The effect is certain and known anyhow: bgpd keeps an
-address back that its list permits.
-
-Another filter has the same effect.  So a line is written again only once for
-each fault, and in a way that withdraws nothing.
+bgpd of FRR 8 forgets a line in its route maps when an entry of the same
+network is removed (:mod:`frr.rewriting`): it keeps back what the list permits.
+Another filter has the same effect, so a line is written again only once for
+each fault, without withdrawing anything.
 """
 
 from collections.abc import Callable
@@ -25,12 +22,10 @@ from ovn_network_agent.privileged.routing import prefix_lists
 
 LOG = logging.getLogger(__name__)
 
-# Seconds that bgpd may take for a change of the list: route maps are
-# evaluated 5 s after a change ("bgp route-map delay-timer"), and a while for
-# the work itself.
+# Seconds: route maps are evaluated 5 s after a change of the list ("bgp
+# route-map delay-timer"), and take a while.
 TIMEOUT = 6.0
-# Most addresses of one call.
-_BATCH = 100
+_BATCH = 100  # addresses of one call
 _BACKEND = 'frr_prefix_list'
 
 
@@ -48,14 +43,13 @@ class Relisting:
                trigger: trigger.Trigger) -> None:
         """Write the lines of addresses again that bgpd still keeps back.
 
-        :param faults: by prefix (:func:`effect.problem`), of all prefixes that
-            two checks in a row found wrong
-        :raises OSError: or another of :data:`context.FAILURES`, when FRR
-            cannot be asked or changed
+        :param faults: by prefix (:func:`effect.problem`), all found wrong
+            twice
+        :raises OSError: or others of :data:`context.FAILURES`, when FRR fails
         """
         name = self._conf.frr.frr_prefix_list
         now = self._clock()
-        # Nothing is known to forget a line for a network of its own.
+        # No line of a network of its own is known to be forgotten.
         refused = {prefix for prefix, fault in faults.items()
                    if prefix.endswith(('/32', '/128')) and (
                        fault == effect.NOT_IN_BGP or

@@ -3,19 +3,14 @@
 
 """Whether announced routes have taken effect in zebra and bgpd.
 
-FRR accepts a route before the route has any effect.  Half a second after a
-change, the observer asks zebra whether the changed routes are selected and
-installed, and bgpd whether it advertises them.  At each full pass it asks
-about all routes, unless a digest of what zebra counts and of what bgpd has
-sent is the same as before the last time, when all routes were right.
+FRR accepts a route before it has any effect.  So the changed routes are asked
+about half a second later, and all at each full pass, unless the digest of
+zebra's counts and of what bgpd has sent is that of a time without faults.
 
-A route that is missing in zebra puts its backend in doubt; the next pass reads
-that backend and adds the route again.  A route that is wrong twice in a row is
-reported.  The pauses between two checks of the wrong routes grow until all
-routes are right, and a change of another route does not shorten them: without
-a session, all routes of a gateway are wrong.  An address that bgpd goes on to
-keep back may have a line of the prefix list that bgpd does not obey
-(:mod:`frr_relisting`).
+A route that zebra lacks is added again by the next pass.  What is wrong twice
+in a row is reported, at pauses that grow until all routes are right: without a
+session, all routes of a gateway are wrong.  For an address that bgpd goes on
+to keep back, see :mod:`frr_relisting`.
 """
 
 from collections.abc import Callable
@@ -42,39 +37,34 @@ from ovn_network_agent.watches.frr import frr_relisting
 
 LOG = logging.getLogger(__name__)
 
-# Seconds from a change to the first check, from there to the second check,
-# and the longest pause.  In the lab, bgpd sent a route after 0.1 to 0.3 s.
+# Seconds from a change to the first check and on to the second, and the
+# longest pause.  In the lab, bgpd sent a route after 0.1 to 0.3 s.
 _FIRST = 0.5
 _AGAIN = 1.0
 _LAST = 30.0
-# A check of a few addresses costs little, as that of the sessions every other
-# second; so a reason ends soon after its cause.
+# A check of so few costs little, so a reason ends soon after its cause.
 _FEW = 50
 _LAST_OF_FEW = 5.0
-# Most addresses of one question: the answer about 10,000 takes 10 MB in the
-# privileged daemon and in the agent.
+# Addresses of one question: 10,000 would take 10 MB in daemon and agent.
 _PIECE = 500
 # Seconds between two repairs of an address that zebra lacks (trap T39).
 _REPAIR_INTERVAL = 60.0
 _ADDRESS = (notices.kernel('address'),)
-# The protocol in zebra of each kind of announcement, and the word that puts
-# the backend of a protocol in doubt.
+# By kind: the protocol in zebra, and the word for doubt about the backend.
 _PROTOCOL = {resources.Announcement.kind: 'static',
              resources.AnnouncedRoute.kind: 'kernel'}
 _DOUBT = {'static': notices.ZEBRA_STATIC, 'kernel': notices.ZEBRA_KERNEL}
 
 
-# The protocol of each prefix; whether these are all announced prefixes that
-# changed or were wrong; the number of the changes so far if these are all
-# announced prefixes, else None.
+# The protocol of each prefix; whether these are all that changed or were
+# wrong; the number of changes so far if they are all announced, else None.
 Work: typing.TypeAlias = tuple[dict[str, str], bool, int | None]
 
 
 def advertised(vrf: str, prefixes: Iterable[str]) -> set[str]:
     """The addresses that BGP has advertised to some neighbour.
 
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR cannot
-        be asked
+    :raises OSError: or others of :data:`context.FAILURES`, when FRR is silent
     """
     _active, known = bgp.read_effect(vrf, sorted(prefixes), True)
     return {prefix for prefix, neighbours in known.items() if neighbours}
@@ -96,26 +86,24 @@ class Verification(base.Observer):
         self._news = threading.Condition()
         self._stopped = False
         self._wanted: dict[str, str] = {}
-        # How often the wanted routes have changed, and Tracker.touches() at
-        # the last full pass.
+        # How often the wanted routes changed; Tracker.touches() when full.
         self._changes = 0
         self._touches: int | None = None
         self._pending: set[str] = set()
-        # Whether all wanted routes are to be looked at; what was seen before
-        # the last look at all of them, if it found no fault.
+        # Whether all are to be looked at; what was seen before the last look
+        # at all, if it found no fault.
         self._all = False
         self._right: tuple[int, str, str] | None = None
-        # Faults of the last check, and those that two checks have found.
+        # Faults of the last check, and those found twice.
         self._suspects: dict[str, str] = {}
         self._certain: dict[str, str] = {}
-        # When the changed routes are checked, and when the wrong ones.
+        # For the changed routes, and for the wrong ones.
         self._due: float | None = None
         self._again_due: float | None = None
         self._delay = _AGAIN
         self._not_before = 0.0
-        # How often an address was set anew for zebra.
         self.repairs = 0
-        # How many announced prefixes two checks in a row found wrong.
+        # Announced prefixes that were wrong twice, None while unknown.
         self.wrong: int | None = None
 
     @property
@@ -144,7 +132,7 @@ class Verification(base.Observer):
         """Note the changed announcements, or all after a full pass."""
         with self._news:
             if full:
-                # Wrong routes go on to be checked at their own pace.
+                # Wrong routes keep their own pace.
                 if not self._suspects:
                     self._delay = _AGAIN
                 if self._touches != tracker.touches(_PROTOCOL):
@@ -194,7 +182,6 @@ class Verification(base.Observer):
             self.look(*work)
 
     def _wait(self) -> Work | None:
-        """Wait until something is due; None at the end."""
         with self._news:
             while not self._stopped:
                 now = self._clock()
@@ -222,11 +209,10 @@ class Verification(base.Observer):
         """Check once and report.
 
         :param pending: the protocol of each prefix
-        :param everything: whether these are all that changed or were wrong,
-            so that the prerequisites of announcing are checked even when
-            these prefixes are right
-        :param changes: number of the changes so far if these are all
-            announced prefixes, else None
+        :param everything: whether these are all that changed or were wrong;
+            then the prerequisites of announcing are checked even without a
+            fault
+        :param changes: so far, if these are all announced prefixes, else None
         """
         right, self._right = self._right, None
         try:
@@ -238,8 +224,7 @@ class Verification(base.Observer):
                 self._right = right if changes is None else seen
             self.wrong = len(self._certain)
         except Exception as error:
-            # The suspects stay, and the prefixes are still to be checked.  A
-            # bug must be reported, and must not end the thread.
+            # They are still to be checked; a bug must not end the thread.
             text = str(error)
             if not isinstance(error, context.FAILURES):
                 LOG.exception('The check of what FRR announces failed')
@@ -253,23 +238,20 @@ class Verification(base.Observer):
         self._plan(problems, pending, everything, bool(reasons))
         if reasons != self.reasons:
             self.reasons = reasons
-            # A backend may wait for an announcement that is proved now.
+            # A backend may wait for this proof.
             self._trigger.fire('announcements checked',
                                revived=(notices.BGP_CHANGED,))
 
     def _see(self, changes: int | None,
              count: int) -> tuple[int, str, str] | None:
-        """What all routes are right by as long as it stays the same."""
         vrf = self._conf.frr.vrf_name
         if changes is None or not self._conf.frr.bgp_check:
             return None
         digest, lines = bgp.read_effect_digest(vrf)
-        # A list that cannot have all of them says nothing of the others.
         return (changes, vrf, digest) if digest and lines >= count else None
 
     def _examine(self, pending: dict[str, str],
                  everything: bool) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Check some prefixes; the fault of each, and the reasons."""
         vrf = self._conf.frr.vrf_name
         asks_bgp = self._conf.frr.bgp_check
         problems: dict[str, str] = {}
@@ -282,8 +264,7 @@ class Verification(base.Observer):
                                        asks_bgp)
                 if wrong is not None:
                     problems[prefix] = wrong
-        # zebra and bgpd take a moment, so a problem counts only when the
-        # former check had found it, too.
+        # zebra and bgpd take a moment, so a problem counts the second time.
         self._certain = {
             **self._others(self._certain, pending),
             **{p: kind for p, kind in problems.items()
@@ -303,13 +284,11 @@ class Verification(base.Observer):
 
     def _others(self, faults: dict[str, str],
                 pending: dict[str, str]) -> dict[str, str]:
-        """The faults of announced prefixes that were not checked now."""
         return {p: kind for p, kind in faults.items()
                 if p in self._wanted and p not in pending}
 
     def _plan(self, problems: dict[str, str], pending: dict[str, str],
               everything: bool, reported: bool) -> None:
-        """Plan the next checks if there is a problem."""
         with self._news:
             fresh = problems.keys() - self._suspects.keys()
             self._suspects = {**self._others(self._suspects, pending),
@@ -325,7 +304,7 @@ class Verification(base.Observer):
                     self._again_due, now + min(self._delay, longest))
                 self._delay = min(self._delay * 2, longest)
             elif fresh:
-                # Whether they are certain is known after the second check.
+                # The second check makes them certain.
                 self._pending |= fresh
                 self._due = _earlier(self._due, now + _AGAIN)
 
@@ -338,7 +317,6 @@ class Verification(base.Observer):
 
     def _repair(self, inactive: set[str], certain: set[str],
                 pending: dict[str, str], around: effect.Surroundings) -> None:
-        """Put the backends of missing routes in doubt; repair zebra."""
         new = inactive - self._suspects.keys()
         stale = {_DOUBT[pending[p]] for p in new}
         if stale:
@@ -360,8 +338,7 @@ class Verification(base.Observer):
             done = address_notification.renew(ownership.VETH_PROVIDER,
                                               f'{address}/30')
         except context.FAILURES:
-            # The address may be missing now, and the agent's own change
-            # would not wake the loop.
+            # The agent's own change would not wake the loop.
             self._trigger.fire('address in doubt', stale=_ADDRESS)
             raise
         if done:
@@ -374,7 +351,6 @@ class Verification(base.Observer):
 
 
 def _earlier(*times: float | None) -> float | None:
-    """The earliest of some times, without None; None without any."""
     return min((time for time in times if time is not None), default=None)
 
 

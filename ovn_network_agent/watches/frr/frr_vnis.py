@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The watch of FRR's VNIs for changes by others.
-
-The privileged side asks zebra and bgpd, as for the prefix lists
-(:mod:`privileged.routing.vni_monitor`).
-"""
+"""The watch of FRR's VNIs, see :mod:`privileged.routing.vni_monitor`."""
 
 from collections.abc import Callable
 import socket

@@ -3,10 +3,8 @@
 
 """The announced addresses, from the best source of each configuration.
 
-With [frr] bgp_check the source is bgpd.  Otherwise the source is zebra, which
-hands routes to the routing protocol.  With announce_method kernel and without
-FRR's tools, there is no source: another program announces the kernel's
-routes.
+That is bgpd with [frr] bgp_check, else zebra; none with announce_method kernel
+and no FRR tools, as another program announces the kernel's routes.
 """
 
 from collections.abc import Iterable
@@ -25,12 +23,9 @@ def tools(conf: cfg.ConfigOpts) -> bool:
 
 
 def announced(conf: cfg.ConfigOpts, prefixes: Iterable[str]) -> set[str]:
-    """The addresses that are known to be announced.
+    """The addresses known to be announced; runs processes, not for the loop.
 
-    The function runs processes, so call it on a thread beside the loop.
-
-    :raises OSError: or another of :data:`context.FAILURES`, when FRR cannot
-        be asked
+    :raises OSError: or others of :data:`context.FAILURES`, when FRR fails
     """
     vrf = conf.frr.vrf_name
     if conf.frr.bgp_check:

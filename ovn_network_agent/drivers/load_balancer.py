@@ -13,8 +13,8 @@ from ovn_network_agent.drivers import base
 
 
 class LoadBalancerDriver(base.Driver):
-    """Has virtual IPs in networks of tenants announced, and virtual IPs
-    withheld while none of their backends is online.
+    """Has virtual IPs of tenants announced, and those withheld without
+    backends.
     """
 
     CONFIG_OPTS = options.OPTS

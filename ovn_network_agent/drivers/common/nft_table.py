@@ -29,7 +29,6 @@ class Manner:
     balance: str
     # Whether VIPs are in a VRF, so that replies have to go back there.
     vrf: bool
-    # Whether there may be devices of VNIs.
     vnis: bool = False
 
 
@@ -58,7 +57,7 @@ def _vip(vip: port_forwards.Vip, balance: str) -> values.Vip:
         tuple(_service(rule, balance) for rule in vip.rules))
 
 
-# The most rules; each death of a destination asks for all of them.
+# Each death of a destination asks for all rules.
 @functools.lru_cache(maxsize=16384)
 def _service(rule: port_forwards.Rule, balance: str) -> values.Service:
     usable = rule.usable
@@ -73,10 +72,8 @@ def _shares(rule: port_forwards.Rule, balance: str
             ) -> tuple[tuple[int, int], ...]:
     """The share of the clients that each destination of a rule gets.
 
-    The hash of a client's address selects a bucket, see
-    :func:`nft.rendering.balance`.
-
-    :returns: (index in ``rule.destinations``, number of buckets)
+    :returns: (index in ``rule.destinations``, number of buckets), see
+        :func:`nft.rendering.balance`
     """
     usable = rule.usable
     places = {destination.address: index

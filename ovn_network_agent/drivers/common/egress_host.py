@@ -33,8 +33,8 @@ def of_node(node: model.Node) -> base.Wanted:
     """What answers need, and what this node says in NB about its links.
 
     Also while it drains: its rows have to stay until the gateways are gone.
-    OVN would translate connections to the address of the router, and go on
-    with that after the move.
+    Else OVN would translate connections to the address of the router, and go
+    on with that after the move.
     """
     for version in {networks.family(address) for link in node.links
                     for address in link.addresses}:

@@ -236,7 +236,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
     # -- the kernel -------------------------------------------------------
 
     def _own_ports(self) -> set[int]:
-        """The kernel changes by these do not wake the loop."""
+        """Netlink ports whose changes in the kernel do not wake the loop."""
         return {self._own_port}
 
     def _owns_route(self, table: int, dst: str) -> bool:
@@ -254,8 +254,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
             (self._conf.frr.vrf_name, dst))) is not None
 
     def _kernel_changed(self, kind: str, by: str) -> None:
-        """Wake the loop for a change by another program, on the watch's
-        thread.
+        """Wake the loop for a change by others, on the watch's thread.
 
         :param by: text that names the change, '' if not known
         """

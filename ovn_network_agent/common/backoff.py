@@ -23,7 +23,9 @@ def spread(longest: float) -> float:
 
 
 class Retries:
-    """The back-off of each name: doubled until a success; both in seconds."""
+    """The back-off of each name: FIRST seconds, doubled up to LAST seconds,
+    until a success.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic,
                  first: float = FIRST, last: float = LAST) -> None:

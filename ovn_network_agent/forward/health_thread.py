@@ -18,6 +18,7 @@ from ovn_network_agent.forward import health_probe
 
 LOG = logging.getLogger(__name__)
 
+# Seconds: the first checks begin soon, but not all at once.
 _BEGIN = 1.0
 _SPREAD = secrets.SystemRandom()
 

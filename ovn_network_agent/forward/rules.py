@@ -94,7 +94,7 @@ def _no_way_back(conf: cfg.ConfigOpts,
 
 
 def warnings(conf: cfg.ConfigOpts) -> list[str]:
-    """Rules without :func:`problems` that look unintended all the same."""
+    """What looks unintended in rules that have no :func:`problems`."""
     path = conf.port_forward.rules_file
     if not path or load(conf):
         return []

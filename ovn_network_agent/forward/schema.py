@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The shape of a rules file; :mod:`.checks` compares several values."""
+"""The shape of a rules file; :mod:`forward.checks` compares several values."""
 
 KEY = 'port_forwards'
 # nft would accept more, but a hash over more needs another design.

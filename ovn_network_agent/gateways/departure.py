@@ -17,7 +17,7 @@ import typing
 from ovn_network_agent import model
 from ovn_network_agent.conf.options import bridges
 
-# Most seconds to wait for a relay: the other end may have an agent without.
+# Most seconds to wait for a relay: the agent of the other end may have none.
 # BFD begins with one packet a second (RFC 5880, section 6.8.3) and is up after
 # three.
 PATIENCE = 5.0

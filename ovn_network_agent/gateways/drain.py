@@ -140,9 +140,7 @@ class Drain:
         self._here -= self._gone
 
     def _unsettled(self, snapshot: model.Snapshot) -> Iterator[str]:
-        """Ports whose new owner has died, and that OVN will move back, in
-        words.
-        """
+        """Ports that OVN will move back, as the new owner died, in words."""
         for port in sorted(self._back):
             yield f'{port} to leave again'
         nowhere = {port.redirect for group in snapshot.groups

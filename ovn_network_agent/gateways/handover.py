@@ -62,8 +62,7 @@ class Handovers:
 
     def __init__(self, conf: Any,
                  clock: Callable[[], float] = time.monotonic) -> None:
-        # For the next view to include; the same object while they are the
-        # same.
+        # UUIDs for the next view; the same object while they are the same.
         self.routers: frozenset[str] = frozenset()
         self._conf = conf
         self._clock = clock

@@ -104,9 +104,7 @@ class Overlap:
                leaving: Sequence[model.GatewayGroup], node: model.Node,
                now: float, held: frozenset[departure.Key]
                ) -> transitions.Progress | None:
-        """Begin an overlap if all gateway ports are to leave; what prevents
-        it.
-        """
+        """Begin one if all gateway ports are to leave; what prevents it."""
         here = [group for group in groups if _here(group, node) and
                 group.peers(node.chassis)]
         wanted = _keys(leaving)

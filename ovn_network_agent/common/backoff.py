@@ -23,9 +23,7 @@ def spread(longest: float) -> float:
 
 
 class Retries:
-    """The back-off of each name: FIRST seconds, doubled up to LAST seconds,
-    until a success.
-    """
+    """The back-off of each name: FIRST to LAST seconds, doubled each time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic,
                  first: float = FIRST, last: float = LAST) -> None:

@@ -153,9 +153,7 @@ class EvpnDriver(base.Driver):
 
     def _machine(self, found: model.PortAddress, vni: model.Vni,
                  node: model.Node) -> base.Wanted:
-        """The neighbour and the route; as found while nobody knows of the
-        machine.
-        """
+        """The neighbour and the route, as found if the machine is in doubt."""
         network = found.network
         if found.withheld:
             return

@@ -13,9 +13,7 @@ from ovn_network_agent.drivers import base
 
 
 class LoadBalancerDriver(base.Driver):
-    """Has virtual IPs of tenants announced, and those withheld without
-    backends.
-    """
+    """Has VIPs of tenants announced, and VIPs withheld without backends."""
 
     CONFIG_OPTS = options.OPTS
     ASKS = (plugins.BACKENDS_OF_VIPS, plugins.VIPS)

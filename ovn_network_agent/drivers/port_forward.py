@@ -62,8 +62,7 @@ class PortForwardDriver(base.Driver):
         return self._forwards(subject, node)
 
     def _node(self, node: model.Node) -> base.Wanted:
-        """The configured provider networks, merged; without ``extent`` none.
-        """
+        """The configured provider networks, merged; none without `extent`."""
         for version in node.extent.versions if node.extent else ():
             found: typing.Any = networks.of_version(
                 version, self.settings.network_cidr)

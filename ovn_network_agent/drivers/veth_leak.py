@@ -274,9 +274,7 @@ class VethLeakDriver(base.Driver):
 
     def _stray(self, dev: str, source: str | None,
                target: str | None) -> base.Resource:
-        """The rule that drops packets out of a device; of all IPv6 without
-        ends.
-        """
+        """The rule that drops packets out of a device; without ends, IPv6."""
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority + 1,
             resources.BLACKHOLE, src=source, dst=target, iif=dev,

@@ -282,8 +282,7 @@ class Reconciler:
 
     def _apply(self, backend: base.Backend, delta: resources.Delta,
                awaited: bool = True) -> None:
-        """Make changes; AWAITED as in :meth:`application.Application.begin`.
-        """
+        """Make changes; see :meth:`application.Application.begin`."""
         if not delta:
             return
         self._alive()

@@ -38,8 +38,7 @@ NOTHING = object()
 
 
 class BadFile(validate.ConfigError):
-    """A file cannot be used: messages, each with file, line, value and remedy.
-    """
+    """A file cannot be used: each message with file, line, value, remedy."""
 
 
 def where_is(path: Path) -> str:

@@ -42,8 +42,7 @@ class Checker:
         self._behind: dict[_Behind, tuple[bool, file_problems.Path]] = {}
 
     def vips(self) -> tuple[port_forwards.Vip, ...]:
-        """All VIPs of the document; complete if there is no flaw afterwards.
-        """
+        """The VIPs of the document; complete if there is no flaw then."""
         listed = (self._document.value or {}).get(schema.KEY) if isinstance(
             self._document.value, dict | None) else None
         if not isinstance(listed, list):
@@ -226,9 +225,7 @@ class Checker:
 
     def _same_masquerade(self, path: file_problems.Path, behind: _Behind,
                          masquerade: bool) -> None:
-        """Check that all rules to a destination agree: nftables goes by it
-        alone.
-        """
+        """All rules to a destination agree: nftables goes by it alone."""
         first = self._behind.setdefault(behind, (masquerade, path))
         if first[0] != masquerade:
             address, port, proto = behind

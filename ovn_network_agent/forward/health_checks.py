@@ -62,8 +62,7 @@ class Checks(health.Health):
             self._tell()
 
     def alive(self, target: health.Target) -> bool:
-        """Whether no check has found the target dead; True without a result.
-        """
+        """False if a check has found the target dead; True without result."""
         return target not in self._dead
 
     def why(self, target: health.Target) -> str:

@@ -67,8 +67,7 @@ class Holding:
                 bool(group.takers(node.chassis)))
 
     def _unanswered(self, group: model.GatewayGroup, node: model.Node) -> bool:
-        """Whether it is to leave, and the relay to the next owner is silent.
-        """
+        """Whether it is to leave, and the next owner's relay is silent."""
         if (not self._conf.gateway_drain.relay or
                 not self._to_lower(group, node) or not any(
                     port.chassis == node.chassis for port in group.ports)):

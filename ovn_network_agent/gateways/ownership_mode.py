@@ -42,8 +42,7 @@ class Seen:
 
     @property
     def ends(self) -> float | None:
-        """Monotonic seconds at which time alone changes the tenure, or None.
-        """
+        """Monotonic seconds at which time changes the tenure, or None."""
         if self.tenure is _Tenure.LINGERING:
             return self.until
         if self.tenure in (_Tenure.OUTRANKED, _Tenure.CONTESTED):

@@ -46,10 +46,7 @@ class Application:
 
     def begin(self, backend: base.Backend, delta: resources.Delta,
               awaited: bool) -> None:
-        """Begin changes on a thread, and wait for the end for a usual time.
-
-        :param awaited: whether to wait; else the end wakes the loop
-        """
+        """Begin changes on a thread; wait for a usual time if AWAITED."""
         name, most = backend.name, backend.awaited_at_most
         awaited = awaited and not backend.concurrent and (
             most is None or len(delta) <= most)
@@ -86,10 +83,7 @@ class Application:
 
     def holds(self, resource: resources.Resource,
               missing: Sequence[resources.Ref]) -> bool:
-        """Whether a resource cannot be made; notes in the ledger why.
-
-        :param missing: the prerequisites that are not in place
-        """
+        """Whether a resource cannot be made; notes in the ledger why."""
         # If all that is missing is worked on beside the loop, nothing has
         # failed, and the end of this work wakes the loop.
         if self._before(resource, ledger.WORKING) or missing and all(

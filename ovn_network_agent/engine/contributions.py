@@ -134,9 +134,8 @@ class Contributions:
     def _update(self, kind: type, present: Subjects,
                 reconfigured: Collection[str],
                 node: model.Node) -> list[tracking.Contributor]:
-        """Ask about the subjects of a kind.
+        """Ask about the subjects of a kind; RECONFIGURED drivers about all.
 
-        :param reconfigured: names of the drivers that are asked about all
         :returns: the contributors whose answers may be other ones
         """
         changed = list(_changes(self._known.get(kind, {}), present))

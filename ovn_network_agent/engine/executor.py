@@ -46,8 +46,7 @@ class Threads:
     The threads are daemons, unlike those of the library's executors: the end
     of the agent must not wait for a database that does not answer.
 
-    :param wake: takes the reason, at the end of a job not waited for
-    :param patience: seconds to wait for the end of a job
+    :param patience: seconds to wait for the end of a job; else it wakes
     """
 
     def __init__(self, wake: Callable[[str], object],
@@ -118,7 +117,6 @@ class Threads:
         """Wait for jobs to end; True when none of them is running any more.
 
         :param timeout: seconds, None for no limit
-        :param names: names of backends, None for all
         :param wake: whether the end of a job may wake the loop meanwhile
         """
         jobs = [job for name, job in self.jobs.items()

@@ -118,7 +118,6 @@ class Ledger:
             subject: str | None = None) -> None:
         """Note what this pass has come across.
 
-        :param holder: what the resource waits for
         :param subject: that of the resource, None if the tracker has it
         """
         if state is State.WAITS and self.is_under_way(ref):

@@ -53,7 +53,6 @@ class Reconciler:
 
     All methods run on the loop thread.
 
-    :param wake: takes the reason, at the end of work beside the loop
     :param alive: called before each step of a pass
     """
 

@@ -50,10 +50,7 @@ class Removals:
         self._inherited: set[resources.Ref] | None = None
 
     def inherited(self, doubt: bool) -> set[resources.Ref]:
-        """What of a former run stays, because of a bug in a driver or source.
-
-        :param doubt: whether something that could want it is unknown
-        """
+        """What of a former run stays while in doubt what could want it."""
         if not doubt:
             self._inherited = set()
         elif self._inherited is None:

@@ -116,11 +116,9 @@ def reachable(settings: typing.Any, node: model.Node, address: str,
     """The route of an address on a segment, and its announcement.
 
     :param address: or a prefix
-    :param of_device: prerequisites of the route
-    :param requires: likewise of the announcement
+    :param of_device: prerequisites of the route; requires: of the announcement
     :param announced: False when the last packets are only forwarded
-    :param via: address on the segment that packets go to; None for the address
-        itself
+    :param via: address on the segment; None for the address itself
     """
     dst = _prefix(address)
     # In default VRF mode the route that FRR redistributes (kernel) or installs

@@ -45,7 +45,7 @@ def owners(weights: frozenset[tuple[str, int]],
     """The address of the destination of each bucket.
 
     :param weights: (address, weight > 0), not empty
-    :param gone: some of the addresses, which get nothing at present
+    :param gone: addresses of these that get nothing at present
     """
     shares = dict(weights)
     table: _Table = [None] * _size(shares)

@@ -39,10 +39,7 @@ def family(version: int) -> str:
 
 def wanted(version: int, vips: Iterable[port_forwards.Vip],
            manner: Manner) -> resources.NftTable:
-    """The table of one family.
-
-    :param vips: of that family, not empty
-    """
+    """The table of one family, for at least one VIP of that family."""
     table = values.Table(
         family(version), manner.zone, manner.vrf,
         tuple(_vip(vip, manner.balance) for vip in vips), manner.vnis)

@@ -112,10 +112,7 @@ def arriving(group: model.GatewayGroup, node: model.Node,
 
 def leaving(served: model.ServedAddress, bridges: Collection[str]
             ) -> Iterator[resources.Flow | resources.Neighbour]:
-    """What sends the packets of an address to both chassis.
-
-    :param served: announced, of a port with a relay
-    """
+    """What sends packets of an announced address to both chassis."""
     return to_both(served.port, networks.host_prefix(served.address),
                    served.mac, served.address, bridges)
 

@@ -174,10 +174,7 @@ def neighbour_proxies(dev: str, addresses: Collection[str],
 
 def mac_tweak(segment: model.Segment,
               mac: str = '') -> Iterator[resources.Flow]:
-    """Flows that give OVN's packets the MAC of a device.
-
-    :param mac: '' for that of the segment's device
-    """
+    """Flows that give OVN's packets the MAC of a device, or the segment's."""
     for family in (4, 6):
         yield resources.Flow(
             segment.bridge, ownership.COOKIE_MAC_TWEAK,

@@ -46,7 +46,7 @@ class Application:
 
     def begin(self, backend: base.Backend, delta: resources.Delta,
               awaited: bool) -> None:
-        """Begin changes on a thread; wait for a usual time if AWAITED."""
+        """Begin changes on a thread; wait a usual time, or its end wakes."""
         name, most = backend.name, backend.awaited_at_most
         awaited = awaited and not backend.concurrent and (
             most is None or len(delta) <= most)

@@ -46,7 +46,8 @@ class Threads:
     The threads are daemons, unlike those of the library's executors: the end
     of the agent must not wait for a database that does not answer.
 
-    :param patience: seconds to wait for the end of a job; else it wakes
+    :param wake: takes the reason, at the end of a job not waited for
+    :param patience: seconds to wait for the end of a job
     """
 
     def __init__(self, wake: Callable[[str], object],

@@ -53,6 +53,7 @@ class Reconciler:
 
     All methods run on the loop thread.
 
+    :param wake: takes the reason, at the end of work beside the loop
     :param alive: called before each step of a pass
     """
 

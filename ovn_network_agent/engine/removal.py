@@ -50,7 +50,7 @@ class Removals:
         self._inherited: set[resources.Ref] | None = None
 
     def inherited(self, doubt: bool) -> set[resources.Ref]:
-        """What of a former run stays while in doubt what could want it."""
+        """What of a former run stays in doubt: a bug hides who wants it."""
         if not doubt:
             self._inherited = set()
         elif self._inherited is None:

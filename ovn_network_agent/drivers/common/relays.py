@@ -112,7 +112,7 @@ def arriving(group: model.GatewayGroup, node: model.Node,
 
 def leaving(served: model.ServedAddress, bridges: Collection[str]
             ) -> Iterator[resources.Flow | resources.Neighbour]:
-    """What sends packets of an announced address to both chassis."""
+    """What sends to both chassis, for an announced address with a relay."""
     return to_both(served.port, networks.host_prefix(served.address),
                    served.mac, served.address, bridges)
 

@@ -174,7 +174,7 @@ def neighbour_proxies(dev: str, addresses: Collection[str],
 
 def mac_tweak(segment: model.Segment,
               mac: str = '') -> Iterator[resources.Flow]:
-    """Flows that give OVN's packets the MAC of a device, or the segment's."""
+    """Flows that give OVN's packets a MAC, '' for that of the device."""
     for family in (4, 6):
         yield resources.Flow(
             segment.bridge, ownership.COOKIE_MAC_TWEAK,

@@ -53,8 +53,7 @@ from ovn_network_agent.watches import base as watches_base
 from ovn_network_agent.watches import kernel
 from ovn_network_agent.watches import rate_limit
 
-# This must come before the import of the library's service module, whose
-# default is eventlet.
+# Before the import of the library's service module, whose default is eventlet.
 with contextlib.suppress(service_exceptions.BackendAlreadySelected):
     service_backend.init_backend(service_backend.BackendType.THREADING)
 from oslo_service import service  # noqa: E402
@@ -65,8 +64,7 @@ LOG = logging.getLogger(__name__)
 class AgentService(service.Service):  # type: ignore[misc]  # untyped
     """Runs the loop on a thread of its own.
 
-    :param side: makes the side of OVN, with the arguments of
-        :class:`runtime.ovn_side.OvnSide`
+    :param side: makes the side of OVN, as :class:`runtime.ovn_side.OvnSide`
     :param retries: of the backends, None to make them
     :param limiter: of the observers, None to make it
     """
@@ -100,7 +98,6 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._forwards = source.Source(conf, health_checks.Checks())
         self._databases: dict[
             str, connection.Database] = self._side.databases
-        # That without OVN has the interface of the other one.
         self._view = cast(view.View, self._side.view)
         for backend in backends:
             backend.attach(self._context())
@@ -113,7 +110,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._ended: Callable[[], None]
         self.status = status.Status(self._databases)
         parts = agent_parts.make(self._reconciler, self.trigger)
-        # The endpoints are no observers, because they go on when those end.
+        # The endpoints are no observers: they go on when those end.
         self._control = endpoint.Endpoint(
             conf, self._databases, lambda: self._view.last, self.status,
             lambda: self._forwards.vip_statuses,
@@ -136,7 +133,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
             lambda: {each.name for each in backends
                      if each.database in self._databases and
                      not self._databases[each.database].started})
-        # Whether the clean-up was complete, None before its end.
+        # None before the end of the clean-up.
         self.complete: bool | None = None
         self.drain: drain.Drain | None = None
         self._watch = kernel.LinkWatch(
@@ -223,8 +220,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         """Close the connections, end the threads, and close the backends.
 
         Without :meth:`stop` before, the loop ends after its present pass, and
-        all objects stay: the process cannot go on, and the next start takes
-        them over.
+        all objects stay for the next start: the process cannot go on.
         """
         self._stop.set()
         self._forwards.stop()
@@ -240,11 +236,11 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
     # -- the kernel -------------------------------------------------------
 
     def _own_ports(self) -> set[int]:
-        """Netlink ports of this agent, whose changes do not wake the loop."""
+        """Netlink ports whose changes in the kernel do not wake the loop."""
         return {self._own_port}
 
     def _owns_route(self, table: int, dst: str) -> bool:
-        """Whether the agent made a route (called on the watch's thread)."""
+        """Called on the watch's thread."""
         tracker = self._reconciler.tracker
         return any(
             tracker.existing(resources.Ref(kind.kind, (table, dst)))
@@ -252,15 +248,13 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
                          resources.VniRoute))
 
     def _wants_static(self, dst: str) -> bool:
-        """Whether FRR is to have a static route (on the watch's thread)."""
+        """Called on the watch's thread."""
         return self._reconciler.tracker.desired(resources.Ref(
             resources.Announcement.kind,
             (self._conf.frr.vrf_name, dst))) is not None
 
     def _kernel_changed(self, kind: str, by: str) -> None:
-        """Wake the loop for a change in the kernel by another program.
-
-        This runs on the watch's thread.
+        """Wake the loop for a change by others, on the watch's thread.
 
         :param by: text that names the change, '' if not known
         """
@@ -269,7 +263,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
 
     def _wake(self, reason: str, stale: Iterable[str] = (),
               revived: Iterable[str] = ()) -> None:
-        """Wake the loop for a backend, see :class:`backends.base.Context`."""
+        """See :class:`backends.base.Context`."""
         if revived or not stale:
             self.trigger.fire(reason, stale=stale, revived=revived)
             return

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Small helpers of all packages.
-
-They import only each other, and some of them ``model``.
-"""
+"""Small helpers of all packages."""

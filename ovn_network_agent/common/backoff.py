@@ -23,11 +23,7 @@ def spread(longest: float) -> float:
 
 
 class Retries:
-    """The back-off of each name: 1 s, doubled up to 60 s, until a success.
-
-    :param first: seconds until the first retry
-    :param last: most seconds until a retry
-    """
+    """The back-off of each name: FIRST to LAST seconds, doubled each time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic,
                  first: float = FIRST, last: float = LAST) -> None:
@@ -52,9 +48,9 @@ class Retries:
             self._due[name] = self._clock() + self._delay[name]
 
     def due_in(self, name: Hashable = None) -> float | None:
-        """Seconds until a name is due (0 when past), None without a wait.
+        """Seconds until a name, or the earliest of all, is due (0 when past).
 
-        Without a name, the earliest of all names counts.
+        None without a wait.
         """
         due = (min(self._due.values(), default=None) if name is None else
                self._due.get(name))

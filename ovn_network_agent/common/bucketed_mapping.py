@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""A mapping of thousands of keys, of which an event changes a few.
+"""A mapping of thousands of keys, of which an event changes a few.  Pure.
 
-A new version shares all buckets with the former one but those that differ.  So
-what it costs to make the version, and to find what differs, follows from the
-change.  Pure.
+A new version shares all buckets with the former one but those that differ, so
+its costs, and those to find what differs, follow from the change.
 """
 
 from collections.abc import Iterable

@@ -6,8 +6,8 @@
 
 Whoever may rename a router in Neutron, or set the host name of a chassis,
 writes text that operators read.  A line feed would begin a line of its own in
-a log.  An escape sequence would change the screen, and a change of the
-direction of writing would show other words than there are.
+a log, an escape sequence change the screen, and a change of the direction of
+writing show other words than there are.
 """
 
 

@@ -4,9 +4,9 @@
 """IP addresses and networks in text, as everybody here has to read them.
 
 The library accepts any text as the zone of an IPv6 address ("fe80::1%eth0"),
-with blanks, quotes and line feeds in it, and prints that zone again.  Such a
-text would reach nft and ovs-ofctl as it was written in OVN or in a file.  No
-address of the agent has a zone: a route, flow or rule names its device.
+with blanks, quotes and line feeds in it, and prints it again: it would reach
+nft and ovs-ofctl as written in OVN or in a file.  No address of the agent has
+a zone: a route, flow or rule names its device.
 
 A unit test makes sure that nobody else turns a text into such a value.
 """
@@ -25,8 +25,7 @@ Interface: typing.TypeAlias = (ipaddress.IPv4Interface |
                                ipaddress.IPv6Interface)
 
 _OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
-#: Pattern of an IPv4 address in the usual notation, which is the only one that
-#: the library accepts.
+#: Pattern of an IPv4 address, in the only notation that the library accepts.
 FOUR = r'\.'.join([_OCTET] * 4)
 _FOUR = re.compile(FOUR)
 
@@ -37,8 +36,7 @@ def address(text: str) -> Address:
     :raises ValueError: when it is none, or has a zone
     """
     if isinstance(text, str) and _FOUR.fullmatch(text):
-        # A start parses each of thousands of addresses, and the library takes
-        # twice as long.
+        # A start parses thousands; the library takes twice as long.
         one, two, three, four = map(int, text.split('.'))
         return ipaddress.IPv4Address(
             one << 24 | two << 16 | three << 8 | four)
@@ -46,9 +44,8 @@ def address(text: str) -> Address:
 
 
 def canonical(text: str) -> str:
-    """The usual notation of an address.
+    """The usual notation; the same object for an IPv4 address.
 
-    :returns: the same object for an IPv4 address
     :raises ValueError: as :func:`address`
     """
     if isinstance(text, str) and _FOUR.fullmatch(text):

@@ -3,10 +3,10 @@
 
 """Names of libraries that are not for others, and that we use all the same.
 
-python-ovs and oslo.config may drop any of them in any release.  A unit test
-says which one is missing, and who needs it; a second one finds uses that are
-not in this list.  A new use needs a reason why nothing public does, and goes
-into the module that uses the names of its library already.
+python-ovs and oslo.config may drop any of them in any release.  Unit tests say
+which is missing and who needs it, and find uses not in this list.  A new use
+needs a reason why nothing public does, and goes into the module that uses the
+names of its library already.
 """
 
 import typing

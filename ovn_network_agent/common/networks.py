@@ -15,8 +15,8 @@ from ovn_network_agent.common import ip_text
 
 VERSIONS = (4, 6)
 
-# A driver reads each address several times, and parsing would take a third of
-# the driver's time.
+# Parsing would take a third of the time of a driver, which reads each address
+# several times.
 _REMEMBERED = 4096
 _parsed = functools.lru_cache(_REMEMBERED)(ip_text.address)
 
@@ -77,10 +77,7 @@ def canonical(text: str) -> str:
 
 
 def covers(known: str, wanted: str) -> bool:
-    """Whether something is what is wanted, or a prefix with that address.
-
-    :param known: address or prefix, canonical text; likewise wanted
-    """
+    """Whether KNOWN is WANTED, or a prefix with it; both canonical text."""
     return known == wanted or ('/' in known and '/' not in wanted and
                                inside(wanted, [ip_text.network(known)]))
 
@@ -111,9 +108,9 @@ def sort_key(address: str) -> tuple[int, int]:
 def virtual_gateway(networks: Iterable[str], version: int = 4) -> str | None:
     """The virtual gateway of a family, None if no network has room for one.
 
-    For IPv4, the last host address of the first network.  A network of length
-    31 or 32 has no room, so the function skips it.  For IPv6, the link-local
-    address of the segment's device, which is in no network.
+    For IPv4, the last host address of the first network with room, which one
+    of length 31 or 32 has not.  For IPv6, the link-local address of the
+    segment's device, which is in no network.
 
     :param networks: 'address/len'
     """
@@ -130,12 +127,10 @@ def virtual_gateway(networks: Iterable[str], version: int = 4) -> str | None:
 
 def provider_networks(networks: Collection[str], manual: Collection[str] = ()
                       ) -> tuple[ip_text.Network, ...]:
-    """Provider networks of a gateway port, of both families.
+    """Provider networks of a gateway port: IPv4 first, each family sorted.
 
     :param networks: 'address/len', the column of the router port
-    :param manual: configured networks, which replace those of the port, of
-        both families
-    :returns: those of IPv4 first, each family sorted
+    :param manual: configured networks, which replace those of both families
     """
     return tuple(network for version in VERSIONS
                  for network in of_version(version, manual or networks))
@@ -143,10 +138,9 @@ def provider_networks(networks: Collection[str], manual: Collection[str] = ()
 
 def of_version(version: int,
                networks: Iterable[str]) -> tuple[ip_text.Network, ...]:
-    """The networks of one address family, without link-local ones of IPv6.
+    """The sorted networks of one family, without link-local ones of IPv6.
 
     :param networks: 'address/len'
-    :returns: sorted
     """
     found: set[ip_text.Network] = set()
     for text in networks:
@@ -170,12 +164,10 @@ def overlap(one: ip_text.Network, other: ip_text.Network) -> bool:
 
 def owner_of(nat: model.Nat, ports: Sequence[model.GatewayPort]
              ) -> model.GatewayPort | None:
-    """The gateway port that answers for a NAT row.
+    """The gateway port that answers for a NAT row, None without ports.
 
-    As in ovn-northd, gateway_port of the row decides, and else the networks
-    of the ports (ovn-nb(5), table NAT).
-
-    :returns: one of the ports, None without ports
+    As in ovn-northd, gateway_port of the row decides, and else the networks of
+    the ports (ovn-nb(5), table NAT).
     """
     if not ports:
         return None
@@ -186,12 +178,7 @@ def owner_of(nat: model.Nat, ports: Sequence[model.GatewayPort]
 
 def owner(address: str,
           ports: Sequence[model.GatewayPort]) -> model.GatewayPort:
-    """The gateway port that answers for a NAT address.
-
-    :param ports: not empty
-    :returns: the first port with a network that contains the address, or the
-        first port if no network contains it
-    """
+    """The first port with a network of the address, else the first port."""
     ip = _parsed(address)
     for port in ports:
         for text in port.networks:

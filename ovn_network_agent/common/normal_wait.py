@@ -4,9 +4,8 @@
 """What has not come yet, although nothing has failed so far: normal waits.
 
 The loop makes its first pass before the databases are loaded, and asks the
-servers before it withdraws many addresses.  A warning about such a wait would
-frighten operators.  Once an attempt has failed, or the wait lasts, it is a
-failure like any other.
+servers before it withdraws many addresses: a warning would frighten operators.
+After a failed attempt, or USUAL, it is a failure like any other.
 """
 
 

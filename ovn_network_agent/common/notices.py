@@ -3,9 +3,9 @@
 
 """Words for changes outside, by which watches put backends in doubt.
 
-A watch says what it has seen, and names no backend.  A backend declares in
-``doubted_by`` and ``revived_by`` which of these words concern it; so does one
-of a third party.  A backend always listens to its own name.
+A watch names no backend.  A backend, also of a third party, declares in
+``doubted_by`` and ``revived_by`` which words concern it, and always listens to
+its own name.
 """
 
 # Rows of OVN Northbound that agents write.
@@ -48,8 +48,5 @@ def kernel(kind: str) -> str:
 
 
 def connected(database: str) -> str:
-    """The word for a database that can be written again.
-
-    :param database: 'nb', 'sb' or 'ovs'
-    """
+    """The word for 'nb', 'sb' or 'ovs' that can be written again."""
     return f'{database}:connected'

@@ -4,8 +4,7 @@
 """The rows of OVN in pieces, for a comparison that lets events go first.
 
 A periodic comparison of everything takes most of a second beside 10,000
-floating IPs.  So it is made piece by piece, each in a pass of its own, and
-events are served between two of them.
+floating IPs, so each piece has a pass of its own.
 """
 
 import collections
@@ -31,10 +30,7 @@ class Piece:
 
 def cut(every: Iterable[tuple[_Place, Any]],
         at_most: int | None = None) -> list[Piece]:
-    """Divide rows, each the UUID in its table; the order stays.
-
-    :param at_most: rows of one piece, default :data:`AT_MOST`
-    """
+    """Divide rows, each the UUID in its table, in order."""
     found = []
     rows = iter(every)
     while some := list(itertools.islice(rows, at_most or AT_MOST)):

@@ -30,9 +30,8 @@ def of_directory(directory: str, suffix: str) -> dict[str, list[int]]:
 
 
 def of_socket(path: str) -> list[int] | None:
-    """The mark of one socket.
+    """Inode and time of change in ns, None while there is no socket.
 
-    :returns: inode and time of change in ns, None while there is no socket
     :raises OSError: when the directory cannot be read
     """
     try:

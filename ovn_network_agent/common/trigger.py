@@ -3,7 +3,7 @@
 
 """Wake-ups of the loop, and their coalescing.
 
-An event carries no data into the agent.  It says that something may have
+An event carries no data into the agent: it says that something may have
 changed, which cached state is in doubt, and whether the change is urgent.
 """
 
@@ -20,15 +20,13 @@ class Wake:
 
     # Each once, in the order of the events.
     reasons: tuple[str, ...] = ()
-    # Words of ovn_network_agent.common.notices, or names of backends, to be
-    # read again.
+    # Words of ovn_network_agent.common.notices, or names of backends.
     stale: frozenset[str] = frozenset()
     # Whether a gateway port moved.
     urgent: bool = False
     # As stale, for systems that have come back: read without a back-off.
     revived: frozenset[str] = frozenset()
-    # Monotonic seconds of the first urgent event, or of the first event if
-    # none is urgent; None without an event.
+    # Monotonic seconds of the first urgent event, else of the first event.
     fired_at: float | None = None
 
 
@@ -39,8 +37,8 @@ QUESTION = Wake()
 class Trigger:
     """Thread-safe latch between watchers and the loop thread.
 
-    :param coalesce: seconds between two passes under load; an urgent event,
-        or an event after a quiet time, wakes the loop at once
+    :param coalesce: seconds between two passes under load; an urgent event, or
+        an event after a quiet time, wakes the loop at once
     """
 
     def __init__(self, coalesce: float,
@@ -79,20 +77,16 @@ class Trigger:
     def ask(self) -> None:
         """Wake the loop for a question; never blocks, on any thread.
 
-        A question is no event, and no event is coalesced with a question.
-        An urgent event comes first.  Other events take turns with questions,
-        so that neither waits for the end of the other.
+        No event is coalesced with a question.  An urgent event comes first.
+        Other events take turns with questions, so that neither waits for the
+        end of the other.
         """
         with self._condition:
             self._question = True
             self._condition.notify_all()
 
     def wait(self, timeout: float) -> Wake | None:
-        """Wait for a wake-up.
-
-        :param timeout: seconds, at the most
-        :returns: None when the time passed without one
-        """
+        """Wait for a wake-up; None after TIMEOUT seconds without one."""
         deadline = self._clock() + timeout
         with self._condition:
             while True:

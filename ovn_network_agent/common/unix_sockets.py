@@ -15,8 +15,8 @@ _MICROSECONDS = 1000000
 def connect(opened: socket.socket, path: str, deadline: float) -> None:
     """Connect a socket that has no time limit of Python.
 
-    The queue of the listener is full during a hang and right after the hang.
-    A socket with a time limit of Python would fail at once then (EAGAIN of
+    The queue of the listener is full during a hang and right after it, when a
+    socket with a time limit of Python would fail at once (EAGAIN of
     connect(2)).  So the kernel has the limit (SO_SNDTIMEO of socket(7)).
 
     :param deadline: monotonic seconds

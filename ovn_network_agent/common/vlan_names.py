@@ -12,10 +12,7 @@ TAGS = range(1, 4095)
 
 
 def device(bridge: str, vlan: int) -> str:
-    """Name of the device of a segment, maybe longer than :data:`LONGEST`.
-
-    :param vlan: VLAN tag, 0 for a flat segment
-    """
+    """Device of a segment (VLAN 0: flat), maybe longer than LONGEST."""
     return f'{bridge}.{vlan:d}' if vlan else bridge
 
 

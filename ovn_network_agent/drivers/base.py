@@ -4,10 +4,9 @@
 """The interface of drivers.
 
 A driver names the OVN tables that it needs, and turns the frozen view
-(:mod:`ovn_network_agent.model`) into resources.  A driver is pure: it has no
-I/O and no memory, and the same settings and view give the same output.  The
-engine does everything else: difference, order, repetition, restart, drain,
-clean-up and dry run.  A third-party driver is one class and one entry point in
+(:mod:`ovn_network_agent.model`) into resources.  It is pure: no I/O, no
+memory, and the same settings and view give the same output.  The engine does
+everything else.  A third-party driver is one class and one entry point in
 ``ovn_network_agent.drivers``.
 """
 
@@ -24,7 +23,6 @@ from ovn_network_agent.drivers import source
 DATABASES = ('nb', 'sb', 'ovs')
 ALL_EVENTS = ('create', 'update', 'delete')
 
-# In a class of drivers, "resources" is the method and not the module.
 Resource: typing.TypeAlias = resources.Resource
 Wanted: typing.TypeAlias = Iterable[Resource]
 Refs: typing.TypeAlias = tuple[resources.Ref, ...]
@@ -32,15 +30,12 @@ Refs: typing.TypeAlias = tuple[resources.Ref, ...]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Watch:
-    """A subscription: changes of a table that have to wake the loop.
-
-    It becomes an ovsdbapp RowEvent whose ``run()`` only fires the trigger.
-    """
+    """A subscription: changes of a table that have to wake the loop."""
 
     # One of DATABASES.
     database: str
     table: str
-    # To replicate; an update wakes the loop only when one of them changed.
+    # An update wakes the loop only when one of them changed.
     columns: tuple[str, ...]
     # (column, '=', value) that the row has to match.
     conditions: tuple[tuple[str, str, typing.Any], ...] = ()
@@ -58,38 +53,35 @@ class Layer:
     name: str
     # 'OK', 'WARN', 'BROKEN' or 'NOT CHECKED'.
     verdict: str
-    # What was seen, one line.
     evidence: str
-    # What to do, one line; only for 'WARN' and 'BROKEN'.
+    # Only for 'WARN' and 'BROKEN'.
     remedy: str = ''
 
 
 class Driver(abc.ABC):
     """Turns the view of this chassis into resources.
 
-    :param name: name of the entry point
-    :param settings: :class:`conf.settings.Settings`; after a reload with
-        other settings, the core makes a new driver
+    :param name: of the entry point
+    :param settings: :class:`conf.settings.Settings`; a reload with other
+        settings makes a new driver
     """
 
-    # Of oslo.config, registered in the group with the name of the driver
-    # before the driver is made; a required option that is not set is an error
-    # at the start.
+    # Of oslo.config, in the group with the name of the driver; a required
+    # option that is not set is an error at the start.
     CONFIG_OPTS: typing.ClassVar[Sequence[typing.Any]] = ()
-    # "section.option" of what the driver reads beside its own section and
+    # "section.option" of what it reads beside its own section and
     # conf.settings.NODE.
     OTHER_OPTIONS: typing.ClassVar[tuple[str, ...]] = ()
     # The classes of the subjects that the driver answers about.
     SUBJECTS: typing.ClassVar[tuple[type, ...]] = ()
-    # The classes of the sources that make subjects of kinds that the core does
-    # not have.
+    # For subjects of kinds that the core does not have.
     SOURCES: typing.ClassVar[tuple[type[source.Source], ...]] = ()
     # Some of conf.plugins.SERVICES: what the core does for this driver.
     ASKS: typing.ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, name: str, settings: typing.Any) -> None:
         self.name = name
-        # Any: the options are attributes that exist at run time alone.
+        # The options are attributes that exist at run time alone.
         self.settings = settings
 
     @classmethod
@@ -101,7 +93,7 @@ class Driver(abc.ABC):
         """Further tables and columns; the agent watches those of the view."""
         return ()
 
-    # Any: a driver names the classes of its SUBJECTS in its own signature.
+    # A driver names the classes of its SUBJECTS in its own signature.
     def resources(self, subject: typing.Any, node: model.Node) -> Wanted:
         """What is wanted for a subject, by the subject and the node alone.
 
@@ -109,22 +101,20 @@ class Driver(abc.ABC):
         node or the settings have changed.
 
         :param subject: an object of one of the :attr:`SUBJECTS`:
-            :class:`model.Node`, the node again;
-            :class:`model.Router`, without NAT rows;
-            :class:`model.ServedAddress`;
+            :class:`model.Node`, the node again; :class:`model.Router`, without
+            NAT rows; :class:`model.ServedAddress`;
             :class:`model.ProviderNetwork` and :class:`model.PortAddress`, if a
-            driver asks for MACHINES;
-            :class:`model.TenantPrefix`, if a driver asks for TENANTS;
-            :class:`model.GatewayGroup`, in which this chassis may be only a
-            standby; :class:`port_forwards.Forwards`, all port forwards, with
-            a rules file
+            driver asks for MACHINES; :class:`model.TenantPrefix`, if a driver
+            asks for TENANTS; :class:`model.GatewayGroup`, in which this
+            chassis may be only a standby; :class:`port_forwards.Forwards`, all
+            port forwards, with a rules file
         """
         return ()
 
     def explain(self, subject: typing.Any, address: str) -> Iterable[Layer]:
         """What the command explain says beside the state of the resources.
 
-        The command calls this in its own process, as root, for a subject of a
+        Called in the process of the command, as root, for a subject of a
         source with a resource about the address.  Here a driver may read the
         systems of the node, and may block.
         """

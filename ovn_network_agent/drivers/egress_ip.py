@@ -4,7 +4,7 @@
 """Driver egress_ip: machines leave the cloud with an address that stays.
 
 All agents with the driver want the same rows in OVN NB; the backend lets one
-of them write.  What a node translates itself follows from these rows.
+of them write.
 """
 
 from ovn_network_agent import model
@@ -16,7 +16,7 @@ from ovn_network_agent.drivers.common import egress_host
 from ovn_network_agent.drivers.common import egress_rows
 from ovn_network_agent.resources import egress_rows as rows
 
-# What the view of the agent does not have; the source reads the others, too.
+# What the view of the agent does not have.
 _READ = (
     ('Logical_Switch', ('ports',)),
     ('Logical_Switch_Port', ('name', 'type', 'addresses', 'dynamic_addresses',

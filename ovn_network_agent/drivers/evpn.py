@@ -3,11 +3,9 @@
 
 """Driver evpn: provider networks with a VNI in VRFs of their own.
 
-A network with a VNI has a VRF on each node with a machine of it, or that may
-have a gateway port of it.  Routes of machines, of routers' addresses and of
-networks behind routers are in the table of this VRF, and FRR announces them
-as type 5 routes of EVPN (RFC 9136), so two tenants may have the same
-addresses.
+Each node with a machine of the network, or that may have a gateway port of it,
+has the VRF.  FRR announces the routes in its table as type 5 routes of EVPN
+(RFC 9136), so two tenants may have the same addresses.
 """
 
 from collections.abc import Iterator
@@ -28,8 +26,8 @@ from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.resources import evpn
 
-# A route distinguisher with an IPv4 address has a number of two bytes
-# (RFC 4364, 4.2).
+# A route distinguisher with an IPv4 address has two bytes for it (RFC 4364,
+# 4.2).
 _LARGEST = (1 << 16) - 1
 
 
@@ -93,7 +91,6 @@ class EvpnDriver(base.Driver):
 
     def _of_vni(self, vni: model.Vni, node: model.Node
                 ) -> Iterator[base.Resource]:
-        """What all networks of a VNI have in common."""
         chosen, number = self.settings.evpn, vni.number
         local = self._local(node)
         vrf, bridge = evpn_names.vrf(number), evpn_names.bridge(number)
@@ -121,7 +118,6 @@ class EvpnDriver(base.Driver):
 
     def _device(self, network: model.ProviderNetwork,
                 port: evpn.VniPort) -> Iterator[base.Resource]:
-        """What the segment's device in the VRF has."""
         dev, requires = port.name, (port.ref,)
         yield from _guard(dev)
         # The kernel's ICMP errors have the first address of the device.
@@ -157,10 +153,7 @@ class EvpnDriver(base.Driver):
 
     def _machine(self, found: model.PortAddress, vni: model.Vni,
                  node: model.Node) -> base.Wanted:
-        """The neighbour and the route, which FRR announces.
-
-        While nobody knows whether the machine is there, both stay as found.
-        """
+        """The neighbour and the route, as found if the machine is in doubt."""
         network = found.network
         if found.withheld:
             return
@@ -188,7 +181,6 @@ class EvpnDriver(base.Driver):
     # -- routers ----------------------------------------------------------
 
     def _router(self, router: model.Router) -> base.Wanted:
-        """The problems of its ports in VNIs."""
         for why in sorted({port.vni.problem for port in router.used_ports
                            if port.vni and port.vni.problem}):
             yield resources.Problem(
@@ -199,8 +191,8 @@ class EvpnDriver(base.Driver):
                 node: model.Node) -> base.Wanted:
         """An address of a router.
 
-        A port that has left has no route, so the VRF forwards what still
-        comes by the route of the next owner.
+        A port that has left has no route, so the VRF forwards what still comes
+        by the route of the next owner.
         """
         port = served.port
         if not (served.answered and (port.local or served.resident)):
@@ -225,7 +217,6 @@ class EvpnDriver(base.Driver):
 
     def _prefix(self, found: model.TenantPrefix, vni: model.Vni,
                 node: model.Node) -> base.Wanted:
-        """A network behind a router, or an address of one."""
         port = found.port
         if found.withheld or not port.local:
             return
@@ -272,7 +263,7 @@ class EvpnDriver(base.Driver):
             segment, bridges.served(self.settings))
 
     def _anchored(self, prefix: str, node: model.Node) -> str:
-        """Why a prefix cannot be announced that each node has, or ''."""
+        """Why a prefix that each node has cannot be announced, or ''."""
         return ('this node announces it as its own in each VNI; use another '
                 'one') if prefix in evpn_names.anchors(
                     self._local(node)) else ''
@@ -280,7 +271,6 @@ class EvpnDriver(base.Driver):
     # -- the tunnels ------------------------------------------------------
 
     def _local(self, node: model.Node) -> str:
-        """The address that the tunnels come from, '' without one."""
         return self.settings.evpn.local_ip or node.tunnel
 
     def _no_tunnel(self, node: model.Node) -> str:
@@ -292,10 +282,6 @@ class EvpnDriver(base.Driver):
 
     def _port(self, network: str, segment: model.Segment | None,
               vni: model.Vni, node: model.Node) -> evpn.VniPort:
-        """The veth pair to a segment.
-
-        :param network: UUID of the provider network
-        """
         # One that no device can have is an objection.
         tag = (segment.vlan if segment and segment.vlan in vlan_names.TAGS
                else 0)
@@ -321,8 +307,8 @@ def _guard(dev: str) -> Iterator[resources.Rule]:
 
     The kernel sees the packets of IPv4 come from the device, and those of IPv6
     from the VRF (6.12); with both, its version makes no difference.  The
-    device requires them, so it is not there without them; the engine has them
-    stay until all devices have gone.
+    device requires them, and the engine has them stay until all devices have
+    gone.
     """
     for ipv6 in (None, True):
         yield resources.VniRule(ownership.EVPN_RULE_PRIORITY,

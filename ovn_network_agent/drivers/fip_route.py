@@ -3,10 +3,10 @@
 
 """Driver fip_route: floating IPs, SNAT and router addresses through BGP.
 
-For every address of a router whose gateway is on this chassis: a host route
-to the provider bridge, flows that let the kernel and OVN hand packets to
-each other, what BGP announces, and, because the provider network has no
-gateway, the default route of the router in OVN.
+For every address of a router whose gateway is here: a host route to the
+provider bridge, flows that let the kernel and OVN hand packets to each other,
+what BGP announces, and, as the provider network has no gateway, the default
+route of the router in OVN.
 """
 
 import dataclasses
@@ -27,7 +27,6 @@ from ovn_network_agent.drivers.common import gatewayless
 from ovn_network_agent.drivers.common import relays
 from ovn_network_agent.drivers.common import segments
 
-# Ports whose services are remembered.
 _PORTS = 4096
 
 
@@ -35,22 +34,19 @@ _PORTS = 4096
 class _Service:
     """What all addresses have in common that a port answers for here.
 
-    There is one for the port, and one for machines of distributed floating
-    IPs.
+    One for the port, and one for machines of distributed floating IPs.
     """
 
     port: model.GatewayPort
     # No address outside of these is announced.
     nets: tuple[ip_text.Network, ...]
-    # Whether the addresses are announced; otherwise this chassis only
-    # forwards their last packets.
+    # Otherwise this chassis only forwards their last packets.
     announced: bool
     # Whether OVN here answers for the addresses.
     hairpin: bool
     # None while no packets to the addresses can pass.
     segment: model.Segment | None
     mac_tweak: tuple[resources.Flow, ...]
-    # Prerequisites of the route, and of the announcement.
     of_device: tuple[resources.Ref, ...]
     requires: tuple[resources.Ref, ...]
 
@@ -80,7 +76,6 @@ class FipRouteDriver(base.Driver):
             case model.Router():
                 return self._router(subject, node)
             case model.ServedAddress():
-                # Driver evpn brings those of a VNI into its VRF.
                 return () if subject.port.vni else self._address(subject,
                                                                  node)
         return self._group(subject, node)
@@ -90,9 +85,9 @@ class FipRouteDriver(base.Driver):
         """Resources that a standby prepares and that attract no packets.
 
         When the port comes, packets of virtual machines come out of OVN here
-        at once, and need the flows.  vtysh is slow: in the lab, a port was
-        announced after 1.1 to 1.9 s with an entry of the prefix list to
-        write, and after 0.2 to 0.3 s without.
+        at once.  In the lab, a port was announced after 1.1 to 1.9 s with an
+        entry of the prefix list to write (vtysh is slow), and after 0.2 to 0.3
+        s without.
         """
         if not self.settings.fip_route.standby_prepare:
             return
@@ -107,7 +102,6 @@ class FipRouteDriver(base.Driver):
                                                   self._networks(port))
 
     def _router(self, router: model.Router, node: model.Node) -> base.Wanted:
-        """The objects of the router and its ports, and its proof."""
         if router.routed_by_ovn:
             return
         if router.local_ports:
@@ -133,12 +127,10 @@ class FipRouteDriver(base.Driver):
                rows: base.Wanted) -> base.Wanted:
         """The proof that the router is announced here, while it is missing.
 
-        A proof on its route is retained, although it is no longer wanted, and
-        says nothing about later addresses.
-
-        The proof of a router with default routes of both families is about
-        IPv4: the addresses of both are announced at the same time, and an
-        address of IPv6 that the fabric refuses must not delay those of IPv4.
+        A proof on its route is retained, although no longer wanted, and says
+        nothing about later addresses.  With default routes of both families it
+        is about IPv4: both are announced at the same time, and an address of
+        IPv6 that the fabric refuses must not delay those of IPv4.
 
         Nobody waits for a proof about a VNI: the former owner has withdrawn
         the addresses, and forwards what it still gets to the new one.
@@ -157,7 +149,6 @@ class FipRouteDriver(base.Driver):
 
     def _new_service(self, port: model.GatewayPort,
                      of_machines: bool) -> _Service:
-        """What the addresses of a port have in common, or of its machines."""
         here = of_machines or port.local
         # A relay needs no OVN here.
         passes = (segments.located if port.relay and not here
@@ -180,10 +171,8 @@ class FipRouteDriver(base.Driver):
         """The route, the flows and the announcement of an address.
 
         A port that has left keeps what its handover still needs.  Where the
-        segment is in doubt, the announcement stays as it is.
-
-        An address of IPv6 in no provider network has a hairpin flow, and
-        nothing else; one of IPv4 has nothing.
+        segment is in doubt, the announcement stays as it is.  An address in no
+        provider network has nothing, or for IPv6 a hairpin flow.
         """
         service = self._service(served.port, served.resident)
         inside = networks.inside(served.address, service.nets)
@@ -191,8 +180,8 @@ class FipRouteDriver(base.Driver):
         if not served.answered or not inside and (
                 networks.family_of_valid(served.address) == 4):
             return
-        # Routers of this chassis reach each other in any case; see decision
-        # record 25.
+        # Routers of this chassis reach each other anyway; see decision record
+        # 25.
         if service.segment and service.hairpin:
             yield _hairpin(served, service.segment)
         if served.withheld or not inside:
@@ -209,7 +198,6 @@ class FipRouteDriver(base.Driver):
 
     def _left_out(self, served: model.ServedAddress, service: _Service,
                   inside: bool) -> base.Wanted:
-        """Problems of an address that is not announced, or not delivered."""
         port = served.port
         if served.resident:
             reason = segments.objection(port.segment, self._bridges())
@@ -227,7 +215,7 @@ class FipRouteDriver(base.Driver):
                 served, f'{served.address} of a load balancer is not '
                 f'announced, because {served.unanswered}')
         # Configured networks leave out what they are to leave out.  Nor are
-        # the addresses of a family without a provider network meant to be
+        # addresses of a family without a provider network meant to be
         # announced; for IPv4, a network is missing.
         family = networks.family_of_valid(served.address)
         if (served.answered and not inside and
@@ -251,8 +239,8 @@ def _hairpin(served: model.ServedAddress,
              segment: model.Segment) -> resources.Flow:
     """Reflect traffic between two routers of this chassis into OVN.
 
-    Both MACs are written: with its own source MAC OVN would take the packet
-    for a loop, and its destination may not be resolved yet.
+    Both MACs are written: OVN would take its own source MAC for a loop, and
+    the destination may not be resolved yet.
     """
     return resources.Flow(
         segment.bridge, ownership.COOKIE_HAIRPIN, ownership.PRIORITY_HAIRPIN,
@@ -268,6 +256,5 @@ def _problem(served: model.ServedAddress, text: str) -> resources.Problem:
 
 
 def _remedy(segment: model.Segment | None) -> str:
-    """What helps where a segment cannot be used: the begin of a sentence."""
     return ('set ovn-bridge-mappings, or' if segment and not segment.bridge
             else 'if that is to stay so,')

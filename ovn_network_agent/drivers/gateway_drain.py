@@ -2,15 +2,10 @@
 # Copyright ovn-network-agent developers
 
 
-"""Driver gateway_drain: the order in gateway groups, and their relays.
+"""Driver gateway_drain: the order in gateway groups, their relays and BFD.
 
-The driver also wants the timers by which the chassis of a group notice that
-the owner has lost its power.
-
-The owner of a gateway port keeps the lead.  So the port does not go back when
-a former owner returns, because each move costs packets.  A drained candidate
-is a standby again when its agent starts.  Packets of a port that leaves are
-relayed to the next owner.
+The owner of a gateway port keeps the lead: a return to the former owner would
+cost packets.  A drained candidate is a standby again when its agent starts.
 """
 
 from ovn_network_agent import model
@@ -46,7 +41,6 @@ class GatewayDrainDriver(base.Driver):
         return self._group(subject, node)
 
     def _node(self, node: model.Node) -> base.Wanted:
-        """The overlap, while the next owners take over; timers of BFD."""
         if node.phase not in _PHASES:
             return
         if node.overlap:

@@ -13,9 +13,7 @@ from ovn_network_agent.drivers import base
 
 
 class LoadBalancerDriver(base.Driver):
-    """Has virtual IPs in networks of tenants announced, and virtual IPs
-    withheld while none of their backends is online.
-    """
+    """Has VIPs of tenants announced, and VIPs withheld without backends."""
 
     CONFIG_OPTS = options.OPTS
     ASKS = (plugins.BACKENDS_OF_VIPS, plugins.VIPS)

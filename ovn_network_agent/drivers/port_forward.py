@@ -3,9 +3,8 @@
 
 """Driver port_forward: VIPs whose ports are forwarded to destinations.
 
-The driver wants one nftables table for each address family, the policy rules
-for marked packets, and the announcement of each VIP.  A VIP is announced by
-its address on a device, or by a static route.
+One nftables table for each family, the policy rules for marked packets, and
+the announcement of each VIP, by its address on a device or a static route.
 """
 
 from collections.abc import Iterable
@@ -63,12 +62,8 @@ class PortForwardDriver(base.Driver):
         return self._forwards(subject, node)
 
     def _node(self, node: model.Node) -> base.Wanted:
-        """The configured provider networks; without ``extent`` none.
-
-        Overlapping and adjacent networks are merged.
-        """
+        """The configured provider networks, merged; none without `extent`."""
         for version in node.extent.versions if node.extent else ():
-            # Any: all of one family, which the types do not say.
             found: typing.Any = networks.of_version(
                 version, self.settings.network_cidr)
             yield from self._networks(
@@ -80,7 +75,6 @@ class PortForwardDriver(base.Driver):
 
     def _address(self, served: model.ServedAddress,
                  node: model.Node) -> base.Wanted:
-        """An address of SNAT, whose connections to a VIP are masqueraded."""
         version = networks.family_of_valid(served.address)
         if ('snat' in served.kinds and served.answered and node.extent and
                 not served.port.vni and version in node.extent.routers):
@@ -91,9 +85,9 @@ class PortForwardDriver(base.Driver):
                node: model.Node) -> base.Wanted:
         """The networks of a standby, so that the guard knows them in time.
 
-        When the port comes, packets of virtual machines come out of OVN here
-        at once.  The guard of another network would drop them until nft has
-        run.  These networks alone do not switch the guard on.
+        When the port comes, the guard of another network would drop the
+        packets of virtual machines until nft has run.  These networks alone do
+        not switch the guard on.
         """
         if self.settings.fip_route.standby_prepare:
             ports = [port for port in group.ports
@@ -117,7 +111,7 @@ class PortForwardDriver(base.Driver):
 
     def _networks(self, version: int,
                   found: tuple[ip_text.Network, ...]) -> base.Wanted:
-        """Provider networks; the first one switches the guard on."""
+        """The first one switches the guard on."""
         yield from _elements(version, found)
         if found and self.settings.frr.vrf_name:
             yield resources.NftElement(
@@ -151,8 +145,8 @@ class PortForwardDriver(base.Driver):
                 'knows the client', {vip.version for vip in vips})
         if any(vip.managed and vip.version == 4 for vip in vips):
             # With its last IPv4 address, a device loses all IPv4 routes, even
-            # those of others, so this address stays when the last VIP goes.
-            # FRR does not redistribute a link-local one (zebra_check_addr()).
+            # those of others, so this address stays.  FRR does not
+            # redistribute a link-local one (zebra_check_addr()).
             yield resources.Address(
                 self.settings.port_forward.port_forward_dev, ownership.ANCHOR)
         for version in (4, 6):
@@ -165,8 +159,7 @@ class PortForwardDriver(base.Driver):
                 node: model.Node) -> base.Wanted:
         own = self.settings.port_forward
         way = [*self._way_back(version)]
-        # Without the rules, a marked answer would leave by the main table, so
-        # these go after the table.
+        # Without the rules, a marked answer would leave by the main table.
         way.append(dataclasses.replace(nft_table.wanted(
             version, vips, nft_table.Manner(
                 own.port_forward_ct_zone, own.balance.lower(),
@@ -188,11 +181,10 @@ class PortForwardDriver(base.Driver):
     def _no_redirects(self, forwards: port_forwards.Forwards) -> base.Wanted:
         """Destinations never hear of another way to their clients.
 
-        An answer may be on its way while the table is gone, or while its
-        connection is removed.  The kernel sends such an answer on to the
-        default gateway.  If that is on the link where the answer came from,
-        the kernel tells the destination to take the shorter way, and the
-        destination obeys for five minutes (ip_rt_send_redirect(),
+        While the table is gone, or the connection is removed, the kernel sends
+        an answer on to the default gateway.  If that is on the link where it
+        came from, the kernel tells the destination to take the shorter way,
+        and it obeys for five minutes (ip_rt_send_redirect(),
         __ip_do_redirect()).  Of the values of a device and of 'all', one is
         enough to send (ip-sysctl of the kernel).
         """
@@ -217,9 +209,9 @@ class PortForwardDriver(base.Driver):
             requires=(veth.PAIR,))
         yield route
         # The last rule is for a table without its route: an answer would
-        # otherwise follow the main table into the management network.  The
-        # answer is dropped without an ICMP error: the error would go to the
-        # destination, and could end a new connection there.
+        # follow the main table into the management network.  Dropped without
+        # an ICMP error, which would go to the destination, and could end a new
+        # connection there.
         for priority, to, mark in (
                 (ownership.PRIORITY_FORWARD, resources.MAIN_TABLE,
                  ownership.MARK_FORWARD),
@@ -236,9 +228,9 @@ class PortForwardDriver(base.Driver):
         """Whether the prefix list permits a VIP that is not announced.
 
         bgpd applies a new line to the routes that it has only after its
-        route-map delay-timer, 5 s by default: a VIP that comes back would be
-        dark for so long.  Without the address on the device, the line permits
-        nothing.  The device of an unmanaged VIP has the address all the time.
+        route-map delay-timer, 5 s by default, for which a VIP that comes back
+        would be dark.  Without the address on the device, the line permits
+        nothing; the device of an unmanaged VIP has it all the time.
         """
         return bool(vip.managed and self.settings.fip_route.standby_prepare)
 
@@ -254,8 +246,8 @@ class PortForwardDriver(base.Driver):
                  requires: base.Refs) -> base.Wanted:
         """The announcement of a VIP, by the connected route if possible.
 
-        A static route for an address that the VRF has would never be used
-        (trap T36).
+        A static route for an address of the VRF would never be used (trap
+        T36).
         """
         prefix = networks.host_prefix(vip.address)
         if vip.managed:
@@ -277,8 +269,8 @@ class PortForwardDriver(base.Driver):
                 requires: base.Refs) -> base.Wanted:
         if self.settings.frr.vrf_name:
             # Packets that no rule translates come out of the pair, and no
-            # device has the address: the default route of the main table
-            # would send them into the management network.
+            # device has the address: the default route of the main table would
+            # send them into the management network.
             yield resources.Rule(
                 self.settings.veth_leak.veth_leak_rule_priority - 2,
                 resources.BLACKHOLE, dst=prefix, iif=ownership.VETH_DEFAULT)

@@ -3,10 +3,10 @@
 
 """Driver provider_port: machines on provider networks through BGP.
 
-For every address of a machine whose port is on this chassis and up: a host
-route to the device of the segment, and what BGP announces.  For each network
-with such machines: what lets the kernel answer for the gateway of the subnet,
-and takes over the packets to machines of the network on other nodes.
+For every address of a machine whose port is here and up: a host route to the
+device of the segment, and what BGP announces.  For their networks: what lets
+the kernel answer for the gateway of the subnet, and takes over the packets to
+machines on other nodes.
 """
 
 from collections.abc import Iterable
@@ -25,19 +25,15 @@ from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import segments
 
-# Networks whose services are remembered.
 _NETWORKS = 1024
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Service:
-    """What all addresses of a network have in common."""
-
     # No address outside of these is announced.
     nets: tuple[ip_text.Network, ...]
     # None while no packets can pass.
     segment: model.Segment | None
-    # Prerequisites of a route, and of an announcement.
     of_device: tuple[resources.Ref, ...] = ()
     requires: tuple[resources.Ref, ...] = ()
 
@@ -116,11 +112,10 @@ class ProviderPortDriver(base.Driver):
                  node: model.Node) -> base.Wanted:
         """The route and the announcement of an address.
 
-        Where the segment is in doubt, the announcement stays as it is, and
-        while the port is not up: a start of ovn-controller may say so for a
-        moment, and a port that has lost its machine has no chassis.  So it
-        does at the target of a live migration, where OVN takes back for a
-        moment that the machine runs there.
+        The announcement stays as it is while the segment is in doubt, or the
+        port is not up: a start of ovn-controller may say so for a moment, also
+        at the target of a live migration, and a port that has lost its machine
+        has no chassis.
         """
         service = self._service(found.network)
         if found.withheld:

@@ -13,8 +13,8 @@ from typing import ClassVar
 from typing import Protocol
 from typing import TypeVar
 
-#: A table: its database, 'nb' or 'sb', and its name.  For sources of the core,
-#: the files of an operator are tables of the database 'file'.
+#: Its database, 'nb' or 'sb', and its name.  For sources of the core, files of
+#: an operator are tables of the database 'file'.
 Place = tuple[str, str]
 
 _Result = TypeVar('_Result')
@@ -27,9 +27,8 @@ class Find(Protocol):
             *arguments: Hashable) -> _Result:
         """The result of function(find, *arguments), FIND being this object.
 
-        It is made again when a row has changed that the function has found,
-        or would find now.  The function must be the same object each time,
-        and the results need ``==``.
+        Made again when a row has changed that the function has found, or would
+        find now.  It must be the same object each time; results need ``==``.
         """
 
     def __call__(self, database: str, table: str, index: str,
@@ -38,10 +37,10 @@ class Find(Protocol):
 
 
 class Source(abc.ABC):
-    """Turns rows of OVN into the subjects of one kind.
+    """Turns rows of OVN into the subjects of one kind.  Pure, as a driver.
 
-    A source is pure, as a driver is.  The core makes a subject again when a
-    row has changed that the source has found, or would find now.
+    The core makes a subject again when a row has changed that the source has
+    found, or would find now.
     """
 
     #: The class of the subjects: frozen, with ``==``.

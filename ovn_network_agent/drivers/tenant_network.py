@@ -4,9 +4,8 @@
 """Driver tenant_network: networks of tenants through BGP, without NAT.
 
 For each prefix of tenants behind a router whose gateway is here: a route to
-the address of the gateway port, and what BGP announces.  The device of the
-segment, its flows and the default route of the router are of fip_route, and
-the way through the VRF and back is of veth_leak.
+the gateway port, and what BGP announces.  The device, flows and default route
+are of fip_route, and the way through the VRF and back of veth_leak.
 """
 
 import typing
@@ -48,7 +47,7 @@ class TenantNetworkDriver(base.Driver):
         """The route, the announcement and what permits it."""
         if isinstance(subject, model.GatewayGroup):
             return self._standby(subject, node)
-        # Driver evpn brings those of a VNI into its VRF.
+        # Driver evpn has those of a VNI.
         return () if subject.port.vni else self._prefix(subject, node)
 
     def _standby(self, group: model.GatewayGroup,
@@ -70,9 +69,9 @@ class TenantNetworkDriver(base.Driver):
                 node: model.Node) -> base.Wanted:
         """The route to the gateway port, and the announcement.
 
-        A port that has left keeps what its handover still needs.  Where the
-        segment is in doubt, the announcement stays as it is; so it does while
-        nobody knows which router had the prefix first.
+        A port that has left keeps what its handover still needs.  The
+        announcement stays as it is while the segment is in doubt, or nobody
+        knows which router had the prefix first.
         """
         if found.withheld:
             return
@@ -104,8 +103,8 @@ class TenantNetworkDriver(base.Driver):
                 self.settings, found.subnet,
                 ip_text.network(found.prefix).prefixlen)
         of_device = segments.prerequisites(port.segment)
-        # OVN answers a question for the address of a router port only if the
-        # asker is in the network of the port, and the device is not.
+        # OVN answers for the address of a router port only an asker in the
+        # network of the port, which the device is not in.
         gateway = resources.Neighbour(port.segment.device, found.via, '',
                                       lladdr=port.mac, requires=of_device)
         yield gateway

@@ -3,9 +3,9 @@
 
 """Driver veth_leak: a controlled way between the default VRF and FRR's.
 
-BGP and the uplink live in the provider VRF, the provider bridge in the
-default VRF.  A veth pair connects them: towards the floating IPs through
-FRR's routes, and back through one policy rule for each provider network.
+BGP and the uplink live in the provider VRF, the provider bridge in the default
+VRF.  A veth pair connects them: towards the floating IPs through FRR's routes,
+and back through one policy rule for each provider network.
 """
 
 from collections.abc import Iterable
@@ -46,17 +46,13 @@ class VethLeakDriver(base.Driver):
             model.Node | model.Router | model.GatewayGroup |
             model.ProviderNetwork | model.TenantPrefix),
             node: model.Node) -> base.Wanted:
-        """The pair, the leaks of networks, and the way back of standbys.
-
-        :returns: empty without a VRF
-        """
+        """The pair, the leaks of networks, and the way back of standbys."""
         match subject:
             case model.Node():
                 return self._unless_off(self._node(node))
             case model.Router():
                 return self._unless_off(self._router(subject, node))
             case model.ProviderNetwork():
-                # A network with a VNI has a VRF of its own.
                 return () if subject.vni else self._unless_off(
                     self._network(subject, node))
             case model.TenantPrefix():
@@ -67,12 +63,11 @@ class VethLeakDriver(base.Driver):
                node: model.Node) -> base.Wanted:
         """The way back of a standby's networks; see fip_route.
 
-        What comes out of OVN untranslated is dropped from the first packet
-        on: OVN forwards here before the agent has heard of the move.
+        What comes out of OVN untranslated is dropped from the first packet on:
+        OVN forwards here before the agent has heard of the move.
 
-        Not the guard: the kernel's check of the way back to a source uses
-        its rules, too, and would find nothing for an address until the agent
-        has written its route.
+        Not the guard: the kernel's check of the way back to a source uses its
+        rules, too, and would find nothing for an address before its route.
         """
         if not self.settings.fip_route.standby_prepare:
             return
@@ -84,8 +79,8 @@ class VethLeakDriver(base.Driver):
     def _unless_off(self, wanted: base.Wanted) -> base.Wanted:
         """The wanted resources; with the leak off, Keep in their place.
 
-        With the leak off, another program may make one for the VRF, perhaps
-        with the same names and numbers, and all traffic goes through it.
+        Another program may then make one for the VRF, perhaps with the same
+        names and numbers, and all traffic goes through it.
         """
         if not self.settings.frr.vrf_name:
             return
@@ -103,8 +98,7 @@ class VethLeakDriver(base.Driver):
                                  self.settings.frr.vrf_name)
         yield from _sysctls()
         yield from self._way(4)
-        # Without OVN, no address of these networks is on this node: they are
-        # configured for port forwarding alone.
+        # Without OVN, these networks are configured for port forwarding alone.
         nets = () if mode.forwards_only(self.settings) else tuple(map(
             ip_text.network, self.settings.network_cidr))
         yield from self._further_ways(nets)
@@ -115,7 +109,6 @@ class VethLeakDriver(base.Driver):
                     yield self._stray(bridge, *ends)
 
     def _way(self, version: int) -> base.Wanted:
-        """The way through the pair for one family, in both directions."""
         _nexthop, provider = veth.ends(self.settings, version)
         yield from veth.addresses(self.settings, version)
         yield resources.KernelRoute(
@@ -131,10 +124,7 @@ class VethLeakDriver(base.Driver):
         yield veth.without_vrf(self.settings, version)
 
     def _further_ways(self, nets: Iterable[ip_text.Network]) -> base.Wanted:
-        """The ways of the families that only some nodes have.
-
-        A node without networks of IPv6 gets nothing of IPv6.
-        """
+        """The ways of the families that only some nodes have."""
         for version in {network.version for network in nets} - {4}:
             yield from self._way(version)
 
@@ -219,7 +209,6 @@ class VethLeakDriver(base.Driver):
 
     def _place(self, place: model.GatewayPort | model.ProviderNetwork,
                tenants: Iterable[str], node: model.Node) -> base.Wanted:
-        """The leaks of provider networks, and the rules out of OVN."""
         if not self.settings.network_cidr:
             nets = announcing.provider_networks(self.settings, place)
             yield from self._further_ways(nets)
@@ -228,7 +217,6 @@ class VethLeakDriver(base.Driver):
         yield from self._out_of_ovn(place, tenants, node)
 
     def _standby(self, port: model.GroupPort, node: model.Node) -> base.Wanted:
-        """The rules for packets from OVN, for a port that may come here."""
         if not self.settings.network_cidr:
             nets = announcing.provider_networks(self.settings, port)
             yield from self._further_ways(nets)
@@ -239,10 +227,9 @@ class VethLeakDriver(base.Driver):
     def _guard(self, network: ip_text.Network) -> base.Wanted:
         """Drop packets for addresses that are not on this node.
 
-        While a gateway port moves, the fabric still sends packets to the
-        former owner for a moment.  The default route of the main table would
-        send them into the management network.  They are dropped without an
-        answer, because an ICMP error would end new connections.
+        While a gateway port moves, the fabric still sends to the former owner,
+        and the default route of the main table would lead into the management
+        network.  No answer: an ICMP error would end new connections.
         """
         first = self.settings.veth_leak.veth_leak_rule_priority - 3
         for priority, table, suppress in (
@@ -257,18 +244,15 @@ class VethLeakDriver(base.Driver):
         """Rules for packets out of OVN that would take a wrong way.
 
         After a move, OVN here lacks the connections of the former owner, and
-        passes some of their packets (ICMP replies) without a translation.
-        Their source is a tenant's, so the default route of the main table
-        would match them.
+        passes some packets (ICMP replies) untranslated.  With the source of a
+        tenant, the default route of the main table would match them; without a
+        default route in the table of the leak, also those of the provider
+        network, and those from anywhere to an address that OVN has just lost
+        and sends back.
 
-        A packet with a source in the provider network gets there, too, if
-        the table of the leak lacks its default route.  So does one from
-        anywhere to an address that OVN has just lost: OVN sends it back.
-
-        Tenants' networks of IPv6 need no translation, and no row of the
-        router names them.  So the rule for IPv6 is about all sources.
-
-        While the device is in doubt, the rules stay as they are.
+        Tenants' networks of IPv6 need no translation, and no row of the router
+        names them, so the rule for IPv6 is about all sources.  While the
+        device is in doubt, the rules stay as they are.
         """
         served = bridges.served(self.settings)
         segment = (port.segment if segments.located(port.segment, served)
@@ -290,10 +274,7 @@ class VethLeakDriver(base.Driver):
 
     def _stray(self, dev: str, source: str | None,
                target: str | None) -> base.Resource:
-        """The rule that drops packets of a network out of one device.
-
-        Without a source and a target, it drops all packets of IPv6.
-        """
+        """The rule that drops packets out of a device; without ends, IPv6."""
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority + 1,
             resources.BLACKHOLE, src=source, dst=target, iif=dev,
@@ -310,10 +291,6 @@ class VethLeakDriver(base.Driver):
 
     def _way_back(self, network: ip_text.Network,
                   dev: str | None = None) -> base.Resource:
-        """The rule for packets from OVN to the fabric.
-
-        :param dev: device that the packets come from, None for any
-        """
         table = self.settings.veth_leak.veth_leak_table_id
         default = resources.Ref(resources.KernelRoute.kind,
                                 (table, veth.DEFAULT[network.version]))
@@ -338,9 +315,9 @@ def _sysctls() -> Iterator[resources.Sysctl]:
                                 requires=(veth.PAIR,))
     for dev in ownership.VETH_ENDS:
         yield setting(dev, 'forwarding')
-        # A new address of the same network is secondary until the former
-        # address goes, and must not go with it.
+        # A new address of the same network is secondary until the former one
+        # goes, and must not go with it.
         yield setting(dev, 'promote_secondaries')
-    # Packets that arrive there have a source address of this host (the other
-    # end, or a VIP); without this setting, they are martians.
+    # What arrives there has a source address of this host (the other end, or a
+    # VIP), which is martian without this setting.
     yield setting(ownership.VETH_PROVIDER, 'accept_local')

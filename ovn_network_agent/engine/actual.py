@@ -3,11 +3,9 @@
 
 """The actual state: the backends, and the last known state of each.
 
-A backend that cannot be read keeps its last known state.  The engine tries
-the backend again at growing intervals, and the other backends go on.  A
-backend with a ``system`` may hang, so a thread beside the loop reads it.  The
-loop waits for the thread for a usual time, and then goes on with the last
-known state.
+A backend that cannot be read keeps its last known state, and is tried again at
+growing intervals.  A backend with a ``system`` may hang, so a thread beside
+the loop reads it, for which the loop waits a usual time only.
 """
 
 import collections
@@ -36,8 +34,8 @@ from ovn_network_agent.engine import tracking
 
 LOG = logging.getLogger(__name__)
 
-# That of backends.base.Backend.reread().  A backend of another package may
-# return another iterable than a list.
+# As of backends.base.Backend.reread(): another package may return any
+# iterable.
 _Answer: typing.TypeAlias = tuple[Iterable[resources.Resource] | None, object]
 
 # Seconds after which a reason that comes and goes is a warning again.
@@ -50,13 +48,11 @@ class Condition:
 
     backend: base.Backend
     kinds: list[str]
-    # Why the backend cannot be read or reached.
     unreadable: str | None = None
-    # When the last successful reading began, seconds since the epoch; None
-    # before the first one.
+    # Begin of the last successful reading, seconds since the epoch.
     read: float | None = None
-    # None while no thread beside the loop reads the backend; otherwise whether
-    # a change by this agent was the reason to read.
+    # None without a reading beside the loop; else whether its reason is a
+    # change by this agent.
     by_us: bool | None = None
     # When the last reading began, monotonic seconds.
     began: float = 0.0
@@ -64,13 +60,11 @@ class Condition:
     looked: float | None = None
     # Whether the last answer took longer than the loop waits.
     slow: bool = False
-    # The reason of the last warning, and its time, monotonic seconds.
+    # Reason and monotonic seconds of the last warning.
     warned: tuple[str, float] = ('', 0.0)
-    # What the last reading was about, for a backend that finds only what is
-    # wanted.
+    # For a backend that finds only what is wanted.
     requested: frozenset[resources.Ref] = frozenset()
-    # What the last successful reading says about the system, see
-    # backends.base.Backend.reread(); None after any doubt.
+    # See backends.base.Backend.reread(); None after any doubt.
     mark: object = None
     # tracking.Tracker.touches() at the begin of the last reading.
     touches: int = 0
@@ -90,7 +84,6 @@ class Backends:
             b.name: Condition(b, [kind.kind for kind in b.kinds])
             for b in backends}
         self.names = frozenset(self.conditions)
-        # By kind: the name of its backend, and its stage.
         self.owners = {k.kind: b.name for b in backends for k in b.kinds}
         self.stages = {k.kind: k.stage for b in backends for k in b.kinds}
         # (stage, backend, its kinds of this stage), in the order of creation.
@@ -98,18 +91,14 @@ class Backends:
             (stage, b, [k.kind for k in b.kinds if k.stage is stage])
             for stage in sorted(resources.Stage) for b in backends
             if any(k.stage is stage for k in b.kinds))
-        # Likewise in the order of deletion.
         self.order_down = sorted(self.order, key=operator.itemgetter(0),
                                  reverse=True)
-        # (backend, its kinds): those that announce, in the order of
-        # registration.
         self.announcers = [(b, kinds) for stage, b, kinds in self.order
                            if stage is resources.Stage.ANNOUNCE]
-        # Names of the backends that are to be read again.  A mark counts for
-        # one that is here only because time has passed, see doubt().
+        # A mark counts only for one that is here because time has passed, see
+        # doubt().
         self.in_doubt = set(self.conditions)
-        # The kinds that are found only where they are wanted; a change of such
-        # a kind needs refresh().
+        # The kinds that are found only where wanted; a change needs refresh().
         self.looked_for = [k.kind for b in backends if b.finds_wanted_only
                            for k in b.kinds]
         self._tracker = tracker
@@ -117,21 +106,15 @@ class Backends:
         self._threads = threads
         self._clock = clock
         self.drift = drift.Drift()
-        # What others removed or changed, as found by the readings of this
-        # pass.
+        # What others removed or changed, found in this pass.
         self.lost: list[resources.Ref] = []
-        # (name of a backend, seconds): the readings whose result has come in
-        # this pass.
+        # (name of a backend, seconds), of results that came in this pass.
         self.readings: list[tuple[str, float]] = []
-        # The systems that have answered in this pass.
         self._answered: set[str] = set()
         self._put_off: set[str] = set()
 
     def end(self) -> None:
-        """End a pass: no system has answered in the next one yet.
-
-        What a pass that raised has found counts for the next one.
-        """
+        """End a pass; the finds of one that raised count for the next one."""
         self._answered.clear()
         self.lost = []
         self.readings = []
@@ -143,7 +126,7 @@ class Backends:
                 if each.unreadable is not None}
 
     def doubt(self, notices: Collection[str]) -> set[str]:
-        """Have backends read again in full at the next refresh; their names.
+        """Have backends read in full at the next refresh; their names.
 
         :param notices: see :func:`backends.base.doubted`
         """
@@ -161,8 +144,8 @@ class Backends:
     def refresh(self, by_us: bool = False) -> None:
         """Read the backends in doubt that have no work beside the loop.
 
-        :param by_us: whether the doubt comes from a change by this agent, so
-            that a missing object is no drift
+        :param by_us: the doubt comes from a change by this agent, so that a
+            missing object is no drift
         """
         for name, each in self.conditions.items():
             if each.backend.finds_wanted_only and not (
@@ -187,9 +170,8 @@ class Backends:
     def catch_up(self) -> None:
         """Begin the readings that :meth:`refresh` has put off for changes.
 
-        The end of a reading wakes the loop.  The changes of a system that
-        still works wait for the end of this work, which wakes the loop, too;
-        then the changes come first again.
+        Changes of a system that still works wait for its end, which wakes the
+        loop; then the changes come first again.
         """
         at_work = self._threads.systems()
         for name in self._to_read():
@@ -199,7 +181,6 @@ class Backends:
         self._put_off = set()
 
     def _to_read(self) -> list[str]:
-        """Names of what is in doubt and can be read now."""
         return [name for name in self.conditions
                 if name in self.in_doubt and name not in self._threads.jobs and
                 not self.hopeless(name)]
@@ -207,10 +188,10 @@ class Backends:
     def _changes_come_first(self, name: str) -> bool:
         """Whether its system answers or works, and something is to be done.
 
-        A system takes no changes while it is read.  So one that was put in
-        doubt faster than it answers would be read for ever, also where the
-        readings of two backends overlap.  A retry of a failed reading is
-        rare, and would be lost here, because its back-off begins again.
+        A system takes no changes while it is read, so one in doubt faster than
+        it answers, or in overlapping readings, would be read for ever.  A
+        retry of a failed reading is rare, and would be lost here, because its
+        back-off begins again.
         """
         system = self.conditions[name].backend.system
         return bool(system) and (
@@ -221,7 +202,6 @@ class Backends:
             if each.backend.system == system)
 
     def _read(self, name: str, by_us: bool, awaited: bool = False) -> None:
-        """Read a backend, or have a thread begin, see :meth:`refresh`."""
         each = self.conditions[name]
         backend = each.backend
         touches = self._tracker.touches(each.kinds)
@@ -249,7 +229,6 @@ class Backends:
 
     def _has_read(self, name: str, answer: typing.Any,
                   error: BaseException | None) -> None:
-        """Note the result of a reading."""
         each = self.conditions[name]
         seconds = self._clock() - each.began
         self.readings.append((name, seconds))
@@ -274,7 +253,6 @@ class Backends:
 
     def _take(self, each: Condition, answer: _Answer,
               by_us: bool | None) -> None:
-        """Give the tracker what was found, and note what others changed."""
         found, mark = answer
         lost: list[resources.Ref] = []
         if found is not None:
@@ -325,10 +303,10 @@ class Backends:
             self._retries.note({name}, {name})
 
     def _level(self, each: Condition, reason: str) -> int:
-        """The level of a reason: a warning only once in a while.
+        """A warning only once in a while.
 
-        A system that can be read, and takes no change, is reached and fails
-        in turns.
+        A system that can be read, and takes no change, is reached and fails in
+        turns.
         """
         if isinstance(reason, normal_wait.Reason):
             return logging.DEBUG
@@ -386,11 +364,7 @@ class Backends:
 
 
 def expected(name: str, error: BaseException) -> base.BackendError:
-    """An exception of a backend as a BackendError.
-
-    A bug in a backend affects only the resources of the backend, not the
-    whole pass.
-    """
+    """An exception as a BackendError: a bug affects one backend only."""
     if isinstance(error, base.BackendError):
         return error
     LOG.error('Backend %s failed', name, exc_info=error)

@@ -26,8 +26,8 @@ LOG = logging.getLogger(__name__)
 class Application:
     """Notes which changes were made, are under way, wait or have failed.
 
-    :param note: called with the backend and the changes that were made beside
-        the loop, their answer, and the exception
+    :param note: takes a backend, the changes that were made beside the loop,
+        their answer, and the exception
     """
 
     def __init__(self, backends: actual.Backends, entries: ledger.Ledger,
@@ -40,18 +40,13 @@ class Application:
         self._note = note
         # (name of a backend, seconds), of this pass.
         self.seconds: list[tuple[str, float]] = []
-        # Both (verb, resource), see resources.Delta.steps: of this pass, and
-        # those without a line of the log.
+        # (verb, resource) of this pass, and those not logged yet.
         self.applied: list[tuple[str, resources.Resource]] = []
         self.unlogged: list[tuple[str, resources.Resource]] = []
 
     def begin(self, backend: base.Backend, delta: resources.Delta,
               awaited: bool) -> None:
-        """Begin changes on a thread, and wait for the end for a usual time.
-
-        :param awaited: False to go on at once, as after very many changes; the
-            end of the work then wakes the loop
-        """
+        """Begin changes on a thread; wait a usual time, or its end wakes."""
         name, most = backend.name, backend.awaited_at_most
         awaited = awaited and not backend.concurrent and (
             most is None or len(delta) <= most)
@@ -75,10 +70,7 @@ class Application:
         self.seconds.append((name, time.monotonic() - began))
 
     def log_changes(self) -> None:
-        """Log the changes that are not logged yet.
-
-        No change waits for its line, because the lines take time.
-        """
+        """Log what is not logged yet: no change waits for its line."""
         unlogged, self.unlogged = self.unlogged, []
         change_log.tell(unlogged)
 
@@ -91,12 +83,9 @@ class Application:
 
     def holds(self, resource: resources.Resource,
               missing: Sequence[resources.Ref]) -> bool:
-        """Whether a resource cannot be made; notes in the ledger why.
-
-        :param missing: the prerequisites that are not in place
-        """
-        # If the backends of all that is missing work beside the loop, nothing
-        # has failed, and the end of this work wakes the loop.
+        """Whether a resource cannot be made; notes in the ledger why."""
+        # If all that is missing is worked on beside the loop, nothing has
+        # failed, and the end of this work wakes the loop.
         if self._before(resource, ledger.WORKING) or missing and all(
                 self._backends.owners.get(ref.kind) in self._threads.jobs or
                 self._ledger.is_under_way(ref) for ref in missing):
@@ -111,7 +100,6 @@ class Application:
 
     def _before(self, resource: resources.Resource,
                 states: Container[ledger.State]) -> list[resources.Ref]:
-        """Refs of the same address, up to its stage and in some states."""
         return [ref for ref in self._ledger.beside(resource, states)
                 if self._backends.stages[ref.kind] <= resource.stage]
 
@@ -120,8 +108,7 @@ class Application:
                  ) -> dict[resources.Ref, str] | None:
         """The changes that a backend has not made, noted in the ledger.
 
-        A backend may be foreign code.  An answer of a wrong type must neither
-        end the pass nor count as success.
+        A wrong answer of foreign code neither ends the pass nor is a success.
 
         :returns: None if the backend may have made none
         """

@@ -3,8 +3,7 @@
 
 """The answers of the drivers: asked for changed subjects only, and merged.
 
-Pure.  A driver may be foreign code.  When a driver raises, its former
-contribution stays, and the other contributions are not affected.
+Pure.  The former contribution of a driver that raises stays.
 """
 
 import collections
@@ -33,25 +32,23 @@ LOG = logging.getLogger(__name__)
 KINDS = (model.Node, port_forwards.Forwards, model.GatewayGroup, model.Router,
          model.ServedAddress, model.ProviderNetwork, model.PortAddress,
          model.TenantPrefix)
-# Those that belong to a router and have announcements: the proof of a router
-# waits for them.
+# Of a router and with announcements, for which the proof of the router waits.
 _OF_ROUTERS = (model.ServedAddress, model.TenantPrefix)
 
-# By what a subject belongs to (the UUID of a router, for example), and by what
-# is left of its name, '' for most.
+# By what a subject belongs to (such as the UUID of a router), and by the rest
+# of its name, '' for most.
 Parts = Mapping[str, object]
 Subjects = Mapping[str, Parts]
 
-# The most contributions that a line of the debug log names.
 _NAMED = 10
 
-# Kinds that are statements of a driver and have no backend.
+# Statements of a driver, without a backend.
 _STATEMENTS = (resources.Keep.kind, resources.Problem.kind)
 # Kinds of an answer that are no contribution as they are.
 _NOT_YET = (resources.Problem.kind, resources.Advertised.kind)
 # Kinds of other drivers for which the proof of a router does not wait.
 _OF_OTHERS = (resources.Keep.kind, resources.Rule.kind)
-# The name of a completed proof, in the place of that of a subject.
+# A completed proof, in the place of the name of a subject.
 _PROOF = 'proof'
 
 
@@ -60,27 +57,25 @@ class Contributions:
 
     def __init__(self, drivers: list[base.Driver],
                  tracker: tracking.Tracker, kinds: Collection[str]) -> None:
-        # The caller may replace them by drivers of the same names; only
-        # drivers with changed settings are asked again.
+        # The caller may replace them; only those with changed settings are
+        # asked.
         self.drivers = drivers
         self._kinds = kinds
         self._state = tracking.DesiredState(tracker)
-        # The subjects that have been asked about, by kind; the node and, by
-        # driver, the settings of all answers.
+        # By kind; the node and, by driver, the settings of all answers.
         self._known: Mapping[type, Subjects] = {}
         self._node: model.Node | None = None
         self._settings: dict[str, object] = {}
-        # The proofs of the answers, by driver and router.
+        # By driver and router.
         self._proofs: dict[tuple[str, str], resources.Advertised] = {}
         self._problems: dict[
             tracking.Contributor, list[resources.Problem]] = {}
         self._problems_changed = False
         # Sorted, each text once.
         self.left_out: tuple[resources.Problem, ...] = ()
-        # Why drivers have raised.
         self.broken: dict[tracking.Contributor, str] = {}
-        # Those that have raised since the first update, so that nobody knows
-        # what of a former run they want.
+        # Those that raised since the first update: nobody knows what of a
+        # former run they want.
         self.unanswered: set[tracking.Contributor] = set()
         self._first = True
 
@@ -139,9 +134,8 @@ class Contributions:
     def _update(self, kind: type, present: Subjects,
                 reconfigured: Collection[str],
                 node: model.Node) -> list[tracking.Contributor]:
-        """Ask about the subjects of a kind.
+        """Ask about the subjects of a kind; RECONFIGURED drivers about all.
 
-        :param reconfigured: names of the drivers that are asked about all
         :returns: the contributors whose answers may be other ones
         """
         changed = list(_changes(self._known.get(kind, {}), present))
@@ -177,8 +171,7 @@ class Contributions:
              subject: object, node: model.Node) -> None:
         """Take the answer about a subject; the former one if there is none.
 
-        So a bug in a driver does not withdraw what works, but for the end of
-        the agent.
+        So a bug in a driver withdraws nothing before the end of the agent.
         """
         stopped = node.phase is model.Phase.STOPPED
         try:
@@ -198,9 +191,9 @@ class Contributions:
         self.broken.pop(contributor, None)
         self.unanswered.discard(contributor)
         if stopped:
-            # At the end of the agent nothing is desired.  Objects of others
-            # still stay.  An object that was kept in doubt goes, because no
-            # agent is left that could resolve the doubt.
+            # At the end of the agent nothing is desired, but objects of others
+            # stay.  One kept in doubt goes: no agent is left to resolve the
+            # doubt.
             wanted = [r for r in wanted if isinstance(r, resources.Keep)
                       and r.foreign]
         self._take(contributor, wanted)
@@ -239,8 +232,8 @@ class Contributions:
                    ) -> Iterator[resources.Resource]:
         """What the driver of a proof wants, and others for its subjects.
 
-        What another driver keeps as found is no doubt about the router: two
-        tenants may have one prefix.  Nor is a rule for a network whose single
+        No doubt about the router: what another driver keeps as found (two
+        tenants may have one prefix), and a rule for a network whose single
         addresses are announced.
         """
         names = {name for parts in of_routers
@@ -260,8 +253,7 @@ class Contributions:
                     ) -> list[resources.Resource]:
         """The resources that a driver yields, checked.
 
-        :raises ValueError: when an item is no resource, or no backend could
-            make the resource
+        :raises ValueError: for what is no resource, or of no backend
         """
         wanted = list(wanted)
         for resource in wanted:
@@ -276,7 +268,6 @@ class Contributions:
         return wanted
 
     def _report_problems(self) -> None:
-        """Log each problem once, and once that the problem is gone."""
         if not self._problems_changed:
             return
         self._problems_changed = False

@@ -14,10 +14,9 @@ from ovn_network_agent.engine import outcome
 
 LOG = logging.getLogger(__name__)
 
-# From this reading in a row on, another program manages the objects, too, and
-# the operator has to find the program (acceptance row FIP-13).
+# Readings in a row, from which on another program manages the objects, too,
+# and the operator has to find it (acceptance row FIP-13).
 TOO_OFTEN = 3
-# The most objects that one line names.
 _NAMED = 5
 
 
@@ -26,7 +25,6 @@ class Drift:
 
     def __init__(self) -> None:
         self._streaks: collections.Counter[str] = collections.Counter()
-        # By backend and kind.
         self._repairs: collections.defaultdict[
             str, dict[str, health.Repair]] = collections.defaultdict(dict)
 

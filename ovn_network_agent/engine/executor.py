@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Work of backends beside the loop.
+"""Work of backends beside the loop, which a slow system must not delay.
 
-A system that answers slowly, or hangs, must not delay the other backends.
 The end of such work wakes the loop, and the next pass collects the result.
 """
 
@@ -17,12 +16,11 @@ import typing
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 
-# Seconds that the loop waits for the end of such work.  vtysh takes 0.03 s on
-# a common machine and 0.35 s on a very slow machine.
+# Seconds to wait.  vtysh takes 0.03 s, on a very slow machine 0.35 s.
 PATIENCE = 1.0
 
 _T = typing.TypeVar('_T')
-# Called with the result or None, and with the exception or None.
+# Takes the result or None, and the exception or None.
 _Then: typing.TypeAlias = Callable[
     [typing.Any, BaseException | None], object]
 
@@ -32,11 +30,11 @@ class _Job:
     """One :meth:`base.Backend.apply` or a reading."""
 
     backend: base.Backend
-    # None if another thread waits for the result, and not the loop.
+    # None if another thread waits for the result.
     then: _Then | None
     # None for a reading.
     delta: resources.Delta | None
-    # Whether the loop waits for the job at this moment.
+    # Whether the loop waits for the job now.
     awaited: bool
     future: concurrent.futures.Future[typing.Any] = dataclasses.field(
         default_factory=concurrent.futures.Future)
@@ -45,20 +43,18 @@ class _Job:
 class Threads:
     """Runs a backend on a thread of its own, one job at a time.
 
-    The threads are daemons, unlike those of the library's executors: the
-    end of the agent must not wait for a database that does not answer.
+    The threads are daemons, unlike those of the library's executors: the end
+    of the agent must not wait for a database that does not answer.
 
-    :param wake: function(reason), called at the end of a job that the loop
-        does not wait for
-    :param patience: seconds that the loop waits for the end of a job
+    :param wake: takes the reason, at the end of a job not waited for
+    :param patience: seconds to wait for the end of a job
     """
 
     def __init__(self, wake: Callable[[str], object],
                  patience: float = PATIENCE) -> None:
         self._wake = wake
         self.patience = patience
-        # By name of the backend: the job that is not collected yet.  Empty
-        # while nothing works beside the loop.  Only this class changes it.
+        # By name of the backend, until collected.  Only this class changes it.
         self.jobs: dict[str, _Job] = {}
         self._lock = threading.Lock()
 
@@ -78,9 +74,8 @@ class Threads:
         """Start a job, unless the backend has one.
 
         :param then: called by :meth:`collect` with the result
-        :param delta: the changes that the job makes
-        :param awaited: True when the caller calls :meth:`wait` next, so that
-            the end of the job does not wake the loop
+        :param awaited: whether the caller calls :meth:`wait` next, so that the
+            end of the job does not wake the loop
         :returns: None without a new job
         """
         if backend.name in self.jobs:
@@ -108,10 +103,7 @@ class Threads:
             self._wake(f'{job.backend.name} done')
 
     def collect(self, names: Container[str] | None = None) -> None:
-        """Hand on the results of the jobs that have ended.
-
-        :param names: names of backends, None for all
-        """
+        """Hand on the results of ended jobs, of some backends or of all."""
         ended = [job for name, job in self.jobs.items()
                  if job.future.done() and (names is None or name in names)]
         for job in ended:
@@ -126,9 +118,7 @@ class Threads:
         """Wait for jobs to end; True when none of them is running any more.
 
         :param timeout: seconds, None for no limit
-        :param names: names of backends, None for all
-        :param wake: False when the end of a job must not wake the loop
-            meanwhile
+        :param wake: whether the end of a job may wake the loop meanwhile
         """
         jobs = [job for name, job in self.jobs.items()
                 if names is None or name in names]

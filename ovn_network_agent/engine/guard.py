@@ -3,10 +3,9 @@
 
 """The withdrawal guard: a mass withdrawal waits for a confirmed view.  Pure.
 
-A pass that would withdraw a large share of the announced addresses is more
-often the result of a damaged database than a wish.  Such a pass withdraws
-nothing until the view is confirmed.  An address that another gateway node has
-is never held, because two nodes must not announce one address for long.
+To withdraw a large share of the announced addresses is more often the result
+of a damaged database than a wish.  An address that another gateway node has is
+never held: two nodes must not announce one for long.
 """
 
 from collections.abc import Callable
@@ -52,8 +51,7 @@ class CrossCheck(typing.Protocol):
 class Limits:
     """The limits of one pass, and the cross-check that ends a hold."""
 
-    # Percent of the announced addresses that a pass may withdraw without a
-    # confirmation, 0 to 100.
+    # Of the announced addresses, that may go without a confirmation, 0 to 100.
     percent: int
     # A withdrawal of fewer addresses is never held.
     minimum: int
@@ -66,7 +64,6 @@ class Guard:
     def __init__(self, backends: actual.Backends, tracker: tracking.Tracker,
                  entries: ledger.Ledger, clock: Callable[[], float]) -> None:
         self._clock = clock
-        # Those of announcements.
         self._kinds = [kind for _backend, kinds in backends.announcers
                        for kind in kinds]
         self._tracker = tracker
@@ -75,17 +72,14 @@ class Guard:
 
     def forget(self) -> None:
         """Hold nothing, and remember nothing of former passes."""
-        # That of the last judgement.
         self.held = outcome.Held()
-        # When the present hold began, and whether a warning was logged.
         self._began, self._warned = 0.0, False
-        # The addresses whose loss is confirmed, those of a database that was
-        # emptied, and those that the operator has let go.
+        # The addresses whose loss is confirmed, of a database that was
+        # emptied, and let go by the operator.
         self._believed: frozenset[str] = frozenset()
         self._emptied: frozenset[str] = frozenset()
         self._let_go: frozenset[str] = frozenset()
-        # Whether the next pass has to be judged in any case, because something
-        # of former passes is remembered.
+        # Whether something of former passes is remembered.
         self._active = False
 
     def release(self) -> int:
@@ -130,9 +124,8 @@ class Guard:
     def permits(self, resource: resources.Resource) -> bool:
         """Whether a resource may be removed; notes in the ledger why not.
 
-        An object of no single address may serve held addresses.  So the
-        object stays.  A table of port forwards does not: it follows the file
-        of rules, and not OVN.
+        An object of no single address stays, as it may serve held addresses.
+        A table of port forwards does not: it follows the file of rules.
         """
         if not self.held.subjects:
             return True

@@ -11,9 +11,9 @@ class Repair:
     """Objects of one kind that others removed or changed."""
 
     kind: str
-    # Number of objects since the start of the agent.
+    # Since the start of the agent.
     count: int
-    # When the last one was found, seconds since the epoch.
+    # Seconds since the epoch.
     last: float
 
 
@@ -22,19 +22,17 @@ class Health:
     """The known state of one backend."""
 
     name: str
-    # Why the backend cannot be read or reached, or ''.
     unreadable: str = ''
-    # Number of resources that are not as desired, and the first one's reason.
+    # Resources that are not as desired, and the first one's reason.
     failed: int = 0
     reason: str = ''
-    # Whether the backend works beside the loop.
+    # Beside the loop.
     working: bool = False
-    # When the last successful reading began, seconds since the epoch.
+    # Begin of the last successful reading, seconds since the epoch.
     read: float | None = None
-    # When the last reading that has ended, well or not, began.  Monotonic
-    # seconds.
+    # Begin of the last reading that has ended, monotonic seconds.
     looked: float | None = None
-    # When failed work is tried again, monotonic seconds.
+    # Of the next attempt, monotonic seconds.
     retry: float | None = None
     # By kind.
     repairs: tuple[Repair, ...] = ()

@@ -3,8 +3,7 @@
 
 """The reason why a resource is not in place: one entry for each key.
 
-Pure.  The tracker has the desired and the actual state, and the ledger has
-the reasons for their difference.  :mod:`engine.table` combines both.
+Pure.  :mod:`engine.table` combines it with the state of the tracker.
 """
 
 import collections
@@ -55,7 +54,6 @@ class Entry:
     """Why a resource is not in place."""
 
     state: State
-    # For the operator.
     reason: str = ''
     # What the resource waits for.
     holder: resources.Ref | None = None
@@ -63,26 +61,22 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Refusal:
-    """The answer of a backend to the last attempt."""
-
     entry: Entry
-    # The resource that was refused, None for a removal.
+    # None for a removal.
     wanted: resources.Resource | None
-    # Whether the refusal no longer counts; its reason is in the log.
+    # No longer counts; the reason is in the log.
     lapsed: bool = False
 
 
 class Ledger:
     """The entries of this pass, and what backends have refused before.
 
-    The engine does not try a refused resource again at each event.  It does
-    so when the back-off of the backend is over, when the desired resource has
-    changed, or when the backend is in doubt (:meth:`forget`).  Until then the
-    resource counts as failed.  A resource that stays on purpose has a
-    back-off of its own, and does not count as failed.
+    The engine tries a refused resource again only after the back-off of the
+    backend, a change of the resource, or doubt (:meth:`forget`); until then it
+    counts as failed.  A resource that stays on purpose has its own back-off,
+    and does not count as failed.
 
-    :param retries: by the name of the backend, or by the Ref of a resource
-        that stays on purpose
+    :param retries: by name of the backend, or by Ref of what stays on purpose
     :param owners: by kind the name of its backend
     """
 
@@ -103,7 +97,6 @@ class Ledger:
         self.entries = {}
         for ref in list(filter(self._tracker.settled, self.lasting)):
             self.reached(ref)
-        # Those of this pass by subject, in its order.
         self._about: collections.defaultdict[
             str | None, dict[resources.Ref, None]
             ] = collections.defaultdict(dict)
@@ -125,7 +118,6 @@ class Ledger:
             subject: str | None = None) -> None:
         """Note what this pass has come across.
 
-        :param holder: what the resource waits for
         :param subject: that of the resource, None if the tracker has it
         """
         if state is State.WAITS and self.is_under_way(ref):
@@ -146,10 +138,7 @@ class Ledger:
             self.put(resource.ref, state, reason, subject=resource.subject)
 
     def refused(self, ref: resources.Ref, reason: str) -> bool:
-        """Note the reason why a backend did not make a change.
-
-        :returns: whether this was not the reason at the last attempt
-        """
+        """Note a reason; whether it was not the one of the last attempt."""
         before = self.lasting.get(ref)
         state = State.REFUSED
         if isinstance(reason, base.Kept):
@@ -209,10 +198,7 @@ class Ledger:
 
     def beside(self, resource: resources.Resource,
                states: Container[State]) -> list[resources.Ref]:
-        """Other resources of the same address that are in some states.
-
-        :returns: in the order of this pass
-        """
+        """Others of the same address in some states, in order of the pass."""
         if resource.subject is None:
             return []
         return [ref for ref in self._about.get(resource.subject, ())

@@ -17,13 +17,13 @@ class Held:
 
     # The addresses that stay announced.
     subjects: frozenset[str] = frozenset()
-    # Number of all announced addresses.
+    # All announced addresses.
     announced: int = 0
     # The middle of a sentence each.
     reasons: tuple[str, ...] = ()
-    # The addresses whose loss the servers have yet to confirm.
+    # Whose loss the servers have yet to confirm.
     unconfirmed: frozenset[str] = frozenset()
-    # Whether the hold is only the usual wait for the servers.
+    # Only the usual wait for the servers.
     usual: bool = False
 
     @property
@@ -48,35 +48,31 @@ class Held:
 class Outcome:
     """The result of one pass."""
 
-    # Number of objects created, updated or deleted.
     changes: int = 0
-    # Resources that are not as desired, and why.
+    # Why resources are not as desired.
     failures: Mapping[resources.Ref, str] = dataclasses.field(
         default_factory=dict)
-    # By name: backends that could not be read or reached, and why.
+    # By name of the backend, why.
     unreadable: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    # Drivers that raised, and what.
+    # What drivers raised.
     broken: Mapping[tracking.Contributor, str] = dataclasses.field(
         default_factory=dict)
-    # Names of backends that still work beside the loop, and 'announcing' while
+    # Names of backends at work beside the loop, and 'announcing' while
     # resources that follow the announcements wait.
     pending: tuple[str, ...] = ()
-    # What drivers left out.
     left_out: tuple[resources.Problem, ...] = ()
-    # The changes that were made; a verb is 'created', 'updated' or 'deleted'.
+    # The verb is 'created', 'updated' or 'deleted'.
     applied: tuple[tuple[str, resources.Resource], ...] = ()
     # (part of the pass, seconds), in order.
     seconds: tuple[tuple[str, float], ...] = ()
     # (name of a backend, seconds): the readings whose result has come.
     readings: tuple[tuple[str, float], ...] = ()
-    # Objects that others removed or changed, as found in this pass.
+    # What others removed or changed.
     lost: tuple[resources.Ref, ...] = ()
-    # By backend: number of its readings in a row that found such objects, at
-    # least 1.
+    # By backend: its readings in a row that found such objects, at least 1.
     streaks: Mapping[str, int] = dataclasses.field(default_factory=dict)
     held: Held = Held()
-    # The keys whose desired or actual resource may be another one than after
-    # the pass before.
+    # The keys whose desired or actual resource may have changed.
     touched: tuple[resources.Ref, ...] = ()
     # Whether a system still takes announcements beside the loop, which have
     # not failed and are not in place.

@@ -17,13 +17,12 @@ class Pass:
     """One pass that the loop asks for."""
 
     snapshot: model.Snapshot
-    # Words of the module notices, or names of backends, that say what is to
-    # be read again.
+    # Words of the module notices, or names of backends, to be read again.
     stale: Collection[str] = ()
     # Ask every driver and read every backend again.
     full: bool = False
-    # Delete what is no longer desired.  False while the snapshot may be
-    # incomplete: then only VIPs without a living destination are withdrawn.
+    # False while the snapshot may be incomplete: then only VIPs without a
+    # living destination are withdrawn.
     prune: bool = True
     # Where deletion ends; resources of earlier stages stay for another pass.
     down_to: resources.Stage = resources.Stage.GUARD
@@ -33,14 +32,13 @@ class Pass:
     retry: bool = False
     # Do not wait between announcements and what follows them.
     at_once: bool = False
-    # Names of the backends to be read because time has passed; they may find
-    # their system unchanged.
+    # Names of backends to read because time has passed; their system may be
+    # unchanged.
     reads: Collection[str] = ()
-    # With the first routers of the snapshot alone, whose addresses an urgent
-    # pass announces before the drivers are asked about the others.
+    # The first routers of the snapshot alone, which an urgent pass announces
+    # before the drivers are asked about the others.
     ahead: model.Snapshot | None = None
-    # Returns the limits of the withdrawal guard, None to withdraw without a
-    # guard; called only for a pass that withdraws.
+    # Returns None for no guard; called only for a pass that withdraws.
     limits: Callable[[], guard.Limits | None] = dataclasses.field(
         default=lambda: None)
 

@@ -16,13 +16,10 @@ SIGNS = {'create': '+', 'update': '~', 'delete': '-', 'unknown': '?'}
 
 def steps(backends: actual.Backends, tracker: tracking.Tracker,
           removals: removal.Removals) -> list[tuple[str, resources.Resource]]:
-    """The changes that a pass would make.
+    """The changes that a pass would make, in the order of the work.
 
-    The actual state of an unreadable backend is unknown.  So a change of this
-    backend, or a change that waits for it, has the verb 'unknown'.
-
-    :returns: (verb, resource) in the order of the work; verbs are 'create',
-        'update', 'delete' and 'unknown'
+    :returns: ('create', 'update', 'delete' or 'unknown', resource); 'unknown'
+        for a change of an unreadable backend, or one that waits for it
     """
     found = []
     for _stage, _backend, kinds in backends.order:

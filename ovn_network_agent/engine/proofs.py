@@ -3,9 +3,7 @@
 
 """The proof that all addresses of a router are announced.  Pure.
 
-The former owner of a gateway port announces its addresses until the new owner
-has the proof.  So the proof is wanted only without any doubt, and requires all
-resources of the router.
+The former owner of a gateway port announces until the new owner has the proof.
 """
 
 from collections.abc import Iterable
@@ -20,8 +18,8 @@ def complete(proof: resources.Advertised,
              ) -> resources.Advertised | None:
     """The proof with all that it requires, None if it is not wanted.
 
-    There is no proof while a resource of the router is only kept as found, or
-    while an address of its family is reachable and not announced.
+    There is none while a resource of the router is only kept as found, or an
+    address of its family is reachable and not announced.
 
     :param wanted: all resources that the driver wants for the router
     """

@@ -3,12 +3,9 @@
 
 """The pass: snapshot, desired state, difference, changes.
 
-Addition, removal, failover, restart, repair of drift, shutdown and dry run
-are all this pass.  Nothing in this module knows what a floating IP is.
-
-Creation goes up the stages, so that announcements come last, and deletion
-goes down.  The engine holds back a resource whose prerequisite is not in
-place; :mod:`engine.removal` holds back removals.
+Addition, removal, failover, restart, repair of drift, shutdown and dry run are
+all this pass.  Creation goes up the stages, so that announcements come last,
+and deletion goes down; :mod:`engine.removal` holds back removals.
 
 After a gateway port has moved here, clients get no answer before the addresses
 are announced.  So an urgent pass first makes the announcements and their
@@ -56,7 +53,7 @@ class Reconciler:
 
     All methods run on the loop thread.
 
-    :param wake: called with the reason at the end of work beside the loop
+    :param wake: takes the reason, at the end of work beside the loop
     :param alive: called before each step of a pass
     """
 
@@ -86,12 +83,10 @@ class Reconciler:
                                  clock)
         self._work = application.Application(
             self.backends, self._ledger, self._threads, self._note)
-        # That after the last pass, replaced as a whole, so that any thread may
-        # read it.
+        # Replaced as a whole, so that any thread may read it.
         self.health = self.backends.health({})
-        # Chassis and marks in the last pass.
         self._identity: tuple[str, frozenset[ownership.Owner]] | None = None
-        # Until when the resources that follow wait, monotonic seconds.
+        # Monotonic seconds.
         self._announcing_until: float | None = None
         # The systems that have work of :meth:`_announce_ahead`.
         self._ahead: set[str] = set()
@@ -198,7 +193,7 @@ class Reconciler:
         A failure from before the return of a system no longer counts.
 
         :param stale: see :class:`passes.Pass`
-        :param revived: likewise, to be read again without a back-off
+        :param revived: likewise, without a back-off
         """
         doubtful = set(stale)
         if revived:
@@ -209,7 +204,6 @@ class Reconciler:
             self._ledger.forget(self.backends.doubt(doubtful))
 
     def _create(self, urgent: bool) -> None:
-        """Create and update, stage by stage."""
         for job in self._threads.jobs.values():
             if job.delta is not None and job.backend.system:
                 self._ledger.put_all(job.delta, ledger.State.UNDER_WAY)
@@ -235,8 +229,7 @@ class Reconciler:
     def _announce_ahead(self) -> None:
         """Begin with announcements whose system works beside the loop.
 
-        Their prerequisites are made first.  :meth:`_create` makes what
-        follows, and waits for a system for which it has more.
+        :meth:`_create` makes what follows; it waits for a system with more.
         """
         systems = {backend.system
                    for backend, kinds in self.backends.announcers
@@ -248,8 +241,7 @@ class Reconciler:
     def _make(self, follow: bool | None, ahead: bool = False) -> None:
         """Create and update resources.
 
-        :param follow: those that follow the announcements, the others, or
-            None for all
+        :param follow: whether those that follow announcements, None for all
         :param ahead: do not wait for announcements beside the loop
         """
         for stage, backend, kinds in self.backends.order:
@@ -285,16 +277,12 @@ class Reconciler:
                    if not self.tracker.in_sync(ref) or
                    found.entries and found.is_under_way(ref)]
         if not (missing or found.entries or found.lasting):
-            # Nothing has failed, and nothing waits or is under way.
             return True
         return not self._work.holds(resource, missing)
 
     def _apply(self, backend: base.Backend, delta: resources.Delta,
                awaited: bool = True) -> None:
-        """Have a backend make changes.
-
-        :param awaited: see :meth:`application.Application.begin`
-        """
+        """Make changes; see :meth:`application.Application.begin`."""
         if not delta:
             return
         self._alive()
@@ -324,7 +312,6 @@ class Reconciler:
 
     def _note(self, backend: base.Backend, delta: resources.Delta,
               answer: object, error: BaseException | None) -> None:
-        """Note the result of :meth:`backends.base.Backend.apply`."""
         failures = {} if answer == {} else self._work.failures(
             backend, delta, answer, error)
         if failures is None:

@@ -3,16 +3,11 @@
 
 """The conditions of removals: what has to stay while something needs it.
 
-The engine holds back the removal of a resource that an announcement still
-needs.  Otherwise the node would attract traffic and drop it.
-
-When the announce method changes, a resource of another kind announces each
-address.  The old announcement stays until FRR knows the new announcement, so
-that BGP withdraws nothing in between.
-
-A resource with a ``place`` stays until the resource that is wanted at the same
-place is there: the lines of a former prefix list go after the lines of the new
-one are written.
+Without a resource that an announcement still needs, the node would attract
+traffic and drop it.  When the announce method changes, the old announcement
+stays until FRR knows the new one, so that BGP withdraws nothing.  A resource
+with a ``place`` stays until the one wanted there is there: the lines of a
+former prefix list go after those of the new one are written.
 """
 
 from collections.abc import Callable
@@ -35,8 +30,7 @@ LOG = logging.getLogger(__name__)
 class Removals:
     """Decides which resources may go.
 
-    :param wake: function(reason), called for an answer that came after the
-        loop had stopped to wait
+    :param wake: takes the reason, for an answer after the loop's wait
     :param patience: seconds to wait for an answer of FRR
     """
 
@@ -48,20 +42,15 @@ class Removals:
         self._ledger = entries
         self._wake = wake
         self._patience = patience
-        # Questions without an answer yet, by name of backend.
+        # Without an answer yet, by name of backend.
         self._pending: dict[
             str, concurrent.futures.Future[set[resources.Ref]]] = {}
-        # What a former run has left and nobody wants, as long as something
-        # that could want it is unknown; None before the first pass.
+        # What a former run left and nobody wants, while something that could
+        # want it is unknown; None before the first pass.
         self._inherited: set[resources.Ref] | None = None
 
     def inherited(self, doubt: bool) -> set[resources.Ref]:
-        """What of a former run stays, because of a bug in a driver or source.
-
-        An object that was wanted since the start is none of these.
-
-        :param doubt: whether something that could want it is unknown
-        """
+        """What of a former run stays in doubt: a bug hides who wants it."""
         if not doubt:
             self._inherited = set()
         elif self._inherited is None:
@@ -76,10 +65,9 @@ class Removals:
               ) -> Iterator[tuple[base.Backend, resources.Delta]]:
         """What may go, from the last stage down, as the work goes on.
 
-        The resources that leave early come first.  With 10,000 routes in the
-        kernel, Open vSwitch takes a quarter of a second after each change of
-        a route, because it reads all routes again, and a flow would wait for
-        that.
+        What leaves early comes first: with 10,000 routes in the kernel, Open
+        vSwitch reads all for a quarter of a second after each change of a
+        route, and a flow would wait.
         """
         for early in (True, False):
             for stage, backend, kinds in self._backends.order_down:
@@ -95,9 +83,8 @@ class Removals:
     def _unwanted_devices(self) -> bool:
         """Whether a device has still to go, as while FRR needs it.
 
-        What keeps its packets in stays for so long.  This does not follow
-        from what the device requires: one that a former run has left requires
-        nothing.
+        What keeps its packets in stays for so long.  What the device requires
+        does not say so: one that a former run has left requires nothing.
         """
         return any(self._tracker.delta(kinds).delete
                    for stage, _backend, kinds in self._backends.order
@@ -107,7 +94,7 @@ class Removals:
                   ) -> list[resources.Resource]:
         """The resources that may go now; the ledger gets why others stay.
 
-        :param deletes: resources of one backend and stage that are to go
+        :param deletes: of one backend and stage
         """
         # What is wanted at a place and not there yet.
         places: dict[object, resources.Ref] = {
@@ -123,7 +110,6 @@ class Removals:
             r, places.get(r.place), announcements.get(r.subject))]
 
     def _needed(self) -> set[resources.Ref]:
-        """The prerequisites of what a backend is removing, beside the loop."""
         found = map(self._tracker.existing, filter(
             self._ledger.is_under_way, self._ledger.entries))
         return {ref for resource in found if resource is not None
@@ -153,8 +139,8 @@ class Removals:
         there = [r for r in coming if self._tracker.in_sync(r.ref)]
         if not there:
             return set()
-        # FRR may hang or be slow.  A slow FRR is not asked again at each
-        # pass: the answer to the former question still counts.
+        # A slow FRR is not asked again at each pass: the answer to the former
+        # question still counts.
         earlier = self._pending.pop(backend.name, None)
         answer = earlier or executor.begin(lambda: backend.in_effect(there))
         concurrent.futures.wait([answer], self._patience)
@@ -176,8 +162,7 @@ class Removals:
                 announcement: resources.Ref | None) -> bool:
         """Whether a resource may be removed; notes in the ledger why not.
 
-        A resource stays while an announcement that needs it is in place.  No
-        announcement stays because of a resource that leaves early.
+        No announcement stays because of a resource that leaves early.
 
         :param place: what is to take its place, and is not there yet
         :param announcement: what is to announce its address, and does not yet
@@ -213,14 +198,12 @@ class Removals:
     def announcement_unknown(self, resource: resources.Resource) -> bool:
         """Whether an announcement that needs a resource may be unseen.
 
-        The state of announcements is unknown while their backend cannot be
-        read.  A former run, or a change that took too long, may have left an
-        announcement.
+        A former run, or a change that took too long, may have left one while
+        the backend of announcements cannot be read.
         """
         return not all(map(self._backends.sound, self._needing(resource)))
 
     def _needing(self, resource: resources.Resource) -> list[str]:
-        """Names of the backends whose announcements may need a resource."""
         if (resource.subject is None or
                 resource.stage is resources.Stage.ANNOUNCE):
             return []

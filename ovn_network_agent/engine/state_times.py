@@ -3,10 +3,9 @@
 
 """The time since when each resource has its state.
 
-Pure but for the clocks.  The cost of a pass depends on the resources that it
-has changed, and on those that are not in place.  All changes of a pass have
-one :class:`StateTime` in common, so the memory for a resource is the entry of
-a dict.
+Pure but for the clocks.  The cost of a pass follows from what it has changed
+and what is not in place; its changes share one :class:`StateTime`, so the
+memory for a resource is the entry of a dict.
 """
 
 import collections
@@ -25,7 +24,7 @@ class StateTime:
     """The begin of a state."""
 
     state: ledger.State
-    # Monotonic seconds.
+    # Seconds.
     monotonic: float
     # Seconds since the epoch.
     wall: float
@@ -47,10 +46,9 @@ class StateTimes:
              ) -> None:
         """Note the states after a pass.
 
-        :param changed: refs whose state may have changed, besides those that
-            were not in place after the last pass
-        :param state_of: returns the state of a key, None when nothing is known
-            of the key
+        :param changed: whose state may have changed, besides those that were
+            not in place after the last pass
+        :param state_of: returns None when nothing is known of the key
         """
         made: dict[ledger.State, StateTime] = {}
         now, wall = self._clock(), self._wall()

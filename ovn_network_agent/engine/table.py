@@ -3,10 +3,9 @@
 
 """The table: one row for each resource that is desired or there.
 
-The loop makes a table, and another thread computes its rows.  So the loop is
-kept only while it copies some dicts: 0.1 ms with 1,100 addresses (3,300
-resources), 2.7 ms with 11,000.  The answer to "fips" then takes the thread of
-the client 0.04 s and 0.6 s.
+The loop only copies some dicts: 0.1 ms with 1,100 addresses (3,300 resources),
+2.7 ms with 11,000.  Another thread computes the rows: for the answer to
+"fips", the thread of the client takes 0.04 s and 0.6 s.
 """
 
 import collections
@@ -35,7 +34,6 @@ class Row:
     holder: resources.Ref | None = None
     # Seconds until the next attempt.
     due_in: float | None = None
-    # Name of the backend of the kind.
     backend: str | None = None
     # None before the end of the first pass.
     began: state_times.StateTime | None = None
@@ -47,23 +45,17 @@ class Table:
 
     tracker: tracking.Tracker
     entries: Mapping[resources.Ref, ledger.Entry]
-    # See ledger.Ledger.
     retries: backoff.Retries
     times: state_times.StateTimes
-    # What drivers do not agree about.
     conflicts: Mapping[resources.Ref, str]
     # By kind the name of its backend.
     owners: Mapping[str, str]
     # Names of the backends that work beside the loop.
     working: tuple[str, ...]
-    # Those of the drivers.
     problems: tuple[resources.Problem, ...]
-    # Drivers that raised, and what.
     broken: Mapping[tracking.Contributor, str]
-    # By name: backends that could not be read or reached, whose resources are
-    # those of the last reading, and why.
+    # By name, why; their resources are those of the last reading.
     unreadable: Mapping[str, str]
-    # What the withdrawal guard holds, or ''.
     held: str
 
     def row(self, ref: resources.Ref) -> Row:

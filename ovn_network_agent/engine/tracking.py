@@ -3,19 +3,15 @@
 
 """Desired and actual state side by side, and the difference between them.
 
-Pure.  The desired state is what all drivers want, merged by key.  Several
-contributors may want the same resource, as two routers on one provider network
-want the same leak route.  The resource goes when no contributor wants it any
-more.
+Pure.  The desired state is what all drivers want, merged by key; a resource
+goes when no contributor wants it any more, as two routers on one provider
+network want the same leak route.  Of different resources at one key, a
+conflict, the names of the contributors decide and not the order of events:
+after a restart, on another gateway node or in a dry run, the order differs and
+the result must not.
 
-Different resources at the same key are a conflict.  One contributor's
-resource is desired, and the conflict is reported.  The names of the
-contributors decide which resource, not the order of events: after a restart,
-on another gateway node or in a dry run, the order differs and the result must
-not.
-
-The tracker remembers the keys that may differ.  So the cost of a difference
-depends on the number of changes, not on the number of resources.
+The tracker remembers the keys that may differ, so the cost follows the number
+of changes, not of resources.
 """
 
 import bisect
@@ -36,7 +32,6 @@ _NOTHING = resources.Delta()
 # By kind and key.
 _Resources: typing.TypeAlias = collections.defaultdict[
     str, dict[base.Key, resources.Resource]]
-# By kind.
 _Keys: typing.TypeAlias = collections.defaultdict[str, set[base.Key]]
 
 
@@ -48,9 +43,7 @@ class DesiredState:
         self._contributions: dict[
             Contributor, dict[resources.Ref, resources.Resource]] = {}
         self._claims = tracker.claims
-        # The keys at which not all want the same.
         self._disputed: set[resources.Ref] = set()
-        # Of one contributor with itself.
         self._contradictions: dict[Contributor, dict[resources.Ref, str]] = {}
 
     @property
@@ -112,10 +105,7 @@ class DesiredState:
         return by_ref
 
     def _settle(self, resource: resources.Resource) -> None:
-        """Decide what is desired at a key.
-
-        :param resource: what a contributor wants there now or no longer wants
-        """
+        """Decide what is desired at a key where a wish has changed."""
         ref = resource.ref
         claims = self._claims[ref]
         if not claims:
@@ -128,8 +118,7 @@ class DesiredState:
             self._disputed.discard(ref)
             self._tracker.unwant(ref)
         elif ref in self._disputed or not same(resource, desired):
-            # Else all claims are the same, and a thousand routers may want the
-            # same resource.
+            # A thousand routers may want the same resource.
             first, *others = (self._contributions[by][ref] for by in claims)
             self._disputed.discard(ref)
             if not all(same(other, first) for other in others):
@@ -147,12 +136,12 @@ class Tracker:
         self._desired: _Resources = collections.defaultdict(dict)
         self._actual: _Resources = collections.defaultdict(dict)
         self._kept: _Keys = collections.defaultdict(set)
-        # The keys that differ, by kind; no kind without any.
+        # The keys that differ; no kind without any.
         self._pending: _Keys = collections.defaultdict(set)
         self._changed: _Keys = collections.defaultdict(set)
         self._touches: collections.Counter[str] = collections.Counter()
-        # By kind, until something of the kind changes: a pass asks several
-        # times, and FRR may work for seconds on thousands of routes.
+        # Until something of the kind changes: a pass asks several times, and
+        # FRR may work for seconds on thousands of routes.
         self._deltas: dict[str, resources.Delta] = {}
 
     # -- what should be ---------------------------------------------------
@@ -201,9 +190,8 @@ class Tracker:
                found: list[resources.Resource]) -> list[resources.Ref]:
         """Replace the actual state of some kinds by a new reading.
 
-        A found resource that is as desired is kept as the desired object, as
-        after its creation, and the list gets this object, too.  So thousands
-        of equal values are there once.
+        Thousands of equal values are there once: in the list, too, a resource
+        found as desired is replaced by the desired object.
 
         :returns: refs whose resource was as desired and no longer is
         :raises ValueError: when a resource is of another kind
@@ -246,10 +234,7 @@ class Tracker:
         return lost
 
     def take_changed(self) -> list[resources.Ref]:
-        """The keys that changed since the last call.
-
-        The value of a changed key may be the same again.
-        """
+        """The keys changed since the last call, maybe to the same value."""
         changed, self._changed = (self._changed,
                                   collections.defaultdict(set))
         return [resources.Ref(kind, key) for kind, keys in changed.items()
@@ -362,8 +347,8 @@ def same(resource: resources.Resource,
          other: resources.Resource | None) -> bool:
     """Whether two resources are equal in all fields.
 
-    The operator ``==`` leaves out fields that do not compare.  But a backend
-    uses them, too: for example the priorities that a decision was based on.
+    ``==`` leaves out fields that do not compare, which a backend may use: for
+    example the priorities that a decision was based on.
     """
     return resource is other or resource == other and all(
         getattr(resource, name) == getattr(other, name)
@@ -373,6 +358,5 @@ def same(resource: resources.Resource,
 
 @functools.cache
 def _uncompared(kind: type[resources.Resource]) -> tuple[str, ...]:
-    """Names of fields of a class of resources that do not compare."""
     return tuple(field.name for field in dataclasses.fields(kind)
                  if not field.compare)

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""YAML files of an operator: reading, shape, flaws, watch.
-
-It imports conf and modules of the root.
-"""
+"""YAML files of an operator: reading, shape, flaws, watch."""

@@ -3,10 +3,10 @@
 
 """YAML with line numbers, and without its surprises.
 
-Scalars have only the types of JSON, as in YAML 1.2.  So ``0o53``, ``053`` and
-``1:30`` are text and no numbers.  So is an IPv6 address that YAML 1.1 reads as
-a number of base 60 (``2001:5:0:0:0:0:0:1``).  A tag makes no object, and a
-repeated key is an error.
+Scalars have only the types of JSON, as in YAML 1.2: ``0o53``, ``053`` and
+``1:30`` are text, and so is an IPv6 address that YAML 1.1 reads as a number of
+base 60 (``2001:5:0:0:0:0:0:1``).  A tag makes no object, and a repeated key is
+an error.
 """
 
 import re
@@ -17,8 +17,8 @@ import yaml
 
 from ovn_network_agent.files import file_problems
 
-# Most values of a document; 10,000 VIPs with all their rules have less.  The
-# limit is for aliases, which can make any number of values of a short text.
+# 10,000 VIPs with all their rules have less.  The limit is for aliases, which
+# can make any number of values of a short text.
 _VALUES = 2_000_000
 # The document has a field with the name of the module.
 _Path: typing.TypeAlias = file_problems.Path
@@ -28,11 +28,9 @@ _MERGE = _TAG + 'merge'
 _TRUE = ('true', 'yes', 'on')
 
 
-# The loader in C takes a tenth of the time.
+# In C it takes a tenth of the time.
 class _Loader(getattr(yaml, 'CSafeLoader',  # type: ignore[misc]
                       yaml.SafeLoader)):
-    """Composes nodes."""
-
     yaml_implicit_resolvers: dict[str, Any] = {}
 
 
@@ -97,8 +95,6 @@ def _malformed(text: str, error: yaml.YAMLError) -> file_problems.Flaw:
 
 
 class _Reader:
-    """Makes the values of nodes."""
-
     def __init__(self) -> None:
         self._lines: dict[file_problems.Path, int] = {}
         self._flaws: list[file_problems.Flaw] = []
@@ -170,7 +166,7 @@ class _Reader:
 
     def _pairs(self, node: yaml.Node,
                path: file_problems.Path) -> dict[str, yaml.Node]:
-        """The nodes of the values by key, merged ones last."""
+        """By key, merged ones last."""
         found: dict[str, yaml.Node] = {}
         lines: dict[str, int] = {}
         merged: list[dict[str, yaml.Node]] = []

@@ -12,7 +12,6 @@ from ovn_network_agent.conf import validate
 
 #: Of a value: keys and indexes.
 Path = tuple[str | int, ...]
-# Most characters of a value in a message.
 _SHOWN = 60
 
 
@@ -39,10 +38,7 @@ NOTHING = object()
 
 
 class BadFile(validate.ConfigError):
-    """A file cannot be used.
-
-    :param messages: each with file, line, value and remedy
-    """
+    """A file cannot be used: each message with file, line, value, remedy."""
 
 
 def where_is(path: Path) -> str:

@@ -3,8 +3,8 @@
 
 """The shape of a file: JSON Schema, and its errors in plain words.
 
-Each ``description`` of a schema names the right values and is the second half
-of the message about a wrong value.
+Each ``description`` of a schema names the right values, as the second half of
+a message.
 """
 
 from collections.abc import Collection
@@ -21,12 +21,8 @@ if typing.TYPE_CHECKING:
 
 def check(document: 'documents.Document',
           schema: Mapping[str, Any]) -> list[file_problems.Flaw]:
-    """Compare a document with a schema.
-
-    :param schema: each mapping and value has a description
-    """
-    # The import takes a seventh of all imports, so a node without files leaves
-    # it out.
+    """Compare a document with a schema, in which all have a description."""
+    # A seventh of the time of all imports, so not without files.
     import jsonschema
     validator = jsonschema.Draft202012Validator(schema)
     found: dict[tuple[file_problems.Path, int], file_problems.Flaw] = {}
@@ -42,7 +38,6 @@ def check(document: 'documents.Document',
 
 def _flaws(document: 'documents.Document', error: Any,
            path: file_problems.Path) -> Iterator[file_problems.Flaw]:
-    """The flaws that an error of the library is."""
     if error.validator == 'additionalProperties':
         known = error.schema['properties']
         for key in error.instance.keys() - known.keys():
@@ -90,7 +85,6 @@ def _is_number(error: Any) -> bool:
 
 
 def _would_fit(error: Any) -> bool:
-    """Whether the value would be right without quotes."""
     text = error.instance
     if error.validator == 'type' and error.validator_value == 'boolean':
         return text.lower() in ('true', 'false', 'yes', 'no', 'on', 'off')

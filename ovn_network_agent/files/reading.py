@@ -10,14 +10,13 @@ from ovn_network_agent.files import file_problems
 if typing.TYPE_CHECKING:
     from ovn_network_agent.files import document
 
-# Most bytes of a file.  10,000 VIPs take less, so a larger file is a mistake.
+# 10,000 VIPs take less, so a larger file is a mistake.
 _LARGEST = 32 * 1024 * 1024
 
 
 def read(path: str, option: str) -> bytes:
-    """The content of a file.
+    """The content of a file that OPTION names.
 
-    :param option: the option that names the file, for messages
     :raises file_problems.BadFile: when the file cannot be read
     """
     try:

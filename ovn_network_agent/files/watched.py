@@ -3,10 +3,10 @@
 
 """The values of a file that are in force, kept up to date.
 
-A file that is written in place is incomplete for a moment, and an incomplete
-list is still YAML.  So the watcher checks the file once a second, and reads it
-after two equal checks.  Each check follows links, because Kubernetes changes
-the target of a link, and some editors replace the file.
+A file that is written in place is incomplete for a moment, and still YAML.  So
+the watcher checks it once a second, and reads it after two equal checks.  Each
+check follows links, because Kubernetes changes the target of a link, and some
+editors replace the file.
 """
 
 from collections.abc import Callable
@@ -35,10 +35,9 @@ def mark(path: str) -> tuple[object, ...]:
 
 
 class Watcher:
-    """Checks one file once a second.
+    """Checks one file once in an interval of seconds.
 
     :param changed: called on the watcher's thread
-    :param interval: seconds between two checks
     """
 
     def __init__(self, path: Callable[[], str], changed: Callable[[], None],
@@ -82,10 +81,7 @@ class Watcher:
             self.look(wanted)
 
     def look(self, wanted: bool = False) -> None:
-        """Check once.
-
-        :param wanted: whether to call ``changed`` in any case
-        """
+        """Check once; call ``changed`` in any case if WANTED."""
         now = mark(self._path())
         rests, self._last = now == self._last, now
         if not wanted and (now == self._taken or not rests):

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Port forwarding: rules file, health checks, present addresses.
-
-It imports files, netlink, conf and modules of the root.
-"""
+"""Port forwarding: rules file, health checks, present addresses."""

@@ -36,15 +36,13 @@ class Checker:
         self._document = document
         # The schema says nothing about a key that is there twice.
         self._wrong = {flaw.path for flaw in (*document.flaws, *wrong)}
-        # Those of the schema included.
         self.flaws = list(wrong)
         self._vips: dict[str, file_problems.Path] = {}
         # By destination: masqueraded, path of the rule.
         self._behind: dict[_Behind, tuple[bool, file_problems.Path]] = {}
 
     def vips(self) -> tuple[port_forwards.Vip, ...]:
-        """All VIPs of the document; complete if there is no flaw afterwards.
-        """
+        """The VIPs of the document; complete if there is no flaw then."""
         listed = (self._document.value or {}).get(schema.KEY) if isinstance(
             self._document.value, dict | None) else None
         if not isinstance(listed, list):
@@ -135,7 +133,6 @@ class Checker:
 
     def _one_each(self, path: file_problems.Path, rule: Mapping[str, Any],
                   ports: dict[tuple[str, int], file_problems.Path]) -> None:
-        """Check that each port of a protocol is forwarded only once."""
         key = (self._get(rule, path, 'proto'), self._get(rule, path, 'port'))
         if None in key:
             return
@@ -181,7 +178,6 @@ class Checker:
                       vip: str | None
                       ) -> list[tuple[file_problems.Path,
                                       port_forwards.Destination]]:
-        """The destinations of a rule with their paths."""
         one, many = 'dest_addr' in rule, 'dest_addrs' in rule
         if one == many:
             self._flaw(path, file_problems.NOTHING, (
@@ -229,10 +225,7 @@ class Checker:
 
     def _same_masquerade(self, path: file_problems.Path, behind: _Behind,
                          masquerade: bool) -> None:
-        """Check that all rules to a destination agree about masquerading.
-
-        nftables masquerades by the destination alone.
-        """
+        """All rules to a destination agree: nftables goes by it alone."""
         first = self._behind.setdefault(behind, (masquerade, path))
         if first[0] != masquerade:
             address, port, proto = behind
@@ -250,7 +243,6 @@ class Checker:
 
     def _check(self, path: file_problems.Path,
                item: Mapping[str, Any]) -> port_forwards.HealthCheck | None:
-        """The health check of a VIP or rule."""
         check = self._get(item, path, 'health_check')
         path += ('health_check',)
         if not isinstance(check, dict):
@@ -293,7 +285,7 @@ class Checker:
 def parse_address(text: str) -> ip_text.Address:
     """An IP address as a value.
 
-    :raises ValueError: when the text is no IP address
+    :raises ValueError: for another text
     """
     if '/' in text:
         raise ValueError('is no IP address; write it without "/" and what '

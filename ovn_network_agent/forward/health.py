@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The interface of health checks: whether destinations are alive.
-
-:mod:`ovn_network_agent.forward.health_checks` makes the checks.
-"""
+"""The interface of :mod:`ovn_network_agent.forward.health_checks`."""
 
 from collections.abc import Set
 import typing
@@ -38,8 +35,8 @@ class Health:
     def want(self, targets: Set[Target]) -> None:
         """Check these targets from now on, and no others.
 
-        The caller may be any thread, also before :meth:`start`, and calls
-        this at each change of the rules.
+        Called on any thread, at each change of the rules, also before
+        :meth:`start`.
         """
 
     def alive(self, target: Target) -> bool:

@@ -3,9 +3,9 @@
 
 """Health checks of destinations: what is wanted, and what was found.
 
-:mod:`forward.health_thread` makes the checks, on one thread beside the loop.
-Its libraries take 25 ms of the processor and 3 MiB, and most agents check
-nothing.  So the first target imports it.
+:mod:`forward.health_thread` makes them beside the loop.  Its libraries take 25
+ms of the processor and 3 MiB, and most agents check nothing, so the first
+target imports it.
 """
 
 from collections.abc import Set
@@ -22,7 +22,7 @@ if typing.TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# Most checks at the same time, each with one socket; others wait.
+# Most checks at the same time, each with one socket.
 ROOM = 256
 
 
@@ -50,8 +50,8 @@ class Checks(health.Health):
     def want(self, targets: Set[health.Target]) -> None:
         """Begin and end the checks of single targets."""
         with self._lock:
-            # A dead target whose check has changed stays dead until the first
-            # good result.
+            # A dead target whose check has changed waits for its first good
+            # result.
             before = {(t.address, t.port): why
                       for t, why in self._dead.items()}
             self._dead = {
@@ -62,8 +62,7 @@ class Checks(health.Health):
             self._tell()
 
     def alive(self, target: health.Target) -> bool:
-        """Whether no check has found the target dead; True without a result.
-        """
+        """False if a check has found the target dead; True without result."""
         return target not in self._dead
 
     def why(self, target: health.Target) -> str:
@@ -92,7 +91,6 @@ class Checks(health.Health):
 
     def _take(self, target: health.Target, verdict: 'health_thread.Verdict',
               why: str) -> None:
-        """Note a changed verdict, log it, and wake the loop."""
         with self._lock:
             known = target not in self._dead
             if target not in self._targets or known is verdict.alive:

@@ -3,8 +3,8 @@
 
 """One check of one destination: a TCP connection, or an HTTP request.
 
-The check comes from the node itself, in the default VRF.  It goes to the
-destination and not to the VIP, because only the destination is in question.
+It comes from the node itself, in the default VRF, and goes to the destination
+and not to the VIP, because only the destination is in question.
 """
 
 import asyncio
@@ -31,9 +31,8 @@ class NoResult(Exception):
 
 
 async def look(target: health.Target) -> str:
-    """Check a destination once.
+    """Check a destination once; why it is not good, '' when it is.
 
-    :returns: why it is not good, '' when it is
     :raises NoResult: when this node could not find out
     """
     check = target.check
@@ -69,8 +68,8 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
                target: health.Target) -> str:
     """Ask for the path and look at the status; the rest is not read.
 
-    The number of steps is limited, because the owner of a destination could
-    use a processor of this node with endless interim answers.
+    The number of steps is limited: the owner of a destination could use a
+    processor of this node with endless interim answers.
     """
     check = target.check
     connection = h11.Connection(h11.CLIENT)
@@ -100,7 +99,7 @@ def _host(target: health.Target) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """An OSError in words; the texts of asyncio would have addresses."""
+    """In words; the texts of asyncio would have addresses."""
     if error.errno:
         text = os.strerror(error.errno)
         return text[0].lower() + text[1:]

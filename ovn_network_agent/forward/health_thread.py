@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The thread that makes the health checks.
+"""The thread that makes the health checks, with a task for each target.
 
-Each target has a task of its own, which checks the target at its interval.
-The tasks share the thread, so that hundreds of dead destinations cost no more
-than their sockets.
+Hundreds of dead destinations cost no more than their sockets.
 """
 
 import asyncio
@@ -20,7 +18,7 @@ from ovn_network_agent.forward import health_probe
 
 LOG = logging.getLogger(__name__)
 
-# Seconds within which the first checks begin.
+# Seconds: the first checks begin soon, but not all at once.
 _BEGIN = 1.0
 _SPREAD = secrets.SystemRandom()
 
@@ -32,7 +30,7 @@ class Verdict:
     until then.  Later, several equal results in a row are needed, so that one
     lost packet does not move clients to and fro.
 
-    :param rise: good results in a row after which a dead destination is alive
+    :param rise: good results in a row after which a dead one is alive
     :param fall: bad results in a row after which a living one is dead
     """
 
@@ -40,9 +38,8 @@ class Verdict:
         self._rise = rise
         self._fall = fall
         self._against = 0
-        # None without any result.
         self.alive: bool | None = None
-        # The number of results in a row that led to this.
+        # Results in a row that led to this.
         self.row = 0
 
     def take(self, good: bool) -> bool:
@@ -74,8 +71,7 @@ class Rounds:
         self._take = take
         self._room = room
         self._lock = threading.Lock()
-        # The event loop of the thread, and its event for news; None while
-        # the thread does not run.
+        # Of the thread, with its event for news; None while it does not run.
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news: asyncio.Event | None = None
 
@@ -111,11 +107,9 @@ class Rounds:
 
     async def _follow(self, target: health.Target,
                       room: asyncio.Semaphore) -> None:
-        """Check one target as long as it is wanted."""
         check = target.check
         verdict = Verdict(check.rise, check.fall)
         loop = asyncio.get_running_loop()
-        # The first checks begin soon, but not all at once.
         soon = min(check.interval, _BEGIN)
         due = loop.time() + _SPREAD.uniform(0, soon)
         pause = _SPREAD.uniform(soon, check.interval)

@@ -3,10 +3,10 @@
 
 """The devices of the node on whose link destinations are.
 
-A destination whose answer is not translated sends the answer to this node, and
-this node sends the answer on.  If both ways use the same link, the kernel also
-sends an ICMP redirect to the destination (RFC 1812, section 5.2.7.2;
-ip_route_input_slow() of the kernel).
+A destination whose answer is not translated sends it to this node.  If this
+node sends it on by the same link, the kernel also sends an ICMP redirect to
+the destination (RFC 1812, section 5.2.7.2; ip_route_input_slow() of the
+kernel).
 """
 
 import bisect
@@ -19,14 +19,12 @@ from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink.objects import addresses
 from ovn_network_agent.netlink.objects import links
 
-# Bits of an IPv4 address.
 _BITS = 32
 
 
 def read(destinations: Iterable[str]) -> tuple[str, ...]:
-    """The devices that share a link with destinations, sorted.
+    """The devices that share a link with IPv4 destinations, sorted.
 
-    :param destinations: IPv4 addresses
     :raises OSError: when the kernel cannot be asked
     """
     with connection.Connection() as kernel:
@@ -60,6 +58,5 @@ def devices(destinations: Iterable[str], found: Iterable[addresses.Address],
 
 
 def _any_between(numbers: Sequence[int], first: int, end: int) -> bool:
-    """Whether a number is at least first and below end."""
     position = bisect.bisect_left(numbers, first)
     return position < len(numbers) and numbers[position] < end

@@ -41,5 +41,4 @@ def host_addresses(found: Iterable[addresses.Address],
 
 
 def _inside(link: links.Link, masters: set[int], vrf: str) -> bool:
-    """Whether a device is in the VRF, or in no VRF if none is given."""
     return ({link.index, link.master} & masters != set()) == bool(vrf)

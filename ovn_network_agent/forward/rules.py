@@ -27,8 +27,7 @@ _OPTION = '[port_forward] rules_file'
 def parse(content: bytes, name: str) -> tuple[port_forwards.Vip, ...]:
     """The VIPs in the content of a rules file.
 
-    :raises file_problems.BadFile: with one message for each flaw, in the
-        order of the file
+    :raises file_problems.BadFile: one message for each flaw, in order
     """
     found = reading.parse(content, name)
     wrong = found.flaws
@@ -62,7 +61,7 @@ def load(conf: cfg.ConfigOpts) -> tuple[port_forwards.Vip, ...]:
 
 def _lacking(content: bytes, name: str,
              found: list[tuple[file_problems.Path, str]]) -> Iterator[str]:
-    """Messages for the findings of :func:`mode.lacks` in a good document."""
+    """For the findings of :func:`mode.lacks` in a good document."""
     if not found:
         return
     text = reading.parse(content, name)
@@ -95,10 +94,7 @@ def _no_way_back(conf: cfg.ConfigOpts,
 
 
 def warnings(conf: cfg.ConfigOpts) -> list[str]:
-    """Rules that look unintended but do not prevent a start.
-
-    :param conf: without :func:`problems`
-    """
+    """What looks unintended in rules that have no :func:`problems`."""
     path = conf.port_forward.rules_file
     if not path or load(conf):
         return []

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The shape of a rules file: JSON Schema, see :mod:`files.json_schema`.
-
-Checks of several values are in :mod:`ovn_network_agent.forward.checks`.
-"""
+"""The shape of a rules file; :mod:`forward.checks` compares several values."""
 
 KEY = 'port_forwards'
 # nft would accept more, but a hash over more needs another design.

@@ -63,8 +63,7 @@ class Source:
         self._made: port_forwards.Forwards | None = None
         self._vip_statuses = vip_state.VipStatuses(conf)
         self._vips: tuple[port_forwards.Vip, ...] = ()
-        # Whether there is a rules file; without one, there is nothing to add
-        # to a snapshot.
+        # Without a rules file, there is nothing to add to a snapshot.
         self.active = bool(conf.port_forward.rules_file)
         self.file = watched.Watched(
             lambda: conf.port_forward.rules_file, lambda: rules.load(conf),
@@ -170,7 +169,6 @@ class Source:
         return self._addresses & others
 
     def _near(self, vips: tuple[port_forwards.Vip, ...]) -> tuple[str, ...]:
-        """The devices on whose links destinations are."""
         now = self._clock()
         if vips is not self._links_of or now >= self._links_due:
             self._links_of, self._links_due = vips, now + _LINKS_INTERVAL
@@ -183,10 +181,7 @@ class Source:
 
     def _seen(self, former: Any, read: Callable[..., Any],
               *args: object) -> Any:
-        """What read(*args) returns, or the former result without an answer.
-
-        So nothing is withdrawn in doubt.
-        """
+        """What read(*args) returns, or in doubt the former result."""
         try:
             found = read(*args)
         except OSError as error:
@@ -201,7 +196,6 @@ class Source:
 
 def _targets(rule: port_forwards.Rule) -> Iterator[
         tuple[healths.Target, port_forwards.Destination]]:
-    """The targets of a rule's checks, with their destinations."""
     if rule.check:
         for destination in rule.destinations:
             yield healths.Target(
@@ -212,7 +206,6 @@ def _targets(rule: port_forwards.Rule) -> Iterator[
 def _known(vip: port_forwards.Vip, present: Set[str],
            dead: Mapping[healths.Target, str],
            taken: Iterable[tuple[str, str]]) -> port_forwards.Vip:
-    """A VIP with its present state."""
     if vip.address in present:
         vip = dataclasses.replace(vip, present=True)
     for address, owner in taken:
@@ -227,7 +220,6 @@ def _known(vip: port_forwards.Vip, present: Set[str],
 
 def _judged(rule: port_forwards.Rule, dead: Mapping[healths.Target, str]
             ) -> Iterator[port_forwards.Destination]:
-    """The destinations of a rule, with the results of their checks."""
     for target, destination in _targets(rule):
         yield dataclasses.replace(destination, alive=target not in dead,
                                   why=dead.get(target, ''))

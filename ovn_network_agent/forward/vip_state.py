@@ -3,8 +3,7 @@
 
 """The status of each VIP: whether it is announced, and why not.
 
-Pure except for the log.  After each pass, the statuses follow from the
-desired and the actual state.
+Pure except for the log.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,6 @@ if typing.TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# The most addresses in one log line.
 _NAMED = 10
 
 
@@ -34,7 +32,7 @@ class State(enum.Enum):
     """The state of a VIP; see :class:`VipStatus`.
 
     DORMANT: this node must not announce the VIP now.  DOWN: no destination is
-    alive.  REFUSED: the VIP should be announced and cannot be.  WAITING: the
+    alive.  REFUSED: it should be announced and cannot be.  WAITING: the
     announcement is still to come.
     """
 
@@ -84,12 +82,11 @@ class VipStatuses:
         self._say()
 
     def _is_about(self, resource: resources.Resource) -> bool:
-        """Whether a resource concerns a VIP."""
         prefix = resource.subject or getattr(resource, 'network', None) or ''
         return prefix.partition('/')[0] in self._logged
 
     def _say(self) -> None:
-        """Log changes, in one line for all VIPs with the same change."""
+        """In one line for all VIPs with the same change."""
         news: dict[tuple[State, str], list[str]] = {}
         for status in self.now:
             about = (status.state, status.reason)
@@ -147,7 +144,6 @@ def _announced(vip: port_forwards.Vip, routes: Mapping[str, resources.Ref],
                conf: cfg.ConfigOpts, failures: Mapping[resources.Ref, str],
                problems: Mapping[str, str],
                tracker: 'tracking.Tracker') -> tuple[State, str]:
-    """State and reason of a VIP that should be announced."""
     # The other announcement would look like that of the VIP.
     if vip.taken:
         return State.REFUSED, f'{vip.taken} has this address'

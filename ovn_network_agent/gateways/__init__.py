@@ -4,5 +4,5 @@
 """Gateways that come and leave: drain, handover, overlap.
 
 Pure; the only memory is the state of each group, and the begin of each
-condition.  It imports conf and modules of the root.
+condition.
 """

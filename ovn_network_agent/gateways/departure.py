@@ -5,9 +5,9 @@
 """The groups that this chassis is to leave, and their wait for a relay.
 
 A port must not leave before the relay to the next owner answers, because this
-chassis could not serve the port afterwards.  Right after the start of the next
-owner's agent, BFD of the relay needs some seconds.  This happens when gateway
-nodes are restarted one after another.
+chassis could not serve it afterwards.  Right after the start of the next
+owner's agent, BFD of the relay needs some seconds, as when gateway nodes are
+restarted one after another.
 """
 
 from collections.abc import Iterable
@@ -17,9 +17,9 @@ import typing
 from ovn_network_agent import model
 from ovn_network_agent.conf.options import bridges
 
-# Most seconds that a group is held back for a relay, because the other end may
-# have an agent without relays.  BFD begins with one packet a second (RFC 5880,
-# section 6.8.3) and is up after three packets.
+# Most seconds to wait for a relay: the agent of the other end may have none.
+# BFD begins with one packet a second (RFC 5880, section 6.8.3) and is up after
+# three.
 PATIENCE = 5.0
 
 
@@ -62,14 +62,12 @@ class Holding:
             ), min(ends.values(), default=None)
 
     def _to_lower(self, group: model.GatewayGroup, node: model.Node) -> bool:
-        """Whether this chassis is to leave to another, and has a priority."""
         return (bool(why(group, node, self._conf)) and
                 has_priority(group, node.chassis) and
                 bool(group.takers(node.chassis)))
 
     def _unanswered(self, group: model.GatewayGroup, node: model.Node) -> bool:
-        """Whether it is to leave, and the relay to the next owner is silent.
-        """
+        """Whether it is to leave, and the next owner's relay is silent."""
         if (not self._conf.gateway_drain.relay or
                 not self._to_lower(group, node) or not any(
                     port.chassis == node.chassis for port in group.ports)):
@@ -97,7 +95,7 @@ def why(group: model.GatewayGroup, node: model.Node, conf: typing.Any) -> str:
     """The reason why this chassis is to leave a group.
 
     :returns: :data:`model.MAINTENANCE`, :data:`model.SHUTDOWN`,
-        :data:`model.UNFIT`, or '' if it is not to leave
+        :data:`model.UNFIT`, or ''
     """
     if node.drains and not node.drains.isdisjoint(
             {model.ALL, *group.routers}):
@@ -115,8 +113,8 @@ def _unfit_standby(group: model.GatewayGroup, chassis: str) -> bool:
     """Whether this chassis is a standby that could not announce the ports.
 
     An owner keeps its ports, because another candidate may be unfit, too.  A
-    moving port has no chassis for some milliseconds (decision record 0009);
-    this does not make its owner a standby.
+    moving port has no chassis for some milliseconds (decision record 0009),
+    which does not make its owner a standby.
     """
     if not group.unfit:
         return False

@@ -4,8 +4,8 @@
 
 """The drain: passes in phase DRAINING until everything has been taken over.
 
-The drivers lower the priorities, OVN moves the ports, and each port is handed
-over as at any other move.  This module only decides when the drain is over.
+Each port is handed over as at any other move.  This module only decides when
+the drain is over.
 """
 
 from collections.abc import Callable
@@ -25,16 +25,14 @@ from ovn_network_agent.gateways import departure
 
 LOG = logging.getLogger(__name__)
 
-# The most conditions that one line of the log names.
 _NAMED = 5
 
 
 class Result(enum.Enum):
     """The result of a drain, the first one that applies.
 
-    ERROR: a part of the drain failed.  TIMEOUT: the time was up, or a second
-    stop request ended the drain.  NOBODY: no other candidate could take over.
-    NOOP: there was nothing to do.
+    TIMEOUT: also after a second stop request.  NOBODY: no other candidate
+    could take over.  NOOP: there was nothing to do.
     """
 
     ERROR = 'error'
@@ -44,8 +42,7 @@ class Result(enum.Enum):
     COMPLETED = 'completed'
 
 
-# After these results, the agent withdraws addresses that no other chassis is
-# known to announce.
+# After these, the agent withdraws what no other chassis is known to announce.
 _FAILED = (Result.ERROR, Result.TIMEOUT, Result.NOBODY)
 
 
@@ -66,9 +63,7 @@ class Drain:
         self._here: set[str] = set()
         self._hoped: frozenset[str] = frozenset()
         self._stays: tuple[str, ...] = ()
-        # None until the drain is over.
         self.result: Result | None = None
-        # The conditions that the drain waits for.
         self.waiting: tuple[str, ...] = ()
         # Whether this chassis still has a priority in a group that another
         # candidate is to get, at once or when it can announce the group.
@@ -119,7 +114,6 @@ class Drain:
             self._end(Result.ERROR if error else Result.TIMEOUT, error)
 
     def _note(self, snapshot: model.Snapshot) -> None:
-        """Note the groups that no other candidate takes over."""
         stays = [group for group in _left(snapshot)
                  if not group.takers(snapshot.node.chassis)]
         self._stays = tuple(
@@ -132,7 +126,6 @@ class Drain:
                 *stays, *_unchanged(snapshot)))
 
     def _watch(self, here: set[str]) -> None:
-        """Log the ports that have left or have come back."""
         for port in sorted(self._here - here):
             LOG.info('Drain: %s has left', port)
             self._gone.add(port)
@@ -147,10 +140,7 @@ class Drain:
         self._here -= self._gone
 
     def _unsettled(self, snapshot: model.Snapshot) -> Iterator[str]:
-        """Ports whose new owner has lost them, in words.
-
-        The new owner has died, and OVN will move the port back here.
-        """
+        """Ports that OVN will move back, as the new owner died, in words."""
         for port in sorted(self._back):
             yield f'{port} to leave again'
         nowhere = {port.redirect for group in snapshot.groups
@@ -159,7 +149,6 @@ class Drain:
             yield f'{port} to be bound to a chassis'
 
     def _hope(self, hoped: frozenset[str]) -> None:
-        """Log the begin and the end of each wait for another candidate."""
         for text in sorted(hoped - self._hoped):
             LOG.info('Drain: waiting for %s', text)
         for text in sorted(self._hoped - hoped):
@@ -185,7 +174,6 @@ class Drain:
 
 
 def _waiting(snapshot: model.Snapshot) -> Iterator[str]:
-    """The ports that are not handed over yet, in words."""
     chassis = snapshot.node.chassis
     yield from _hoped(snapshot)
     for group in snapshot.groups:
@@ -202,7 +190,6 @@ def _waiting(snapshot: model.Snapshot) -> Iterator[str]:
 
 
 def _lowering(group: model.GatewayGroup) -> str:
-    """The condition under which a priority is lowered, in words."""
     if group.fixed:
         return f'OVN NB to answer, for the priority of {group.name}'
     if group.late:
@@ -212,7 +199,6 @@ def _lowering(group: model.GatewayGroup) -> str:
 
 
 def _handed_over(routers: Iterable[model.Router]) -> Iterator[str]:
-    """The ports whose next owner does not announce yet, in words."""
     for router in routers:
         for port in router.ports:
             if port.handover is model.Handover.ANNOUNCE:
@@ -226,9 +212,8 @@ def _handed_over(routers: Iterable[model.Router]) -> Iterator[str]:
 def _left(snapshot: model.Snapshot) -> list[model.GatewayGroup]:
     """Groups of this chassis that another candidate could take over.
 
-    This includes groups whose ports OVN is about to move here, because no
-    other candidate has a priority.  This happens when two gateway nodes stop
-    at once.
+    Also those whose ports OVN is about to move here, because no other
+    candidate has a priority, as when two gateway nodes stop at once.
     """
     chassis = snapshot.node.chassis
     return [group for group in snapshot.groups
@@ -239,7 +224,6 @@ def _left(snapshot: model.Snapshot) -> list[model.GatewayGroup]:
 
 
 def _unchanged(snapshot: model.Snapshot) -> Iterator[model.GatewayGroup]:
-    """Groups in which this chassis still has a priority above 0."""
     for group in snapshot.groups:
         if group.ports and departure.has_priority(group,
                                                   snapshot.node.chassis):
@@ -259,7 +243,6 @@ def _hoped(snapshot: model.Snapshot) -> Iterator[str]:
 
 
 def _hope(candidate: model.Candidate) -> str:
-    """The condition under which a candidate takes over, in words."""
     if candidate.silent:
         return f'{candidate.chassis} to answer again'
     if candidate.drained == model.UNFIT:
@@ -273,7 +256,6 @@ def _reasons(group: model.GatewayGroup, chassis: str) -> str:
 
 
 def _why(candidate: model.Candidate) -> str:
-    """The reason why a candidate does not take over, in words."""
     if not candidate.known:
         return 'has no chassis in OVN SB'
     if candidate.silent:
@@ -285,7 +267,6 @@ def _why(candidate: model.Candidate) -> str:
 
 
 def _here(snapshot: model.Snapshot) -> set[str]:
-    """Names of the ports that are on this chassis."""
     return {port.redirect for group in snapshot.groups
             for port in group.ports if port.chassis == snapshot.node.chassis}
 

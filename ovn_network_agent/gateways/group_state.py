@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The situation of a gateway group, which decides about its state.  Pure.
-
-:mod:`gateways.transitions` has the next state for each situation.
-"""
+"""The situation of a gateway group, which decides about its state.  Pure."""
 
 from typing import Any
 
@@ -31,8 +28,7 @@ def settled(group: model.GatewayGroup, node: model.Node, conf: Any,
 def read(group: model.GatewayGroup, node: model.Node, conf: Any,
          held: bool = False,
          overlapping: bool = False) -> transitions.Situation:
-    """The situation of a group; the parameters are those of :func:`settled`.
-    """
+    """The situation of a group, with the parameters of :func:`settled`."""
     own = group.candidate(node.chassis)
     if own is None or len(group.candidates) < 2:
         return _Situation.ALONE
@@ -50,15 +46,13 @@ def read(group: model.GatewayGroup, node: model.Node, conf: Any,
 
 def _leaving(group: model.GatewayGroup, own: model.Candidate, held: bool,
              overlapping: bool) -> transitions.Situation:
-    """The situation of a group that this chassis is to leave."""
     if not group.abandoned and (held or overlapping):
         return _Situation.OVERLAP if overlapping else _Situation.HOLD
     if not own.priority:
         return _Situation.AT_ZERO
     if group.takers(own.chassis):
         return _Situation.TAKER
-    # This chassis no longer announces the group, so the first candidate that
-    # can announce it is to get it.
+    # This chassis announces it no longer: the first that can is to get it.
     if group.abandoned and group.heirs(own.chassis):
         return _Situation.HEIR
     return _Situation.NO_TAKER
@@ -66,13 +60,11 @@ def _leaving(group: model.GatewayGroup, own: model.Candidate, held: bool,
 
 def _owner(group: model.GatewayGroup,
            own: model.Candidate) -> transitions.Situation:
-    """The situation of a group whose ports are all here."""
-    # Somebody gave another candidate a higher priority, so that it gets the
-    # ports.
+    # Somebody gave another candidate a higher priority.
     if group.moving:
         return _Situation.MOVE
-    # The ports came here only because no candidate could announce them, so
-    # the first candidate that can is to get them.
+    # The ports came only because no candidate could announce them, so the
+    # first candidate that can is to get them.
     if group.unfit and own.drained == model.UNFIT:
         return _Situation.UNFIT_OWNER
     return _Situation.OWNER

@@ -4,14 +4,13 @@
 
 """Gateway ports that leave: this chassis serves them until the next one does.
 
-OVN shows the chassis of a port, but not whether the new owner announces it
-already.  So this module remembers the ports that have left.  This chassis
-announces such a port, and relays its packets, until the new owner's proof is
-there or the time is up.  Then it withdraws the addresses, and forwards the
-last packets for a moment.
+OVN shows the chassis of a port, but not whether it announces the port already.
+So this chassis announces and relays until the new owner's proof is there or
+the time is up.  Then it withdraws the addresses, and forwards the last packets
+for a moment.
 
-No I/O.  Beside the inputs of the views, only this module and
-:mod:`gateways.membership` remember anything from one view to the next.
+No I/O.  Only this module and :mod:`gateways.membership` remember anything from
+one view to the next, beside the inputs of the views.
 """
 
 from collections.abc import Callable
@@ -28,13 +27,13 @@ from ovn_network_agent.gateways import membership
 from ovn_network_agent.gateways import ownership_mode
 from ovn_network_agent.gateways import transitions
 
-# Seconds between the withdrawal and the removal of the forwarding.  In the lab
-# with two gateway nodes, the fabric acted on a withdrawal after 0.1 to 0.4 s,
-# and northd and ovn-controller after about the same time.
+# Seconds between the withdrawal and the end of forwarding.  In the lab with
+# two gateway nodes, the fabric acted on a withdrawal after 0.1 to 0.4 s, and
+# northd and ovn-controller after about the same time.
 SETTLE = 0.5
 # Seconds until a port without a new proof counts as taken over: no managed
-# default route leads through the port, or its route had the proof before.  In
-# the lab, a takeover is announced after 0.5 to 1 s.
+# default route leads through it, or its route had the proof before.  In the
+# lab, a takeover is announced after 0.5 to 1 s.
 _WITHOUT_PROOF = 3.0
 # Times of the groups, named here beside the other times of a move.
 MOVE = ownership_mode.MOVE
@@ -47,12 +46,10 @@ _Present = dict[str, tuple[str, frozenset[ownership.Owner]] | None]
 
 @dataclasses.dataclass(slots=True)
 class _Leaving:
-    """A port that has left this chassis."""
-
     router: str  # UUID of the port's router
     lrp: str  # name of the port
     left: float  # monotonic seconds at which the port left
-    # Earlier proofs, which say nothing about this move.
+    # They say nothing about this move.
     former: frozenset[ownership.Owner] = frozenset()
     # Monotonic seconds of the first view with the proof.
     proved: float | None = None
@@ -65,8 +62,7 @@ class Handovers:
 
     def __init__(self, conf: Any,
                  clock: Callable[[], float] = time.monotonic) -> None:
-        # The UUIDs of routers that the next view has to include; the same
-        # object while they are the same.
+        # UUIDs for the next view; the same object while they are the same.
         self.routers: frozenset[str] = frozenset()
         self._conf = conf
         self._clock = clock
@@ -75,7 +71,7 @@ class Handovers:
         self._leaving: dict[str, _Leaving] = {}
         self._memberships = membership.Memberships(conf)
         self._due: float | None = None
-        # The last view as OVN has it, and its groups with their states.
+        # As OVN has it, and its groups with their states.
         self._input: model.Snapshot | None = None
         self._groups: tuple[model.GatewayGroup, ...] = ()
         # Whether the same node, routers and groups have the same states, so
@@ -93,15 +89,14 @@ class Handovers:
                      _same_view(snapshot, self._input))
         seen = self._compute(snapshot)
         self._include()
-        # Once more the same result: the states have come to rest, as no table
-        # leads on from a state without another condition.
+        # Once more the same result: no table leads on from a state without
+        # another condition.
         self.settled = (unchanged and self._at_rest(snapshot, seen) and
                         seen.groups == self._groups)
         self._input, self._groups = snapshot, seen.groups
         return seen
 
     def _include(self) -> None:
-        """Note which routers the next view has to include."""
         routers = frozenset(
             router for router, _proofs in self._local.values()) | {
                 leaving.router for leaving in self._leaving.values()}
@@ -187,7 +182,6 @@ class Handovers:
 
     def _state(self, leaving: _Leaving, router: model.Router, node: model.Node,
                relay: int, now: float) -> model.Handover:
-        """The state of a port that has left."""
         leaving.state = transitions.PORT.after(leaving.state, self._passage(
             leaving, router, node, relay, now))
         return leaving.state
@@ -195,7 +189,6 @@ class Handovers:
     def _passage(self, leaving: _Leaving, router: model.Router,
                  node: model.Node, relay: int,
                  now: float) -> transitions.Passage:
-        """The condition of that."""
         if leaving.let_go is None:
             if not self._over(leaving, router, node, relay, now):
                 return transitions.Passage.AWAITED
@@ -229,7 +222,6 @@ class Handovers:
 
 
 def _same_view(snapshot: model.Snapshot, other: model.Snapshot) -> bool:
-    """Whether two views are the same for handovers."""
     return (snapshot.node == other.node and
             # Whether a relay answers is no part of its value.
             [relay.alive for relay in snapshot.node.relays] ==

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The states of the gateway groups of this chassis.
-
-Only this module remembers these states.  No I/O.
-"""
+"""The states of the gateway groups of this chassis.  No I/O."""
 
 from collections.abc import Iterable
 import dataclasses
@@ -19,10 +16,7 @@ from ovn_network_agent.gateways import ownership_mode
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Memory:
-    """The memory of one group."""
-
     seen: ownership_mode.Seen
-    # The group of the last view, and the same with its state.
     viewed: model.GatewayGroup
     group: model.GatewayGroup
 
@@ -38,8 +32,7 @@ def _look(before: _Memory | None, viewed: model.GatewayGroup,
           node: model.Node, now: float) -> _Memory:
     """The memory after one more view, with the state of before.
 
-    Most groups do not change from one view to the next, and stay the same
-    objects.
+    Most groups stay the same objects from one view to the next.
     """
     seen = ownership_mode.look(
         before.seen if before else ownership_mode.Seen(), viewed, node, now)

@@ -3,11 +3,11 @@
 
 """The overlap: the next owners take over while this chassis still serves.
 
-OVN's chassis act on a move at different times.  During a move, a compute node
-may send to a chassis that does not have the port (decision record 0011).  So
-when all gateway ports are to leave, the other candidates are made to believe
-that this chassis has died.  They take over, and this chassis still serves.
-Only then the priorities are changed, which decide where compute nodes send.
+OVN's chassis act on a move at different times, so a compute node may send to a
+chassis without the port (decision record 0011).  So when all gateway ports are
+to leave, the other candidates are made to believe that this chassis has died,
+and take over.  Only then the priorities are changed, which decide where
+compute nodes send.
 
 Pure; the only memory is the begin of each condition.
 """
@@ -20,14 +20,14 @@ from ovn_network_agent import model
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import transitions
 
-# Seconds for the next owners to take over; in the lab this takes 0.1 to 0.4 s.
+# Seconds for the next owners to take over, 0.1 to 0.4 s in the lab.
 TAKE = 3.0
 # Seconds from the claim in the Southbound database until the next owners have
 # their flows; up to 0.1 s on a busy node.
 INSTALL = 0.5
 # Seconds from the new priorities in the Southbound database until each compute
 # node sends to the new owner: 24 to 105 ms in the lab, and more where many
-# flows change or a processor is busy.  A longer overlap loses nothing.
+# flows change or a processor is busy.  Longer loses nothing.
 SWITCH = 2.0
 # Seconds after which the overlap ends in any case.
 LONGEST = 10.0
@@ -83,7 +83,6 @@ class Overlap:
                   leaving: Sequence[model.GatewayGroup], node: model.Node,
                   now: float,
                   held: frozenset[departure.Key]) -> transitions.Progress:
-        """The condition of the stage."""
         if not leaving:
             return transitions.Progress.NOTHING
         if self.stage is transitions.Stage.OVER:
@@ -105,10 +104,7 @@ class Overlap:
                leaving: Sequence[model.GatewayGroup], node: model.Node,
                now: float, held: frozenset[departure.Key]
                ) -> transitions.Progress | None:
-        """Begin an overlap if all gateway ports here are to leave.
-
-        :returns: what prevents the overlap
-        """
+        """Begin one if all gateway ports are to leave; what prevents it."""
         here = [group for group in groups if _here(group, node) and
                 group.peers(node.chassis)]
         wanted = _keys(leaving)
@@ -130,7 +126,6 @@ class Overlap:
 
     def _look(self, leaving: Sequence[model.GatewayGroup], here: bool,
               node: model.Node, now: float) -> None:
-        """Take note of the times that the ends go by."""
         if self._lowered is None and all(
                 own is not None and own.lowered for own in (
                     group.candidate(node.chassis) for group in leaving)):

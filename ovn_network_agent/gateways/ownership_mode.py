@@ -3,9 +3,8 @@
 
 """The tenure of a group: the way in which this chassis has its ports.  Pure.
 
-A candidate with a higher priority may be about to get the ports, for which OVN
-needs a while.  Or OVN has moved the ports here, and the former owner still has
-them, too.
+OVN needs a while to move ports to a candidate with a higher priority.  After a
+move, the former owner still has them, too.
 """
 
 import dataclasses
@@ -18,8 +17,9 @@ from ovn_network_agent.gateways import transitions
 # 0.3 s in the lab, and some seconds with a busy ovn-northd.
 MOVE = 10.0
 # Seconds that an owner still relays to the candidate that was before it in SB.
-# Compute nodes learn the priorities later.  Until then, their answers leave by
-# the other candidate, whose connection tracking has to know the connections.
+# Compute nodes learn the priorities later, and until then their answers leave
+# by the other candidate, whose connection tracking has to know the
+# connections.
 LINGER = 2.5
 
 _Place = transitions.Place
@@ -32,19 +32,17 @@ class Seen:
     """The memory of a group's tenure from one view to the next."""
 
     tenure: model.Tenure = _Tenure.NEW
-    # The :attr:`model.Candidate.rank` of the candidates before this chassis,
-    # while it has ports.
+    # :attr:`model.Candidate.rank` of those before this chassis with ports.
     above: frozenset[tuple[int, str]] = frozenset()
     # Monotonic seconds at which the last candidate got there.
     outranked_at: float = 0.0
-    # Name of the chassis that was before this one and still answers, or ''.
+    # The chassis that was before this one and still answers, or ''.
     former: str = ''
     until: float = 0.0  # monotonic seconds at which ``former`` is forgotten
 
     @property
     def ends(self) -> float | None:
-        """Monotonic seconds at which time alone changes the tenure, or None.
-        """
+        """Monotonic seconds at which time changes the tenure, or None."""
         if self.tenure is _Tenure.LINGERING:
             return self.until
         if self.tenure in (_Tenure.OUTRANKED, _Tenure.CONTESTED):
@@ -54,10 +52,7 @@ class Seen:
 
 def look(seen: Seen, group: model.GatewayGroup, node: model.Node,
          now: float) -> Seen:
-    """The memory after one more view.
-
-    :param now: monotonic seconds
-    """
+    """The memory after one more view; NOW in monotonic seconds."""
     above = _above(group, node.chassis)
     if above:
         place, outranked_at = _outranked(seen, above, group, node, now)
@@ -78,7 +73,6 @@ def _after(seen: Seen, place: transitions.Place) -> model.Tenure:
 def _outranked(seen: Seen, above: frozenset[tuple[int, str]],
                group: model.GatewayGroup, node: model.Node,
                now: float) -> tuple[transitions.Place, float]:
-    """Place and begin of a chassis with other candidates before it."""
     came = seen.tenure is _Tenure.ELSEWHERE
     if not came and not (seen.above and above <= seen.above):
         return _Place.RAISED, now
@@ -93,8 +87,7 @@ def _outranked(seen: Seen, above: frozenset[tuple[int, str]],
 
 def _former(seen: Seen, group: model.GatewayGroup, chassis: str,
             now: float) -> tuple[str, float]:
-    """Name of the chassis before this one, and monotonic seconds of the end.
-    """
+    """The chassis before this one, and monotonic seconds of the end."""
     if seen.tenure in _CAME:
         _priority, former = max(seen.above)
         return former, now + LINGER
@@ -109,7 +102,7 @@ def _applied_before(former: model.Candidate | None,
                     own: model.Candidate | None) -> bool:
     """Whether compute nodes still have to send to the former owner.
 
-    These go by the order in OVN SB, into which ovn-northd copies the order.
+    They go by the order in OVN SB, into which ovn-northd copies the order.
     """
     if former is None or own is None or (
             former.applied is None or own.applied is None):
@@ -121,8 +114,7 @@ def _above(group: model.GatewayGroup,
            chassis: str) -> frozenset[tuple[int, str]] | None:
     """The candidates before a chassis that has ports of a group.
 
-    :returns: :attr:`model.Candidate.rank` of the candidates in SB, None if the
-        chassis has no port
+    :returns: :attr:`model.Candidate.rank` of those in SB, None without a port
     """
     if all(port.chassis != chassis for port in group.ports):
         return None

@@ -3,9 +3,8 @@
 
 """The time of a takeover, from the event to the last announcement.
 
-The time begins with the event that woke the agent.  It ends when the
-announcements are in place on this node, without the time of FRR and the
-fabric.
+From the event that woke the agent until the announcements are in place on this
+node, without the time of FRR and the fabric.
 """
 
 from collections.abc import Callable
@@ -25,7 +24,6 @@ if typing.TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# The most routers that one line of the log names.
 _NAMED = 5
 
 
@@ -42,8 +40,8 @@ class Takeovers:
     """Measures the takeovers in passes, on the loop thread.
 
     A port that is here at the start of the agent is no takeover (trap T21),
-    nor is a repair.  A gateway port without an address to announce ends its
-    takeover at once, so that a later addition does not count (trap T20).
+    nor is a repair.  A port without an address to announce ends its takeover
+    at once, so that a later addition does not count (trap T20).
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -3,11 +3,10 @@
 
 """The states of a gateway group on this chassis, as tables.
 
-The module has only data.  A table names the next state for each pair of a
-state and a condition.  Each pass reads the condition from the view and never
-from an event.  So each pair has a next state, and a missed change does no harm
-(decision record 0014).  The tables declare the pairs that cannot occur, and
-name the right next state even for these.
+A table names the next state for each pair of a state and a condition.  Each
+pass reads the condition from the view and never from an event, so a missed
+change does no harm (decision record 0014).  Pairs that cannot occur are
+declared, and have the right next state all the same.
 
 ``tools/gateway_states.py`` draws this module in the documentation.
 """
@@ -31,8 +30,7 @@ _Condition = TypeVar('_Condition', bound=enum.Enum)
 
 
 class Situation(enum.Enum):
-    """The conditions of a group's state; the first one that applies counts.
-    """
+    """The conditions of a group's state; the first one that applies counts."""
 
     ALONE = 'alone'
     OVERLAP = 'overlap'
@@ -127,7 +125,6 @@ class Table(Generic[_State, _Condition]):
     states: type[_State]  # of which the first is the start
     conditions: type[_Condition]  # in the order of precedence
     rows: Mapping[tuple[_State, _Condition], _State]  # complete
-    # The pairs that cannot occur.
     impossible: frozenset[tuple[_State, _Condition]]
     wants: Mapping[_State, Wants]  # complete
     # A sentence for each state and condition.
@@ -145,7 +142,6 @@ def _complete(states: Iterable[_State], always: Mapping[_Condition, _State],
     """The rows of a table, read-only.
 
     :param always: the usual next state after a condition
-    :param others: another next state
     """
     return types.MappingProxyType({
         (state, condition): others.get((state, condition), after)
@@ -241,7 +237,7 @@ GROUP = Table(
 # -- the tenure -------------------------------------------------------------
 
 # OVN has moved the ports here although another candidate is before this
-# chassis.  The other candidate has died, unless it still answers.
+# chassis, which has died, unless it still answers.
 _CAME = (Tenure.CONTESTED, Tenure.INHERITED)
 # No candidate was before this chassis in the last view.
 _NOT_OUTRANKED = (Tenure.NEW, Tenure.FIRST, Tenure.LINGERING)

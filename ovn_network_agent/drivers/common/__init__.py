@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""What drivers share, and the parts of large drivers.  Pure.
-
-They import the same as the drivers.
-"""
+"""What drivers share, and the parts of large drivers.  Pure."""

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""How an address is made reachable and announced, whose ever it is.  Pure.
-
-Also whether the announcements of a router are proved.
-"""
+"""How an address is made reachable and announced, whose ever it is.  Pure."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -32,7 +29,6 @@ ROUTE_OPTIONS = ('fip_route.route_table_id', 'fip_route.route_rule_priority')
 _EVERYTHING = frozenset(veth.DEFAULT.values())
 
 
-# What has a segment and provider networks.
 Place: typing.TypeAlias = (model.GatewayPort | model.GroupPort |
                             model.ProviderNetwork)
 
@@ -43,7 +39,7 @@ def provider_networks(settings: typing.Any,
 
     Without IPv6 there, the agent makes nothing for IPv6 but flows.
 
-    :param settings: may also be the ConfigOpts of oslo.config
+    :param settings: or the ConfigOpts of oslo.config
     """
     # The networks of a VNI may be any.
     return networks.provider_networks(
@@ -65,10 +61,7 @@ def machine_watches() -> tuple[base.Watch, ...]:
 
 def of_machines(settings: typing.Any, view: model.Snapshot
                 ) -> Iterator[model.PortAddress]:
-    """The addresses of machines that are announced from here.
-
-    :param settings: may also be the ConfigOpts of oslo.config
-    """
+    """The addresses of machines announced here; settings may be ConfigOpts."""
     for uuid, known in view.machines.items():
         network = view.networks[uuid]
         nets = provider_networks(settings, network)
@@ -123,17 +116,15 @@ def reachable(settings: typing.Any, node: model.Node, address: str,
     """The route of an address on a segment, and its announcement.
 
     :param address: or a prefix
-    :param of_device: prerequisites of the route
-    :param requires: likewise of the announcement
+    :param of_device: prerequisites of the route; requires: of the announcement
     :param announced: False when the last packets are only forwarded
-    :param via: address on the segment that packets go to; None for the
-        address itself
+    :param via: address on the segment; None for the address itself
     """
     dst = _prefix(address)
-    # In default VRF mode the route that FRR redistributes (kernel) or
-    # installs (static) is the one to the bridge; a second one beside it
-    # would win over FRR's and stop the announcement.  The withdrawal takes
-    # that route, so the last packets have one that FRR does not see.
+    # In default VRF mode the route that FRR redistributes (kernel) or installs
+    # (static) is the one to the bridge; a second one beside it would win over
+    # FRR's and stop the announcement.  The withdrawal takes that route, so the
+    # last packets have one that FRR does not see.
     if (settings.frr.vrf_name or settings.fip_route.route_table_id or
             not announced):
         table, priority = fip_route.own_table(settings)
@@ -178,10 +169,8 @@ def announcement(settings: typing.Any, node: model.Node, prefix: str, dev: str,
     """The resource that announces a prefix, by the configured method.
 
     :param settings: with the options of :data:`OPTIONS`
-    :param prefix: '198.51.100.10/32'
     :param dev: device of the route if there is no VRF; likewise via
-    :param tag: tag of the route in FRR, which sees the metric of a kernel
-        route in its place
+    :param tag: in FRR, which sees the metric of a kernel route in its place
     :returns: None as long as the VRF is missing
     """
     kernel = settings.fip_route.announce_method == 'kernel'
@@ -208,11 +197,9 @@ def announcement(settings: typing.Any, node: model.Node, prefix: str, dev: str,
 
 def no_way_out(settings: typing.Any, node: model.Node, consequence: str,
                versions: Iterable[int]) -> Iterator[resources.Problem]:
-    """The problem of a VRF without a default route, which the agent needs.
+    """The problem of a VRF without a default route, at most one a family.
 
     :param consequence: the dropped packets, as the middle of a sentence
-    :param versions: 4 and 6, the families of the packets
-    :returns: at most one a family
     """
     vrf = node.device(settings.frr.vrf_name)
     for version in sorted(versions):

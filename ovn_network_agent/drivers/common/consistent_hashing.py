@@ -3,25 +3,23 @@
 
 """Consistent hashing: the destination of each bucket of clients.
 
-The hash of a client selects a bucket, and a table has the destination of each
-bucket.  Every gateway node computes the same table from addresses and weights
-alone, so a client gets the same destination at each node.  Nothing is
-remembered, so a destination that comes back gets its former clients.
+The hash of a client selects a bucket.  Every gateway node computes the same
+table from addresses and weights alone, so a client gets the same destination
+at each node, and a destination that comes back gets its former clients.
 
-Each bucket prefers some destinations to others by a score of both
-(rendezvous hashing: Thaler and Ravishankar, "Using Name-Based Mappings to
-Increase Hit Rates", IEEE/ACM Transactions on Networking 6(1), 1998; with
-weights: Schindelhauer and Schomaker, "Weighted Distributed Hash Tables",
-SPAA 2005).  This would spread so few buckets unevenly.  So each destination
-has room for its share only, as in "Consistent Hashing with Bounded Loads"
-(Mirrokni, Thorup and Zadimoghaddam, SODA 2018), and best matches come first.
+Each bucket prefers some destinations by a score of both (rendezvous hashing:
+Thaler and Ravishankar, "Using Name-Based Mappings to Increase Hit Rates",
+IEEE/ACM Transactions on Networking 6(1), 1998; with weights: Schindelhauer and
+Schomaker, "Weighted Distributed Hash Tables", SPAA 2005).  So few buckets
+would be spread unevenly, so each destination has room for its share only, as
+in "Consistent Hashing with Bounded Loads" (Mirrokni, Thorup and Zadimoghaddam,
+SODA 2018), and best matches come first.
 
 Measured, clients that change their destination when one of N goes, as multiple
 of 1/N: 1.0 to 1.3 for up to 6 destinations, 1.4 to 2.6 for up to 24.  The
 turn-taking of Maglev (Eisenbud et al., NSDI 2016) came to 1.4 and 2.9 with as
-many buckets: Maglev needs about 100 for each destination, and a bucket costs
-the load of the table 10 us.  The clients of a dead destination are spread over
-the others, and no other client changes.
+many buckets: it needs about 100 for each destination, and a bucket costs the
+load of the table 10 us.
 """
 
 from collections.abc import Mapping
@@ -32,12 +30,12 @@ import typing
 
 # (most shares of the smallest weight, number of buckets).
 _SIZES = ((6, 64), (25, 256), (math.inf, 1024))
-# Buckets that share their preferences are neighbours in every table: when
-# another destination calls for the next size, most clients stay.
+# Buckets that share their preferences are neighbours in every table, so most
+# clients stay when a destination calls for the next size.
 _POINTS = 64
 _64_BITS = (1 << 64) - 1
 
-# The owner of each bucket; None of a free bucket.
+# None for a free bucket.
 _Table: typing.TypeAlias = list[str | None]
 
 
@@ -47,7 +45,7 @@ def owners(weights: frozenset[tuple[str, int]],
     """The address of the destination of each bucket.
 
     :param weights: (address, weight > 0), not empty
-    :param gone: some of the addresses, which get nothing at present
+    :param gone: addresses of these that get nothing at present
     """
     shares = dict(weights)
     table: _Table = [None] * _size(shares)
@@ -84,7 +82,7 @@ def _fill(table: _Table, shares: Mapping[str, int]) -> None:
 
 
 def _quotas(shares: Mapping[str, int], size: int) -> dict[str, int]:
-    """Number of buckets of each address, at least 1; the sum is ``size``."""
+    """At least 1 for each address; the sum is ``size``."""
     total = sum(shares.values())
     quotas = {address: max(size * weight // total, 1)
               for address, weight in shares.items()}
@@ -105,8 +103,8 @@ def _quotas(shares: Mapping[str, int], size: int) -> dict[str, int]:
 def _scores(address: str) -> tuple[float, ...]:
     """The score of an address at each point; a smaller score is better.
 
-    The scores are exponentially distributed.  So after a division by the
-    weight, an address wins as often as its weight demands.
+    Exponentially distributed: after a division by the weight, an address wins
+    as often as its weight demands.
     """
     return tuple(-math.log((_mix(_seed(address), point) + 1) / 2 ** 64)
                  for point in range(_POINTS))

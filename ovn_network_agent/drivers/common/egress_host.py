@@ -4,8 +4,8 @@
 """The node's side of egress addresses of the mode "host".  Pure.
 
 OVN lets a machine out with its own address, and the kernel translates on
-another link of the node.  What drops comes first and goes last: a packet
-leaves translated or not at all.
+another link.  What drops comes first and goes last: a packet leaves translated
+or not at all.
 """
 
 from collections.abc import Collection
@@ -32,10 +32,9 @@ OPTIONS = ('veth_leak.veth_leak_enabled',)
 def of_node(node: model.Node) -> base.Wanted:
     """What answers need, and what this node says in NB about its links.
 
-    It says so while it may translate.
     Also while it drains: its rows have to stay until the gateways are gone.
-    Meanwhile OVN would translate connections to the address of the router, and
-    go on with that after the move.
+    Else OVN would translate connections to the address of the router, and go
+    on with that after the move.
     """
     for version in {networks.family(address) for link in node.links
                     for address in link.addresses}:
@@ -51,8 +50,8 @@ def of_node(node: model.Node) -> base.Wanted:
 def _answers(version: int) -> Iterator[resources.Resource]:
     """The way of answers to machines, which nftables marks.
 
-    It does not go by machines: an answer to one that leaves here no longer is
-    dropped, and does not take the default route of the node.
+    Not by machines: an answer to one that leaves here no longer is dropped,
+    and does not take the default route of the node.
     """
     family = egress.FAMILIES[version]
     yield resources.EgressTable(family, egress.digest(family))
@@ -70,9 +69,9 @@ def of_gateway(settings: typing.Any, ports: Iterable[
         tenants: Iterable[str | ip_text.Network]) -> base.Wanted:
     """The drop of what OVN fails to translate, without a veth leak.
 
-    OVN takes the end of an egress address over some milliseconds after its
-    row is gone.  Until then, a machine still leaves with its own address.  So
-    the drop does not go by the row.  With a veth leak, its drops are there.
+    OVN takes the end of an egress address over some milliseconds after its row
+    is gone, so the drop does not go by the row.  A veth leak has its own
+    drops.
     """
     if settings.frr.vrf_name and settings.veth_leak.veth_leak_enabled:
         return
@@ -119,7 +118,6 @@ def _drop(source: str, device: str) -> resources.EgressDrop:
 
 def _device(host: model.EgressHost, node: model.Node,
             served: Collection[str]) -> str:
-    """The device by which packets of a machine come out of OVN, or ''."""
     here = dict(node.bridge_mappings)
     return next((vlan_names.device(here[network], vlan)
                  for network, vlan in host.segments
@@ -168,8 +166,8 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
         link.name, str(ip_text.network(host.address)), requires=(held.ref,))
     if version == 4:
         yield resources.Sysctl(f'net/ipv4/conf/{link.name}/forwarding', '1')
-        # For rp_filter, which looks for the way back as of a packet from the
-        # link without a mark.
+        # rp_filter looks for the way back as of a packet from the link without
+        # a mark.
         yield resources.Rule(
             ownership.EGRESS_BACK, ownership.EGRESS_BACK_TABLE, dst=machine,
             iif=link.name, requires=(guard.ref,))
@@ -186,8 +184,8 @@ def _way_out(host: model.EgressHost, machine: str, link: model.Link,
 
 def _way_back(host: model.EgressHost, machine: str,
               device: str) -> Iterator[resources.Resource]:
-    # OVN answers a question for the address of a router port only if the
-    # asker is in the network of the port, and the device is not.
+    # OVN answers for the address of a router port only an asker in the network
+    # of the port, which the device is not in.
     gateway = resources.Neighbour(device, host.via, '', lladdr=host.mac)
     yield gateway
     yield resources.EgressRoute(ownership.EGRESS_BACK_TABLE, machine, device,

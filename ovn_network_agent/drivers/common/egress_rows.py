@@ -107,6 +107,5 @@ def _called(place: model.EgressPlace) -> str:
 
 
 def _set_name(name: str, router: str, family: int, what: str) -> str:
-    """The name of an address set of an egress address at a router."""
     return 'ona_egress_{}_{}_{}_ip{:d}'.format(
         name.replace('-', '_'), router.replace('-', '_'), what, family)

@@ -3,10 +3,9 @@
 
 """The order of the candidates of a gateway group.  Pure.
 
-Each function takes the present candidates, and returns the candidates to
-change with their wanted values.  The priorities stay small: a group gets new
-ones before a priority exceeds :data:`HIGHEST`, and when there is no room
-between two priorities.
+Each function returns the candidates to change with their wanted values.  The
+priorities stay small: a group gets new ones before one exceeds
+:data:`HIGHEST`, and when there is no room between two.
 """
 
 from collections.abc import Collection
@@ -16,12 +15,12 @@ import typing
 
 from ovn_network_agent import model
 
-# The lowest priority of the lead.  So a peer that becomes a standby, with 1,
-# never ties with the lead; after a tie, OVN decides by the names.
+# So a peer that becomes a standby, with 1, never ties with the lead; after a
+# tie, OVN decides by the names.
 LEAST_LEAD = 2
 STANDBY = 1
-# Beyond this priority, the group gets new priorities.  The schema ends at
-# 32767, and some groups of Neutron begin there.
+# Beyond it, the group gets new priorities.  The schema ends at 32767, and some
+# groups of Neutron begin there.
 HIGHEST = 100
 
 _Changes: typing.TypeAlias = tuple[model.Candidate, ...]
@@ -36,7 +35,7 @@ def lowered(own: model.Candidate, why: str) -> _Changes:
         return (dataclasses.replace(own, priority=0, drained=why,
                                     earlier=own.priority),)
     if not own.drained:
-        # Somebody else has lowered the priority, for a reason of their own.
+        # Somebody else has lowered it, for a reason of their own.
         return ()
     if own.drained == model.MAINTENANCE and why == model.SHUTDOWN:
         why = own.drained
@@ -86,7 +85,6 @@ def standby(own: model.Candidate, peers: Sequence[model.Candidate],
 
 
 def _ordered_by(candidate: model.Candidate) -> int:
-    """Sort key: the priority, or the priority before the drain."""
     return candidate.priority or candidate.earlier
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The default routes of a gatewayless router, and their next hops.
+"""The default routes of a gatewayless router, and their next hops.  Pure.
 
-Pure functions.  There is one route for each family.  The next hop is the
-virtual gateway (:func:`_virtual_gateway`), which is bound to the MAC of the
-bridge's device, or to a constant one (:func:`_binding`).
+One route for each family, to the virtual gateway (:func:`_virtual_gateway`),
+which is bound to the MAC of the bridge's device or a constant one
+(:func:`_binding`).
 """
 
 from collections.abc import Iterable
@@ -27,8 +27,8 @@ def rows(settings: typing.Any, router: model.Router,
          node: model.Node) -> Iterator[resources.Resource]:
     """The rows that a local router needs in OVN.
 
-    A default route without the agent's mark means a real gateway.  Then the
-    router gets no row of the agent for this family.
+    A default route without the agent's mark means a real gateway: no row then
+    for this family.
     """
     # The networks of network_cidr may be of IPv6 alone.
     for version in sorted({
@@ -81,9 +81,9 @@ def _of_family(settings: typing.Any, router: model.Router, node: model.Node,
 def _virtual_gateway(port: model.GatewayPort, version: int) -> str | None:
     """The virtual gateway of a port, None without a network of the family.
 
-    For IPv4, it is the last host address of the subnet, as in the Go program,
-    or a link-local address if another user has that one, or in a /31 or /32.
-    OVN then sends from the first address of the port (northd,
+    For IPv4, the last host address of the subnet, as in the Go program, or a
+    link-local address if another user has that one, or in a /31 or /32.  OVN
+    then sends from the first address of the port (northd,
     find_static_route_outport).  All agents find the same one, in OVN.
     """
     subnet = networks.virtual_gateway(port.networks, version)
@@ -98,14 +98,12 @@ def _on_link(settings: typing.Any, router: model.Router,
     """The routes to the provider networks of IPv6 that a router would ask in.
 
     For IPv4, the kernel answers for all addresses that are elsewhere (proxy
-    ARP).  For IPv6, the kernel would need an entry for each address.
-
-    :returns: each network has the routes of one port
+    ARP); for IPv6, it would need an entry for each.  Each network has the
+    routes of one port.
     """
     done: set[ip_text.Network] = set()
     for port in _ports(router):
         nexthop = _virtual_gateway(port, 6)
-        # Networks of network_cidr may be of a family that the port lacks.
         if nexthop is None:
             continue
         for network in announcing.provider_networks(settings, port):
@@ -129,9 +127,9 @@ def _binding(router: model.Router, port: model.GatewayPort, nexthop: str,
              segment: model.Segment) -> resources.MacBinding:
     """The MAC of a next hop.
 
-    The nodes of a router's distributed floating IPs use the binding at the
-    same time, and the router's gateway may move without a change of it.  The
-    underlay must not take packets of a VNI for its own.
+    The nodes of a router's distributed floating IPs use it at the same time,
+    and it outlasts a move of the gateway.  The underlay must not take packets
+    of a VNI for its own.
     """
     return resources.MacBinding(
         port.lrp, nexthop, ownership.VIRTUAL_GATEWAY_MAC
@@ -141,12 +139,10 @@ def _binding(router: model.Router, port: model.GatewayPort, nexthop: str,
 def _through_another(router: model.Router,
                      found: Iterable[model.NbDefaultRoute],
                      node: model.Node) -> bool:
-    """Whether the route goes through a port on another chassis.
+    """Whether the route goes through a port on another chassis, and none here.
 
     A router has one default route of each family.  Agents that each have one
     of its ports must not take the route from each other for ever.
-
-    :returns: False when one goes through a port that is here, too
     """
     outputs = {route.output_port for route in found}
     return (not outputs & {port.lrp for port in _ports(router)} and
@@ -159,8 +155,8 @@ def handed_over(router: model.Router, found: Iterable[model.NbDefaultRoute]
                 ) -> Iterator[resources.Keep]:
     """Rows with this chassis' tag while the port is on another chassis.
 
-    The new owner takes these rows over.  Their deletion would cut off the
-    replies of a working router.
+    The new owner takes them over.  Their deletion would cut off the replies of
+    a working router.
     """
     for route in found:
         if route.managed:

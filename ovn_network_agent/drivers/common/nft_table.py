@@ -29,7 +29,6 @@ class Manner:
     balance: str
     # Whether VIPs are in a VRF, so that replies have to go back there.
     vrf: bool
-    # Whether there may be devices of VNIs.
     vnis: bool = False
 
 
@@ -40,10 +39,7 @@ def family(version: int) -> str:
 
 def wanted(version: int, vips: Iterable[port_forwards.Vip],
            manner: Manner) -> resources.NftTable:
-    """The table of one family.
-
-    :param vips: of that family, not empty
-    """
+    """The table of one family, for at least one VIP of that family."""
     table = values.Table(
         family(version), manner.zone, manner.vrf,
         tuple(_vip(vip, manner.balance) for vip in vips), manner.vnis)
@@ -58,7 +54,7 @@ def _vip(vip: port_forwards.Vip, balance: str) -> values.Vip:
         tuple(_service(rule, balance) for rule in vip.rules))
 
 
-# The most rules; each death of a destination asks for all of them.
+# Each death of a destination asks for all rules.
 @functools.lru_cache(maxsize=16384)
 def _service(rule: port_forwards.Rule, balance: str) -> values.Service:
     usable = rule.usable
@@ -73,10 +69,8 @@ def _shares(rule: port_forwards.Rule, balance: str
             ) -> tuple[tuple[int, int], ...]:
     """The share of the clients that each destination of a rule gets.
 
-    The hash of a client's address selects a bucket, see
-    :func:`nft.rendering.balance`.
-
-    :returns: (index in ``rule.destinations``, number of buckets)
+    :returns: (index in ``rule.destinations``, number of buckets), see
+        :func:`nft.rendering.balance`
     """
     usable = rule.usable
     places = {destination.address: index

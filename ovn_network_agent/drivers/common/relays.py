@@ -2,13 +2,12 @@
 # Copyright ovn-network-agent developers
 
 
-"""Relays between the provider bridges of gateways that share a group.
+"""Relays between the provider bridges of gateways that share a group.  Pure.
 
-Pure functions.  OVN accepts packets for a router only on the chassis that has
-its gateway port.  So while a port leaves, each packet for its addresses goes
-to OVN on this chassis, and through the relay to OVN on the next owner.  The
-chassis that has the port accepts the packet, and the other one drops it.  So
-nothing has to change at the moment of the move, which is not known.
+OVN accepts packets for a router only on the chassis that has its gateway port.
+So while a port leaves, each packet goes to OVN on this chassis and, through
+the relay, on the next owner; one of them drops it.  So nothing has to change
+at the moment of the move, which is not known.
 """
 
 from collections.abc import Collection
@@ -26,11 +25,10 @@ def ports(group: model.GatewayGroup, node: model.Node, bridge: str,
           ) -> Iterator[resources.RelayPort | resources.Keep]:
     """A tunnel port to each candidate that ports may go to, or come from.
 
-    Both ends have to decide the same, because a relay has two ends.  So this
-    follows from the rows of OVN alone.
-
-    The port to a candidate whose chassis SB lacks stays: its ovn-controller
-    may have ended in good order, and its agent still relays packets.
+    Both ends have to decide the same, so this follows from the rows of OVN
+    alone.  The port to a candidate whose chassis SB lacks stays: its
+    ovn-controller may have ended in good order, and its agent still relays
+    packets.
 
     :param count: ``[gateway_drain] relay_candidates``
     """
@@ -53,11 +51,9 @@ def ports(group: model.GatewayGroup, node: model.Node, bridge: str,
 def network_of(bridge: str, node: model.Node, default: str) -> str:
     """The physical network by which both ends name the relays of a bridge.
 
-    Agents without further bridges know only the relays of the default bridge,
-    whose name and tunnel key stay as they are.
-
-    :returns: the first physical network of the bridge; '' for the default
-        bridge
+    :returns: the first one of the bridge; '' for the default bridge, whose
+        relays have to keep their name and tunnel key for agents without
+        further bridges
     """
     return '' if bridge == default else next(
         (network for network, mapped in node.bridge_mappings
@@ -76,7 +72,6 @@ def kept(group: model.GatewayGroup, node: model.Node,
 
 def _present(group: model.GatewayGroup, node: model.Node,
              bridge: str) -> list[model.Relay]:
-    """Relays to candidates whose chassis SB has."""
     addresses = {c.address for c in group.peers(node.chassis)}
     return [relay for relay in node.relays
             if relay.bridge == bridge and relay.address in addresses]
@@ -84,7 +79,6 @@ def _present(group: model.GatewayGroup, node: model.Node,
 
 def _of_the_gone(group: model.GatewayGroup, node: model.Node,
                  bridge: str) -> list[model.Relay]:
-    """Relays that may lead to a candidate whose chassis SB has no more."""
     if node.phase is model.Phase.STOPPED or all(
             c.known for c in group.candidates if c.chassis != node.chassis):
         return []
@@ -97,7 +91,7 @@ def arriving(group: model.GatewayGroup, node: model.Node,
              bridge: str) -> Iterator[resources.Flow]:
     """Flows that send packets from relays to OVN.
 
-    The flows attract no packets, so they are made in advance.
+    They attract no packets, so they are made in advance.
     """
     relays = [*_present(group, node, bridge),
               *_of_the_gone(group, node, bridge)]
@@ -118,11 +112,7 @@ def arriving(group: model.GatewayGroup, node: model.Node,
 
 def leaving(served: model.ServedAddress, bridges: Collection[str]
             ) -> Iterator[resources.Flow | resources.Neighbour]:
-    """The resources that send the packets of an address to both chassis.
-
-    :param served: announced, of a port with a relay
-    :param bridges: those that the agent serves
-    """
+    """What sends to both chassis, for an announced address with a relay."""
     return to_both(served.port, networks.host_prefix(served.address),
                    served.mac, served.address, bridges)
 
@@ -130,7 +120,7 @@ def leaving(served: model.ServedAddress, bridges: Collection[str]
 def to_both(port: model.GatewayPort, dst: str, mac: str, nexthop: str,
             bridges: Collection[str]
             ) -> Iterator[resources.Flow | resources.Neighbour]:
-    """The resources that send the packets of a prefix to both chassis.
+    """What sends the packets of a prefix to both chassis.
 
     :param dst: announced, of a port with a relay
     :param mac: that OVN answers with for the next hop, which is on the segment

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Provider segments on this node: which can be used, and their devices.
+"""Provider segments on this node: which can be used, and their devices.  Pure.
 
-Pure.  A flat segment has the device of its bridge, which the operator makes.
-A VLAN has a device of the agent on that bridge.
+A flat segment has the device of its bridge, which the operator makes.  A VLAN
+has a device of the agent on that bridge.
 """
 
 from collections.abc import Collection
@@ -20,10 +20,9 @@ _LINK_LOCAL = ownership.SEGMENT_LINK_LOCAL + '/64'
 
 
 def objection(segment: model.Segment | None, bridges: Collection[str]) -> str:
-    """The reason why a provider segment cannot be used on this node.
+    """Why a provider segment cannot be used on this node, or ''.
 
     :param bridges: those that the agent serves
-    :returns: '' when it can be used
     """
     text = _unlocated(segment, bridges)
     if segment is None or text:
@@ -44,7 +43,7 @@ def usable(segment: model.Segment | None, bridges: Collection[str]
 
 def located(segment: model.Segment | None, bridges: Collection[str]
             ) -> typing.TypeGuard[model.Segment]:
-    """Whether the device of a segment on this node is known, and served.
+    """Whether the device of a segment is known here, and served.
 
     The device may be missing, and so may the patch port.
     """
@@ -100,10 +99,7 @@ def _bridge(segment: model.Segment) -> tuple[resources.Ref, ...]:
 
 def device(segment: model.Segment,
            bridge_ip: str) -> Iterator[resources.Resource]:
-    """The device of a located segment that has one of its own.
-
-    The devices of the bridges do not depend on the segments.
-    """
+    """The device of a located segment that has one of its own."""
     if segment.vlan:
         yield resources.VlanDevice(
             segment.device, segment.bridge, segment.vlan,
@@ -134,8 +130,8 @@ def kept(node: model.Node, bridges: Collection[str],
 def link_local(segment: model.Segment) -> resources.Address:
     """The address with which the device of a segment asks for IPv6 neighbours.
 
-    The kernel may have made another link-local address there, but does not
-    where addr_gen_mode is none.
+    The kernel makes another link-local address, but not where addr_gen_mode is
+    none.
 
     :param segment: located, with networks of IPv6
     """
@@ -147,20 +143,17 @@ def link_local(segment: model.Segment) -> resources.Address:
 def attachment(dev: str, bridge_ip: str,
                requires: tuple[resources.Ref, ...] = ()
                ) -> Iterator[resources.Resource]:
-    """The resources with which a device of a segment answers for OVN.
-
-    :param bridge_ip: address of the device, '' for none
-    """
+    """What lets a device of a segment answer for OVN; bridge_ip may be ''."""
     if bridge_ip:
-        # The kernel needs an address there to ask for a floating IP's
-        # MAC; the address itself is never used as a source outside.
+        # The kernel needs an address there to ask for a floating IP's MAC; it
+        # is never used as a source outside.
         yield resources.Address(dev, bridge_ip + '/32', requires=requires)
     path = f'net/ipv4/conf/{dev}/'
     # OVN asks for floating IPs of other chassis here.
     yield resources.Sysctl(path + 'proxy_arp', '1', requires=requires)
     yield resources.Sysctl(path + 'forwarding', '1', requires=requires)
-    # Proxied answers are delayed by up to 0.8 s by default, which is
-    # what the first packet between chassis would wait for (arp(7)).
+    # Proxied answers are delayed by up to 0.8 s by default, for which the
+    # first packet between chassis would wait (arp(7)).
     yield resources.Sysctl(f'net/ipv4/neigh/{dev}/proxy_delay', '0',
                            requires=requires)
 
@@ -181,10 +174,7 @@ def neighbour_proxies(dev: str, addresses: Collection[str],
 
 def mac_tweak(segment: model.Segment,
               mac: str = '') -> Iterator[resources.Flow]:
-    """Flows that give OVN's packets the MAC of a device.
-
-    :param mac: '' for that of the segment's device
-    """
+    """Flows that give OVN's packets a MAC, '' for that of the device."""
     for family in (4, 6):
         yield resources.Flow(
             segment.bridge, ownership.COOKIE_MAC_TWEAK,

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The veth pair between the default VRF and FRR's, for each address family.
+"""The veth pair between the default VRF and FRR's, for each family.  Pure.
 
-Pure.  Several drivers may want the same resources of the pair, so there is one
-place that makes them.
+Several drivers may want the same resources of the pair.
 """
 
 from collections.abc import Iterator
@@ -29,10 +28,9 @@ def ends(settings: typing.Any, version: int) -> tuple[str, str]:
 
 def addresses(settings: typing.Any, version: int
               ) -> Iterator[resources.Address | resources.Neighbour]:
-    """The addresses of both ends, and a neighbour at each end.
+    """The addresses of both ends, and a permanent neighbour at each end.
 
-    The neighbours are permanent: for IPv4, ARP between the ends is answered
-    only as long as traffic from outside keeps it alive.
+    For IPv4, only traffic from outside would keep ARP between the ends alive.
     """
     own = dict(zip(ownership.VETH_ENDS, ends(settings, version), strict=True))
     for dev, peer in (ownership.VETH_ENDS, ownership.VETH_ENDS[::-1]):
@@ -44,10 +42,9 @@ def addresses(settings: typing.Any, version: int
 def without_vrf(settings: typing.Any, version: int) -> resources.Rule:
     """The rule that drops packets from the pair that the VRF does not take.
 
-    The kernel asks the table of the VRF first.  When the VRF is gone, its
-    end of the pair belongs to the default VRF.  Answers of VIPs would then
-    leave by the default route of the main table, and packets of floating
-    IPs would go round in the pair.
+    When the VRF is gone, its end of the pair belongs to the default VRF.
+    Answers of VIPs would leave by the default route of the main table, and
+    packets of floating IPs would go round in the pair.
     """
     return resources.Rule(
         settings.veth_leak.veth_leak_rule_priority - 1, resources.BLACKHOLE,

@@ -21,7 +21,7 @@ class Restarts:
 
         It has a VRF and the family IPv6.
         """
-        peer = plan.uplink6(name)[1]
+        peers = plan.UPLINKS[name][1], plan.uplink6(name)[1]
         # This saves the prefix list of the agent, too.
         frr.add(self.cloud[name],
                 f'router bgp {plan.GATEWAY_AS[name]:d} vrf {plan.VRF}\n'
@@ -29,11 +29,20 @@ class Restarts:
                 ' bgp graceful-restart preserve-fw-state\n'
                 ' coalesce-time 3000\nexit\n')
         # The sessions take it at their start.
+        before = [self._sessions(peer) for peer in peers]
         self.cloud[name].run(['vtysh', '-c', f'clear bgp vrf {plan.VRF} *'])
-        nodes.wait_until('the restart of the session is over', lambda: (
+        nodes.wait_until('the restart of the sessions is over', lambda: (
+            all(self._sessions(peer) > count
+                for peer, count in zip(peers, before, strict=True)) and
             'End-of-RIB received: Yes' in frr.ask(
                 self.cloud['spine'], 'bgpd',
-                f'show bgp ipv6 neighbors {peer} graceful-restart')))
+                f'show bgp ipv6 neighbors {peers[1]} graceful-restart')))
+
+    def _sessions(self, peer):
+        """How many sessions the spine has had with a peer."""
+        return json.loads(frr.ask(
+            self.cloud['spine'], 'bgpd', f'show bgp neighbors {peer} json'))[
+                peer]['connectionsEstablished']
 
     def restart_frr(self, name, *addresses):
         """Kill the daemons, start them, and wait for their announcements."""

@@ -43,8 +43,8 @@ class Content(Generic[_Row]):
     flaws: tuple[str, ...] = ()
 
 
-class Taking(abc.ABC, Generic[_Row]):
-    """Takes the entries of one file in, in the order of the file."""
+class EntryParser(abc.ABC, Generic[_Row]):
+    """Makes rows of the entries of one file, in the order of the file."""
 
     def __init__(self, document: 'documents.Document') -> None:
         self.document = document
@@ -61,7 +61,7 @@ class Taking(abc.ABC, Generic[_Row]):
 
 
 def parse(content: bytes, name: str, schema: Mapping[str, Any],
-          taking: type[Taking[_Row]], cost: str) -> Content[_Row]:
+          parser: type[EntryParser[_Row]], cost: str) -> Content[_Row]:
     """The rows in the content of a file with one list.
 
     :param schema: has one property, the list
@@ -76,7 +76,7 @@ def parse(content: bytes, name: str, schema: Mapping[str, Any],
     wrong = {flaw.path[1] for flaw in found}
     rows: dict[str, _Row] = {}
     (key,) = schema['properties']
-    made = taking(document)
+    made = parser(document)
     for index, entry in enumerate(document.value[key]):
         if index in wrong:
             continue

@@ -23,7 +23,7 @@ from ovn_network_agent import ovsdb
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import followed
-from ovn_network_agent.ovsdb import update_errors
+from ovn_network_agent.ovsdb import update_warnings
 
 LOG = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
         """
         self._set_pace()
         heard: list[str] = []
-        update_errors.COMPLAINTS.collect(heard)
+        update_warnings.WARNINGS.collect(heard)
         before = self.state
         try:
             return bool(super().run())
@@ -83,7 +83,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
             heard.clear()
             return True
         finally:
-            update_errors.COMPLAINTS.collect(None)
+            update_warnings.WARNINGS.collect(None)
             self._judge(before, heard)
 
     def choose(self, table: str, clauses: list[Any]) -> None:

@@ -29,12 +29,12 @@ OPTS = [
     cfg.Opt(
         'policy_priority', type=types.Integer(*_PRIORITIES),
         default=ownership.EGRESS_POLICY_PRIORITY,
-        help='Priority of the policies that lead machines to several gateway '
-             'ports of their router (mode "ecmp"): of those that let packets '
-             'to networks of the router pass; the others have the next lower '
-             'one. Policies that drop or allow need a higher one, and no '
-             'other driver may write policies of these priorities. All agents '
-             'with the driver need the same one.'),
+        help='Priority of the policies of mode "ecmp" that let packets to '
+             'networks of the router pass. The policies that lead machines to '
+             'several gateway ports have the next lower priority. Policies '
+             'that drop or allow need a higher one, and no other driver may '
+             'write policies of these two priorities. All agents with the '
+             'driver need the same value.'),
     cfg.Opt(
         'probe_port', type=types.Integer(0, 65535), default=6643,
         help='TCP port on the address of the OVN tunnel at which agents ask '

@@ -124,8 +124,8 @@ def parse(content: bytes, name: str) -> entries.Content[Entry]:
                          'this egress address is left out')
 
 
-class _Objects(entries.Taking[Entry]):
-    """Takes the objects of one file in."""
+class _Objects(entries.EntryParser[Entry]):
+    """Makes the objects of one file."""
 
     def __init__(self, document: Any) -> None:
         super().__init__(document)
@@ -135,7 +135,7 @@ class _Objects(entries.Taking[Entry]):
 
     def objections(self, path: file_problems.Path,
                    entry: Mapping[str, Any]) -> Iterator[_Objection]:
-        """See :class:`entries.Taking`."""
+        """See :class:`entries.EntryParser`."""
         yield from self._of_name((*path, 'name'), entry['name'])
         yield from self._of_addresses((*path, 'addresses'),
                                       entry['addresses'])
@@ -154,7 +154,7 @@ class _Objects(entries.Taking[Entry]):
 
     def make(self, path: file_problems.Path,
              entry: Mapping[str, Any]) -> Iterator[Entry]:
-        """See :class:`entries.Taking`."""
+        """See :class:`entries.EntryParser`."""
         line = self.document.line(path)
         self._names[entry['name'].lower()] = line
         addresses = tuple(map(ip_text.canonical, entry['addresses']))

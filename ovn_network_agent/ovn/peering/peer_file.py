@@ -88,8 +88,8 @@ def parse(content: bytes, name: str) -> entries.Content[End]:
                          'this peering is left out')
 
 
-class _Peerings(entries.Taking[End]):
-    """Takes the peerings of one file in."""
+class _Peerings(entries.EntryParser[End]):
+    """Makes the ends of the peerings of one file."""
 
     def __init__(self, document: Any) -> None:
         super().__init__(document)
@@ -98,7 +98,7 @@ class _Peerings(entries.Taking[End]):
 
     def objections(self, path: file_problems.Path,
                    entry: Mapping[str, Any]) -> Iterator[entries.Objection]:
-        """See :class:`entries.Taking`."""
+        """See :class:`entries.EntryParser`."""
         yield from _objections(path, entry, [*_written(entry)], self._lines)
 
     def make(self, path: file_problems.Path,

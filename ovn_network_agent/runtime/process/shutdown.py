@@ -144,7 +144,7 @@ class Ending:
                 seen, down_to=down_to, retry=self._retry)))
             self._retry = False
             if found[0].pending:
-                self._wait_beside(deadline)
+                self._wait_for_threads(deadline)
                 found.append(self._run(passes.Pass(
                     self._last_view(), down_to=down_to)))
         except Exception as e:
@@ -171,7 +171,7 @@ class Ending:
         return outcome.degraded + [f'{name} still works'
                                    for name in outcome.pending]
 
-    def _wait_beside(self, deadline: float) -> None:
+    def _wait_for_threads(self, deadline: float) -> None:
         while (not self._hurry.is_set() and time.monotonic() < deadline and
                not self._reconciler.wait_for_threads(0.1)):
             pass

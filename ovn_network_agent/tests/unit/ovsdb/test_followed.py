@@ -8,7 +8,7 @@ from ovs import jsonrpc
 from ovs.db import idl as ovs_idl
 
 from ovn_network_agent.ovsdb import followed
-from ovn_network_agent.ovsdb import update_errors
+from ovn_network_agent.ovsdb import update_warnings
 
 
 class SessionIdlTest(base.BaseTestCase):
@@ -31,12 +31,12 @@ class SessionIdlTest(base.BaseTestCase):
                             answers.append)
 
 
-class ComplaintsTest(base.BaseTestCase):
+class UpdateWarningsTest(base.BaseTestCase):
 
     def test_only_those_of_the_idl(self):
         heard = []
-        update_errors.COMPLAINTS.collect(heard)
-        self.addCleanup(update_errors.COMPLAINTS.collect, None)
+        update_warnings.WARNINGS.collect(heard)
+        self.addCleanup(update_warnings.WARNINGS.collect, None)
         ovs_idl.vlog.warn('one')
         jsonrpc.vlog.warn('another')
         ovs_idl.vlog.err('two')

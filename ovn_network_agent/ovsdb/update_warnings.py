@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""What python-ovs complains of while it applies an update."""
+"""The warnings of python-ovs while it applies an update."""
 
 from collections.abc import Callable
 import threading
@@ -16,7 +16,7 @@ LOG = logging.getLogger(__name__)
 _IDL = 'idl'  # logs under this name
 
 
-class Complaints:
+class UpdateWarnings:
     """The warnings of python-ovs's IDL, for the log and for the replica.
 
     During an update they mean that a part of it was left out.
@@ -24,24 +24,24 @@ class Complaints:
 
     _running = threading.local()
 
-    def collect(self, complaints: list[str] | None) -> None:
+    def collect(self, warnings: list[str] | None) -> None:
         """Add the warnings of this thread's IDL to a list; None stops this."""
-        self._running.complaints = complaints
+        self._running.warnings = warnings
 
     def warn(self, message: str) -> None:
         """Log a warning, and remember it while an update is applied."""
         LOG.warning('%s', message)
-        if getattr(self._running, 'complaints', None) is not None:
-            self._running.complaints.append(message)
+        if getattr(self._running, 'warnings', None) is not None:
+            self._running.warnings.append(message)
 
 
-COMPLAINTS = Complaints()
+WARNINGS = UpdateWarnings()
 
 
 def _listen(former: Callable[..., None]) -> Callable[..., None]:
     def log(self: vlog.Vlog, message: str, **kwargs: Any) -> None:
         if self.name == _IDL:
-            COMPLAINTS.warn(message)
+            WARNINGS.warn(message)
         else:
             former(self, message, **kwargs)
     return log

@@ -272,14 +272,20 @@ class Changes:
         self._taken_over(running)
 
     def _taken_over(self, running):
-        """End probes through gw1, which gw2 has taken over without a loss."""
+        """End probes through gw1, which gw2 has taken over without a loss.
+
+        A TCP connection with packets before and after a change of the route
+        is reset: gw2 does not know its translation.  The route changes twice
+        (to both gateways, to gw2 alone).
+        """
         for one in running:
             one.wait_answered(base.SETTLE, after=time.monotonic())
         reports = [one.stop() for one in running]
         for report in reports:
             base.note(f'VIP: {report}')
         for report in reports:
-            self.assertEqual(0, report.lost, str(report))
+            self.assertLessEqual(
+                report.lost, 2 if report.kind == 'tcp' else 0, str(report))
             self.assertEqual({pf.LOCAL, plan.HOSTS['gw2']},
                              report.seen_sources, str(report))
 

@@ -25,7 +25,6 @@ from tools.bench import page
 from tools.bench import plot
 from tools.bench import processes
 from tools.bench import results
-from tools.bench import worlds
 
 
 def document(*medians):
@@ -207,25 +206,6 @@ class ProcessesTest(base.BaseTestCase):
         self.assertEqual([], processes.family(pid))
         self.assertEqual(processes.Load(0, 0), processes.load([pid]))
         self.assertEqual('ended', processes.name(pid))
-
-
-class CalmTest(base.BaseTestCase):
-
-    # Works for half a second of the processor, and rests then.
-    PROGRAM = ('import time\nwhile time.process_time() < 0.5: pass\n'
-               'time.sleep(60)')
-
-    def test_a_program_that_works_is_waited_for(self):
-        with subprocess.Popen([sys.executable, '-c', self.PROGRAM]) as child:
-            self.addCleanup(child.wait)
-            self.addCleanup(child.kill)
-            waiting.eventually(
-                lambda: processes.load([child.pid]).processor > 100,
-                'the program works')
-            worlds.calm(lambda: [child.pid])
-            self.assertGreaterEqual(
-                processes.load([child.pid]).processor, 500)
-            child.kill()
 
 
 class FactsTest(base.BaseTestCase):

@@ -18,9 +18,10 @@ _NOT_IN_PROTOCOLS = {'threading', 'subprocess', 'multiprocessing',
 
 class OrderTest(base.BaseTestCase):
 
-    def setUp(self):
-        super().setUp()
-        self.edges = packages.edges()
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.edges = packages.edges()
 
     def test_every_import_goes_down(self):
         self.assertEqual([], packages.upward(self.edges))

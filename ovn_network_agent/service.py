@@ -37,7 +37,7 @@ from ovn_network_agent.gateways import drain
 from ovn_network_agent.metrics import egress_probe
 from ovn_network_agent.metrics import endpoint as metrics_endpoint
 from ovn_network_agent.ovn import view
-from ovn_network_agent.ovn.egress import egress_health
+from ovn_network_agent.ovn.egress import egress_routers
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged.network import netlink as privileged_netlink
 from ovn_network_agent.runtime import agent_parts
@@ -94,7 +94,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
             without_ovn.Alone(conf) if mode.forwards_only(conf) else
             side(conf, drivers, self.trigger, self._stop, self._observers,
                  rows=self._limiter,
-                 tables={egress_health.TABLE: probe.table} if probe else {}))
+                 tables={egress_routers.TABLE: probe.table} if probe else {}))
         self._forwards = source.Source(conf, health_checks.Checks())
         self._databases: dict[
             str, connection.Database] = self._side.databases

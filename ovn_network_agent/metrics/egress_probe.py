@@ -32,7 +32,7 @@ from ovn_network_agent.ovn.egress import egress_routers
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state
-from ovn_network_agent.runtime.process import watchdog as watchdogs
+from ovn_network_agent.runtime.process import status
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import egress_question
 
@@ -57,7 +57,7 @@ _BACKEND = 'egress'
 def of_agent(conf: cfg.ConfigOpts, drivers: Sequence[drivers_base.Driver],
              backends: Sequence[backends_base.Backend],
              databases: Callable[[], Mapping[str, connection.Database]],
-             watchdog: watchdogs.Watchdog,
+             watchdog: status.Watchdog,
              stopping: Callable[[], bool]) -> 'EgressProbe | None':
     """The probe of an agent, None where nobody wants it."""
     if not conf.egress_ip.probe_port or all(
@@ -90,7 +90,7 @@ class EgressProbe(base.Observer):
 
     def __init__(self, conf: cfg.ConfigOpts,
                  databases: Callable[[], Mapping[str, connection.Database]],
-                 writes: Callable[[], bool], watchdog: watchdogs.Watchdog,
+                 writes: Callable[[], bool], watchdog: status.Watchdog,
                  stopping: Callable[[], bool]) -> None:
         self._port = conf.egress_ip.probe_port
         self._files = tls.between_agents(conf)

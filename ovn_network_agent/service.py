@@ -37,17 +37,15 @@ from ovn_network_agent.gateways import drain
 from ovn_network_agent.metrics import egress_probe
 from ovn_network_agent.metrics import endpoint as metrics_endpoint
 from ovn_network_agent.ovn import view
-from ovn_network_agent.ovn.egress import egress_health
+from ovn_network_agent.ovn.egress import egress_routers
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged.network import netlink as privileged_netlink
 from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.runtime import guard_limits
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import ovn_side
-from ovn_network_agent.runtime.process import notify
 from ovn_network_agent.runtime.process import shutdown
 from ovn_network_agent.runtime.process import status
-from ovn_network_agent.runtime.process import watchdog
 from ovn_network_agent.runtime.process import without_ovn
 from ovn_network_agent.watches import base as watches_base
 from ovn_network_agent.watches import kernel
@@ -81,7 +79,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._limiter = limiter or rate_limit.RateLimit(
             functools.partial(base.doubted_kinds, backends))
         self._stop = threading.Event()
-        self._watchdog = watchdog.from_environment()
+        self._watchdog = status.from_environment()
         probe = egress_probe.of_agent(conf, drivers, backends,
                                       lambda: self._databases, self._watchdog,
                                       self._stop.is_set)
@@ -94,7 +92,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
             without_ovn.Alone(conf) if mode.forwards_only(conf) else
             side(conf, drivers, self.trigger, self._stop, self._observers,
                  rows=self._limiter,
-                 tables={egress_health.TABLE: probe.table} if probe else {}))
+                 tables={egress_routers.TABLE: probe.table} if probe else {}))
         self._forwards = source.Source(conf, health_checks.Checks())
         self._databases: dict[
             str, connection.Database] = self._side.databases
@@ -277,7 +275,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
             self._loop.run()
             if not self._orderly.is_set():
                 return
-            notify.notify(STOPPING=1, STATUS='draining')
+            status.notify(STOPPING=1, STATUS='draining')
             self._drain()
             self._loop.questions.close('the agent stops: it removes what it '
                                        'has made')

@@ -14,12 +14,11 @@ import functools
 import signal
 import sys
 
-from ovn_network_agent.runtime.process import garbage_collector
-from ovn_network_agent.runtime.process import own_threads
+from ovn_network_agent.runtime.process import interpreter
 
-garbage_collector.hold()
+interpreter.hold()
 # This comes before the import of any library that would import eventlet.
-own_threads.keep_eventlet_out()
+interpreter.keep_eventlet_out()
 
 from oslo_config import cfg  # noqa: E402
 from oslo_log import log as logging  # noqa: E402
@@ -44,7 +43,6 @@ from ovn_network_agent.runtime.process import mode  # noqa: E402
 from ovn_network_agent.runtime.process import original_program  # noqa: E402
 from ovn_network_agent.runtime.process import signals  # noqa: E402
 from ovn_network_agent.runtime.process import single_instance  # noqa: E402
-from ovn_network_agent.runtime.process import state_report  # noqa: E402
 from ovn_network_agent.watches import base as watches  # noqa: E402
 from ovn_network_agent.watches import flows  # noqa: E402
 from ovn_network_agent.watches import heartbeat  # noqa: E402
@@ -55,7 +53,7 @@ from ovn_network_agent.watches import sysctls  # noqa: E402
 from ovn_network_agent.watches import vni_next_hops  # noqa: E402
 from ovn_network_agent.watches.frr import frr_observers  # noqa: E402
 
-garbage_collector.release()
+interpreter.release()
 
 LOG = logging.getLogger(__name__)
 
@@ -85,7 +83,7 @@ def main(argv: list[str] | None = None) -> int:
         are not known to have taken over all gateway ports
     """
     conf = cfg.CONF
-    garbage_collector.hold()
+    interpreter.hold()
     try:
         _check_threads()
         plugins = _configure(conf, sys.argv[1:] if argv is None else argv)
@@ -100,12 +98,12 @@ def main(argv: list[str] | None = None) -> int:
     except (privileges.NoPrivileges, view.NotReady) as e:
         return _fail('environment', (str(e),), EXIT_ENVIRONMENT)
     finally:
-        garbage_collector.release()
+        interpreter.release()
 
 
 def _check_threads() -> None:
     """Raise EnvironmentProblem if eventlet has replaced Python's threads."""
-    patched = own_threads.patched()
+    patched = interpreter.patched()
     if patched:
         raise EnvironmentProblem([
             f'eventlet has patched {", ".join(patched)} before the start; '
@@ -134,7 +132,7 @@ def _fail(kind: str, messages: Iterable[str], status: int) -> int:
 def _configure(conf: cfg.ConfigOpts, argv: list[str]
                ) -> tuple[list[drivers_base.Driver], list[base.Backend]]:
     """Load configuration and plugins; ConfigError if they cannot be used."""
-    state_report.set_defaults(conf)
+    signals.set_defaults(conf)
     logging.set_defaults(default_log_levels=[
         *logging.get_default_log_levels(), 'oslo_privsep.daemon=WARNING',
         'ovsdbapp=INFO', 'oslo.privsep.daemon=WARNING'])
@@ -151,7 +149,7 @@ def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
          backends: Sequence[base.Backend]) -> int:
     logging.setup(conf, 'ovn-network-agent')
     levels.apply(conf)
-    state_report.arm(conf)
+    signals.arm(conf)
     # systemd ends a loop that hangs with SIGABRT; the log then says where.
     faulthandler.enable()
     caught = signals.Signals(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -168,7 +166,7 @@ def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
     # The fork comes before the first thread, and takes the capabilities away.
     contexts = mode.contexts(conf)
     privileges.prepare()
-    garbage_collector.settle()
+    interpreter.settle()
     privileges.start(conf, contexts, dry_run=conf.dry_run)
     streams.configure(conf)
     if place:
@@ -286,7 +284,7 @@ def _serve(agent: service.AgentService, caught: signals.Signals,
         number = caught.wait(_LOOK)
         if agent.ready and not settled:
             # What the first views have of OVN lives on.
-            garbage_collector.settle()
+            interpreter.settle()
             # All objects are frozen, so the collection takes no time.
             memory_trim.release()
             settled = True

@@ -6,10 +6,10 @@
 import logging
 import sys
 
-from ovn_network_agent.runtime.process import own_threads
+from ovn_network_agent.runtime.process import interpreter
 
 # This comes before the import of any library that would import eventlet.
-own_threads.keep_eventlet_out()
+interpreter.keep_eventlet_out()
 
 from oslo_config import cfg  # noqa: E402
 from oslo_upgradecheck import upgradecheck  # noqa: E402

@@ -24,7 +24,7 @@ from ovn_network_agent.engine import table as tables
 from ovn_network_agent.files import entries
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.ovn.peering import peer_changes
-from ovn_network_agent.ovn.peering import peer_file
+from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.ovn.peering import peer_routers
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
@@ -134,9 +134,9 @@ class Peers:
         if self._conf.dry_run:
             raise commands.Refused('this is a dry run, which writes nothing')
 
-    def _file(self) -> entries.Content[peer_file.End]:
+    def _file(self) -> entries.Content[peer_intents.End]:
         try:
-            return peer_file.load(self._conf)
+            return peer_intents.load(self._conf)
         except file_problems.BadFile as e:
             raise commands.Refused(f'not written: {e}') from e
 

@@ -56,17 +56,16 @@ def add(commands: parsing.Commands) -> None:
 def run(args: argparse.Namespace) -> int:
     """Change the method."""
     # The imports take a quarter of a second, and few commands need them.
-    from ovn_network_agent.runtime.process import garbage_collector
-    from ovn_network_agent.runtime.process import own_threads
-    garbage_collector.hold()
-    own_threads.keep_eventlet_out()
+    from ovn_network_agent.runtime.process import interpreter
+    interpreter.hold()
+    interpreter.keep_eventlet_out()
     from oslo_config import cfg
 
     from ovn_network_agent.conf import validate
     from ovn_network_agent.diagnosis.node import check
     from ovn_network_agent.diagnosis.node import sources
     from ovn_network_agent.privileged.daemon import context
-    garbage_collector.settle()
+    interpreter.settle()
     logging.getLogger().addHandler(logging.NullHandler())
     found = sources.Sources(cfg.CONF, socket_path.files(args),
                             args.socket or '')

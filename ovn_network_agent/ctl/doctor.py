@@ -39,14 +39,13 @@ def add(commands: parsing.Commands) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check the node, and print the findings; 1 when a check fails."""
     # The imports take a second, and only this command needs them.
-    from ovn_network_agent.runtime.process import garbage_collector
-    from ovn_network_agent.runtime.process import own_threads
-    garbage_collector.hold()
-    own_threads.keep_eventlet_out()
+    from ovn_network_agent.runtime.process import interpreter
+    interpreter.hold()
+    interpreter.keep_eventlet_out()
     from ovn_network_agent.conf import validate
     from ovn_network_agent.diagnosis.node import examination
     from ovn_network_agent.diagnosis.node import registry
-    garbage_collector.settle()
+    interpreter.settle()
     try:
         wanted = examination.select(registry.CHECKS, args.check)
     except examination.UnknownCheck as e:

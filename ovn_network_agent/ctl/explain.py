@@ -61,13 +61,13 @@ def run(args: argparse.Namespace) -> int:
     # patched the threads, which takes longer than all the rest.
     modules: dict[str, Any] = sys.modules
     modules.setdefault('eventlet', None)
-    from ovn_network_agent.runtime.process import garbage_collector
-    garbage_collector.hold()
+    from ovn_network_agent.runtime.process import interpreter
+    interpreter.hold()
     from ovn_network_agent.diagnosis.address import explanation
     from ovn_network_agent.diagnosis.address import gathering
     from ovn_network_agent.diagnosis.readers import configuration
     from ovn_network_agent.runtime import loader
-    garbage_collector.settle()
+    interpreter.settle()
     # The findings have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
     conf = configuration.load(socket_path.files(args))

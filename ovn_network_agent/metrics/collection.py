@@ -17,7 +17,7 @@ from ovn_network_agent.engine import outcome as outcomes
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.gateways import takeover
 from ovn_network_agent.metrics import declared
-from ovn_network_agent.runtime import record
+from ovn_network_agent.runtime import pass_log
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.metrics import store
@@ -40,7 +40,7 @@ _OTHERS = (_FLOW, *_VNIS)
 _COUNTED = (*_ANNOUNCING, *_OTHERS)
 
 
-class Collection(record.Record):
+class Collection(pass_log.Record):
     """Counts the work of the loop, on the loop thread.
 
     :param clock: returns monotonic seconds
@@ -93,7 +93,7 @@ class Collection(record.Record):
         if result != 'noop':
             self.store.observe('drain_duration_seconds', seconds)
 
-    def made(self, passed: record.Passed) -> None:
+    def made(self, passed: pass_log.Passed) -> None:
         """Count the changes, failures, drift and announcements of a pass.
 
         Failures count when they begin, objects if one may have changed.
@@ -145,7 +145,7 @@ class Collection(record.Record):
                 self.store.count('ovs_flow_drift_total',
                                  flow=_flow(ref, tracker))
 
-    def _note_announcements(self, passed: record.Passed) -> None:
+    def _note_announcements(self, passed: pass_log.Passed) -> None:
         """Measure from the event to the announcement.
 
         If a backend still works, a later pass collects the announcements.
@@ -188,7 +188,7 @@ class Collection(record.Record):
                 for name in self.backends},
             'last_reconcile_timestamp_seconds': self._wall()}
 
-    def _count_objects(self, passed: record.Passed) -> None:
+    def _count_objects(self, passed: pass_log.Passed) -> None:
         """Leave the count to the next pass if this one announces first."""
         outcome = passed.outcome
         self._uncounted.update(outcome.touched)

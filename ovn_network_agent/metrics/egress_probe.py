@@ -28,11 +28,11 @@ from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.ovn.chassis import groups
-from ovn_network_agent.ovn.egress import egress_health
+from ovn_network_agent.ovn.egress import egress_routers
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state
-from ovn_network_agent.runtime.process import watchdog as watchdogs
+from ovn_network_agent.runtime.process import status
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import egress_question
 
@@ -57,7 +57,7 @@ _BACKEND = 'egress'
 def of_agent(conf: cfg.ConfigOpts, drivers: Sequence[drivers_base.Driver],
              backends: Sequence[backends_base.Backend],
              databases: Callable[[], Mapping[str, connection.Database]],
-             watchdog: watchdogs.Watchdog,
+             watchdog: status.Watchdog,
              stopping: Callable[[], bool]) -> 'EgressProbe | None':
     """The probe of an agent, None where nobody wants it."""
     if not conf.egress_ip.probe_port or all(
@@ -77,7 +77,7 @@ class Findings:
 
     def __init__(self) -> None:
         # By chassis.
-        self.rows: Mapping[str, egress_health.Unreachable] = {}
+        self.rows: Mapping[str, egress_routers.Unreachable] = {}
 
 
 class EgressProbe(base.Observer):
@@ -90,7 +90,7 @@ class EgressProbe(base.Observer):
 
     def __init__(self, conf: cfg.ConfigOpts,
                  databases: Callable[[], Mapping[str, connection.Database]],
-                 writes: Callable[[], bool], watchdog: watchdogs.Watchdog,
+                 writes: Callable[[], bool], watchdog: status.Watchdog,
                  stopping: Callable[[], bool]) -> None:
         self._port = conf.egress_ip.probe_port
         self._files = tls.between_agents(conf)
@@ -105,7 +105,7 @@ class EgressProbe(base.Observer):
         # By address; replaced as a whole, as the four below.
         self._servers: dict[str, server.Server] = {}
         self._failure = ''
-        self._health = egress_health.Health()
+        self._health = egress_routers.Health()
         self._results = dict.fromkeys(declared.PROBES, 0)
         self.table = Findings()
         if self._files is None and tls.by_remote(conf):
@@ -221,9 +221,9 @@ class EgressProbe(base.Observer):
             return
         databases = self._databases()
         with databases['nb'].rows() as nb, databases['sb'].rows() as sb:
-            targets = egress_health.targets(nb, sb)
+            targets = egress_routers.targets(nb, sb)
         if not targets or not self._writes():
-            self._note(egress_health.Health())
+            self._note(egress_routers.Health())
             return
         try:
             context = self._files.context() if self._files else None
@@ -247,7 +247,7 @@ class EgressProbe(base.Observer):
         self._note(self._health.after(
             {chassis: each.why for chassis, each in found.items()}))
 
-    def _note(self, health: egress_health.Health) -> None:
+    def _note(self, health: egress_routers.Health) -> None:
         before, self._health = self._health.unreachable, health
         now = health.unreachable
         if now == before:

@@ -24,7 +24,6 @@ from ovn_network_agent.metrics import present
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.runtime import pass_log
-from ovn_network_agent.runtime import record
 from ovn_network_agent.runtime.process import status as statuses
 from ovn_network_agent.watches import base
 
@@ -65,7 +64,7 @@ class Endpoint(base.Serving):
             *backends, *observers)
         self._state = state
         # For the loop.
-        self.record = record.Record()
+        self.record = pass_log.Record()
         if conf.metrics.listen:
             self._serve(backends)
 
@@ -77,7 +76,7 @@ class Endpoint(base.Serving):
         self._store = self._counts.store = store.Store(
             {'backend': self._counts.backends, 'kind': self._counts.kinds},
             self.present, (*_OBSERVED, *_KEPT))
-        self.record = record.Guarded(self._counts)
+        self.record = pass_log.Guarded(self._counts)
         self._server = server.Server(self._conf.metrics.listen, {
             '/metrics': self._metrics, '/healthz': _alive,
             '/readyz': self._ready}, self._changed)

@@ -22,10 +22,9 @@ from ovn_network_agent.ovn.subjects import ports
 from ovn_network_agent.ovn.subjects import provider_networks
 from ovn_network_agent.ovn.subjects import routers
 from ovn_network_agent.ovn.subjects import segments
+from ovn_network_agent.ovn.subjects import tenant_hosts
 from ovn_network_agent.ovn.subjects import tenant_networks
-from ovn_network_agent.ovn.subjects import tenant_vips
 from ovn_network_agent.ovn.subjects import tenants
-from ovn_network_agent.ovn.subjects import vni_networks
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
@@ -61,15 +60,15 @@ class Builder:
                                        places)
         behind = tenant_networks.TenantNetworks(self._rows, self._inputs,
                                                 located, self._frames)
-        vips = tenant_vips.TenantVips(self._rows, self._inputs, located,
-                                      self._frames, behind)
+        vips = tenant_hosts.TenantVips(self._rows, self._inputs, located,
+                                       self._frames, behind)
         self._tenants = tenants.Tenants(self._rows, self._inputs, behind,
                                         vips)
         self._groups = groups.Groups(self._rows, self._inputs, located,
                                      behind, vips, places)
         self._ports = ports.Ports(self._rows, self._inputs, located,
                                   places)
-        self._vni_networks = vni_networks.VniNetworks(
+        self._vni_networks = provider_networks.VniNetworks(
             self._rows, self._inputs, located, places)
         # Of the last view; by UUID the addresses.
         self._seen: tuple[_Seen, ...] = ()

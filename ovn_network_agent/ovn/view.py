@@ -31,7 +31,6 @@ from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovn.chassis import held_ports
 from ovn_network_agent.ovn.chassis import own_chassis
-from ovn_network_agent.ovn.chassis import reconnection
 from ovn_network_agent.ovn.chassis import tunnels
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
@@ -321,7 +320,7 @@ class View:
         if not (node.drains or node.phase is model.Phase.DRAINING):
             return 0.0
         southbound = self._databases['sb']
-        return reconnection.late_for(
+        return held_ports.late_for(
             southbound.connected, southbound.changed_at, time.monotonic())
 
     def abandon(self) -> None:

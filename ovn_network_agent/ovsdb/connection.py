@@ -276,7 +276,7 @@ class Database(replica.Lent):
             self._failure = str(e)
             return False
         # The old rows refer to each other, and collections may leave them out
-        # (runtime.process.garbage_collector).
+        # (runtime.process.interpreter).
         gc.unfreeze()
         gc.collect()
         self._sync_changed()

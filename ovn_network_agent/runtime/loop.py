@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The loop waits for a wake-up, makes a pass, and survives errors."""
+"""The loop waits for a wake-up, makes a pass, and survives errors.
+
+A start announces its first routers before it knows all others: with
+``announce_method = static``, FRR takes 0.2 ms for each address and the drivers
+0.03 ms, so FRR works while they are asked about the others.
+"""
 
 from collections.abc import Callable
 from collections.abc import Sequence
+import dataclasses
 import math
 import socket
 import threading
@@ -29,16 +35,40 @@ from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.runtime import comparison
-from ovn_network_agent.runtime import early_announcement
 from ovn_network_agent.runtime import guard_limits
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import pass_log
-from ovn_network_agent.runtime import record
 from ovn_network_agent.runtime import snapshot_problems
-from ovn_network_agent.runtime.process import notify
 from ovn_network_agent.runtime.process import status as statuses
-from ovn_network_agent.runtime.process import watchdog
 from ovn_network_agent.watches import base as watches
+
+#: Addresses: FRR takes 0.4 s for them, the drivers answer 10,000 meanwhile.
+AT_MOST = 2000
+_WORTH_IT = 2  # So many times as many, as FRR then makes one more transaction
+
+
+def first_of(snapshot: model.Snapshot) -> model.Snapshot | None:
+    """The view with its first routers alone, without machines.
+
+    None with few addresses, or few before a router that has too many.
+
+    The order is of UUIDs, as that of preference at a conflict
+    (:mod:`engine.tracking`): no resource gives way to one of a later router.
+    """
+    some, count = {}, 0
+    for uuid, addresses in snapshot.addresses.items():
+        if count + len(addresses) > AT_MOST:
+            break
+        some[uuid] = addresses
+        count += len(addresses)
+    total = sum(map(len, snapshot.addresses.values()))
+    if total <= _WORTH_IT * AT_MOST or count < AT_MOST // _WORTH_IT:
+        return None
+    return dataclasses.replace(
+        snapshot, routers=tuple(router for router in snapshot.routers
+                                if router.uuid in some),
+        addresses=some, groups=(), networks={}, machines={})
+
 
 LOG = logging.getLogger(__name__)
 
@@ -55,8 +85,8 @@ class Loop:
                  forwards: source.Source | None = None,
                  clock: Callable[[], float] = time.monotonic,
                  parts: agent_parts.Inside | None = None,
-                 counters: record.Record | None = None,
-                 watched: watchdog.Watchdog | None = None) -> None:
+                 counters: pass_log.Record | None = None,
+                 watched: statuses.Watchdog | None = None) -> None:
         parts = parts or agent_parts.make(reconciler, trigger)
         self.passes, self.questions = parts.passes, parts.questions
         self.reloads = parts.reloads
@@ -69,8 +99,8 @@ class Loop:
         self._stopping = stopping
         self._observers = observers
         self._forwards = forwards or source.Source(conf)
-        self._record = counters or record.Record()
-        self._watchdog = watched or watchdog.Watchdog(math.inf)
+        self._record = counters or pass_log.Record()
+        self._watchdog = watched or statuses.Watchdog(math.inf)
         self._takeovers = takeover.Takeovers()
         self._phase = model.Phase.RESTORING
         self._serving = model.Phase.RUNNING
@@ -175,7 +205,7 @@ class Loop:
             return
         # systemd takes RELOADING only from a service that was ready.
         if self._status.is_ready:
-            notify.notify(RELOADING=1, MONOTONIC_USEC=int(
+            statuses.notify(RELOADING=1, MONOTONIC_USEC=int(
                 time.monotonic() * 1000000))
         drivers = self.reloads.apply(
             self._conf, lambda read: loader.renewed(
@@ -186,7 +216,7 @@ class Loop:
         self._forwards.reread()
         self._schedule.reloaded = True
         if self._status.is_ready:
-            notify.notify(READY=1)
+            statuses.notify(READY=1)
 
     def _run_without_ovn(self, wake: triggers.Wake | None = None,
                          waiting_for: tuple[str, ...] = ()) -> None:
@@ -231,7 +261,7 @@ class Loop:
 
     def _tell(self, trigger: str, wake: triggers.Wake | None,
               outcome: outcomes.Outcome, full: bool = False) -> None:
-        self._record.made(record.Passed(
+        self._record.made(pass_log.Passed(
             trigger, wake.fired_at if wake else None, outcome,
             self._reconciler.tracker, full, self._takeovers.last))
 
@@ -275,7 +305,7 @@ class Loop:
             snapshot, prune=self._view.confirmed, urgent=wake.urgent,
             at_once=at_once,
             full=part.asks_all, reads=names if part.reads_all else part.reads,
-            ahead=(early_announcement.first_of(snapshot) if part.begins
+            ahead=(first_of(snapshot) if part.begins
                    else None),
             limits=lambda: guard_limits.limits(self._conf, self._view,
                                                self._serving)))

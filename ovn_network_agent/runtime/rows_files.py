@@ -19,7 +19,7 @@ from ovn_network_agent.files import entries
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.files import watched
 from ovn_network_agent.ovn.egress import egress_file
-from ovn_network_agent.ovn.peering import peer_file
+from ovn_network_agent.ovn.peering import peer_intents
 
 LOG = logging.getLogger(__name__)
 
@@ -38,8 +38,8 @@ class _Kind:
 
 
 _KINDS = (
-    _Kind(model.Peering, peer_file.TABLE,
-          lambda conf: conf.network_peer.peers_file, peer_file.load,
+    _Kind(model.Peering, peer_intents.TABLE,
+          lambda conf: conf.network_peer.peers_file, peer_intents.load,
           'peerings', 2),
     _Kind(model.EgressIp, egress_file.TABLE,
           lambda conf: conf.egress_ip.file, egress_file.load,

@@ -22,7 +22,6 @@ from ovn_network_agent.backends.northbound import nb_writer
 from ovn_network_agent.backends.northbound import ovsdb_writer
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.writes import commands
-from ovn_network_agent.ovn.writes import routes
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.watches.frr import frr_witness
@@ -57,7 +56,7 @@ class AdvertisedBackend(nb_writer.Writer):
         try:
             with self._context.databases['nb'].rows() as nb:
                 return [resources.Advertised(router, route.owner)
-                        for router, _row, route in routes.managed(
+                        for router, _row, route in commands.managed(
                             nb, self._context.marks())
                         if route.advertised == route.owner.hostname]
         except connection.Unavailable as e:
@@ -68,8 +67,9 @@ class AdvertisedBackend(nb_writer.Writer):
         ours = self._context.marks() | {ownership.Owner()}
         try:
             with self._context.databases['nb'].rows() as nb:
-                foreign = {router for router, _row, route in routes.managed(nb)
-                           if route.owner not in ours}
+                foreign = {
+                    router for router, _row, route in commands.managed(nb)
+                    if route.owner not in ours}
         except connection.Unavailable:
             # Only the count of the drift is at stake.
             return set()

@@ -22,7 +22,6 @@ from ovn_network_agent.backends.northbound import nb_writer
 from ovn_network_agent.backends.northbound import ovsdb_writer
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.chassis import bfd
-from ovn_network_agent.ovn.writes import bfd_request
 from ovn_network_agent.ovsdb import connection
 
 LOG = logging.getLogger(__name__)
@@ -109,8 +108,8 @@ class BfdTimersBackend(nb_writer.Writer):
         values = None if verb == 'remove' else (
             resource.min_rx, resource.min_tx, resource.mult)
         gone = self._gone
-        return lambda api: bfd_request.Request(api, resource.chassis, values,
-                                               gone)
+        return lambda api: bfd.Request(api, resource.chassis, values,
+                                       gone)
 
     def apply(self, delta: base.Delta) -> base.Failures:
         """Change the request, and remove those of chassis that are gone.

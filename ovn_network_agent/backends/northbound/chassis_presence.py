@@ -11,7 +11,7 @@ from oslo_log import log as logging
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends.northbound import server_question
-from ovn_network_agent.ovn.chassis import unresponsive_chassis
+from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovsdb import replica_query
 
 LOG = logging.getLogger(__name__)
@@ -44,8 +44,8 @@ def ask(context: base.Context, conf: Any,
                for row in chassis}
     if silent:
         facts = _facts(context.chassis(), chassis, *answers)
-        present -= silent & unresponsive_chassis.owners(
-            facts, unresponsive_chassis.outdated(
+        present -= silent & absent_chassis.owners(
+            facts, absent_chassis.outdated(
                 facts, conf.gateway_drain.silent_chassis_limit))
     return present
 
@@ -67,11 +67,11 @@ def confirmed_gone(context: base.Context, conf: Any, names: frozenset[str]
 
 
 def _facts(own: str, chassis: _Rows, reports: _Rows, globals_: _Rows,
-           ports: _Rows) -> unresponsive_chassis.Facts:
+           ports: _Rows) -> absent_chassis.Facts:
     """The facts of the answers."""
     bound = {row['chassis'][1] for row in ports
              if row['chassis'][0] == 'uuid'}
-    return unresponsive_chassis.Facts(
+    return absent_chassis.Facts(
         own, max((row['nb_cfg'] for row in globals_), default=0),
         {row['name']: row['hostname'] for row in chassis},
         {row['name']: (row['nb_cfg'], row['nb_cfg_timestamp'])

@@ -10,7 +10,6 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.backends.northbound import locked_rows
 from ovn_network_agent.common import notices
 from ovn_network_agent.conf.options import egress_ip
-from ovn_network_agent.ovn.egress import egress_commands
 from ovn_network_agent.ovn.egress import egress_rows
 
 _MOVES = 'egress_ip_failovers_total'
@@ -25,8 +24,8 @@ class EgressBackend(locked_rows.Backend):
     doubted_by = (notices.EGRESS,)
     driver = egress_ip.GROUP
     rows = egress_rows.read
-    commands = {'set': egress_commands.SetEgress,
-                'remove': egress_commands.RemoveEgress}
+    commands = {'set': egress_rows.SetEgress,
+                'remove': egress_rows.RemoveEgress}
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)

@@ -18,7 +18,7 @@ from ovn_network_agent.backends.northbound import chassis_presence
 from ovn_network_agent.backends.northbound import nb_writer
 from ovn_network_agent.backends.northbound import ovsdb_writer
 from ovn_network_agent.common import notices
-from ovn_network_agent.ovn.egress import egress_networks
+from ovn_network_agent.ovn.egress import egress_rows
 from ovn_network_agent.ovsdb import connection
 
 
@@ -51,7 +51,7 @@ class EgressNetworksBackend(nb_writer.Writer):
         """The command that writes or removes the entry of this chassis."""
         addresses = None if verb == 'remove' else resource.addresses
         gone = self._gone
-        return lambda api: egress_networks.SetNetworks(
+        return lambda api: egress_rows.SetNetworks(
             api, resource.chassis, addresses, gone)
 
     def apply(self, delta: base.Delta) -> base.Failures:
@@ -71,7 +71,7 @@ class EgressNetworksBackend(nb_writer.Writer):
             with self._context.databases['nb'].rows() as nb:
                 return {chassis: addresses
                         for row in nb.get('NB_Global', {}).values()
-                        for chassis, addresses in egress_networks.read(
+                        for chassis, addresses in egress_rows.read_networks(
                             row).items()}
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e

@@ -7,7 +7,6 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends.northbound import locked_rows
 from ovn_network_agent.common import notices
 from ovn_network_agent.conf.options import network_peer
-from ovn_network_agent.ovn.peering import peering_commands
 from ovn_network_agent.ovn.peering import peering_rows
 
 LOCK = locked_rows.lock_name(network_peer.GROUP)
@@ -21,5 +20,5 @@ class PeeringBackend(locked_rows.Backend):
     doubted_by = (notices.PEERINGS,)
     driver = network_peer.GROUP
     rows = peering_rows.read
-    commands = {'set': peering_commands.SetPeering,
-                'remove': peering_commands.RemovePeering}
+    commands = {'set': peering_rows.SetPeering,
+                'remove': peering_rows.RemovePeering}

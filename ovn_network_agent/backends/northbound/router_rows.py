@@ -29,7 +29,6 @@ from ovn_network_agent.common import normal_wait
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.writes import barrier
 from ovn_network_agent.ovn.writes import commands
-from ovn_network_agent.ovn.writes import routes
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 
@@ -153,7 +152,7 @@ class NorthboundBackend(nb_writer.Writer):
     def _managed_routes(self, nb: columns.Tables,
                         owners: Collection[ownership.Owner] | None = None
                         ) -> Iterator[resources.DefaultRoute]:
-        for router, _row, route in routes.managed(nb, owners):
+        for router, _row, route in commands.managed(nb, owners):
             outdated = (None if route.advertised in ('', route.owner.hostname)
                         else route.advertised)
             kind = (resources.DefaultRoute if route.prefix in _EVERYTHING

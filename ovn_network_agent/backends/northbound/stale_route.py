@@ -17,9 +17,8 @@ from ovn_network_agent.backends.northbound import nb_writer
 from ovn_network_agent.backends.northbound import ovsdb_writer
 from ovn_network_agent.backends.northbound import server_question
 from ovn_network_agent.common import notices
-from ovn_network_agent.ovn.chassis import absence_marks
+from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovn.writes import commands
-from ovn_network_agent.ovn.writes import routes
 from ovn_network_agent.ovsdb import connection
 
 
@@ -48,7 +47,7 @@ class StaleRouteBackend(nb_writer.Writer):
                 return [resources.StaleRoute(router, route.output_port,
                                              route.nexthop, route.owner)
                         for router, _row, route in (
-                            routes.managed(nb, dead) if dead else ())]
+                            commands.managed(nb, dead) if dead else ())]
         except connection.Unavailable as e:
             raise base.BackendError(str(e)) from e
 
@@ -69,7 +68,7 @@ class StaleRouteBackend(nb_writer.Writer):
                                        self._timeout)
         back = {r.ref for r in resources.of_kind(
             resources.StaleRoute, delta.delete)
-                if absence_marks.known(r.owner, present)}
+                if absent_chassis.known(r.owner, present)}
         failures = {ref: base.Kept('its chassis is there') for ref in back}
         rest = tuple(r for r in delta.delete if r.ref not in back)
         return failures | (super().apply(base.Delta(delete=rest))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The timers of BFD in OVN's tunnels, one set for the whole fleet.  Pure.
+"""The timers of BFD in OVN's tunnels, one set for the whole fleet.
 
 ovn-northd copies them from NB_Global to SB_Global (ovn-nb(5), options
 bfd-min-rx, bfd-min-tx and bfd-mult).  The options are the slowest values of
@@ -14,8 +14,11 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import re
+from typing import Any
 
 from ovn_network_agent import ownership
+from ovn_network_agent.ovn.writes import commands
+from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb.columns import Row
 
 # Milliseconds, milliseconds, packets.
@@ -164,3 +167,60 @@ def in_the_way(fleet: Fleet) -> str:
             'this, so it stays, and the agent writes none of the three; '
             f'"ovn-nbctl remove NB_Global . options {keys}" leaves them to '
             'the agent')
+
+
+class Request(commands.NorthboundCommand):
+    """Give this chassis' request the wanted values, or remove the request.
+
+    The transaction also updates the options, and is built again if the row has
+    changed.  A request that changes no option is added anyway, so that many
+    agents starting at once do not refuse each other; the astray row is
+    repaired.
+
+    :param values: the numbers of :data:`bfd.OPTIONS`, None for no request
+    :param gone: names of chassis whose requests are removed as well
+    """
+
+    def __init__(self, api: Any, chassis: str, values: tuple[int, ...] | None,
+                 gone: Collection[str] = frozenset()) -> None:
+        super().__init__(api)
+        self._chassis = chassis
+        self._values = values
+        self._gone = gone
+
+    def run_idl(self, txn: Any) -> None:
+        """Change the only row of NB_Global; without it, refuse a request."""
+        self.refused = ''
+        for row in self.rows('NB_Global').values():
+            self._change(txn, row)
+            return
+        if self._values:
+            self.refused = 'the Northbound database has no row NB_Global'
+
+    def _change(self, txn: Any, row: Row) -> None:
+        before = read(row)
+        fleet = before.without({self._chassis, *self._gone})
+        if self._values:
+            fleet = fleet.requesting(self._chassis, self._values)
+            self.refused = in_the_way(fleet)
+        after = fleet.decided()
+        marks = external_ids(row.external_ids, after)
+        own = ownership.EXT_ID_BFD_REQUEST + self._chassis
+        if after.options == before.options and own in marks and (
+                marks == {**row.external_ids, own: marks[own]}):
+            if marks != row.external_ids:
+                row.setkey('external_ids', own, marks[own])
+            return
+        if after.options != before.options:
+            _verify(txn, row)
+            row.options = {
+                **{key: value for key, value in row.options.items()
+                   if key not in OPTIONS}, **after.options}
+        if marks != row.external_ids:
+            _verify(txn, row)
+            row.external_ids = marks
+
+
+def _verify(txn: Any, row: Row) -> None:
+    for column in ('options', 'external_ids'):
+        command.verify(txn, row, column)

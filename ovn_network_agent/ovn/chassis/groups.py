@@ -16,8 +16,8 @@ from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.subjects import addresses
 from ovn_network_agent.ovn.subjects import provider_networks
 from ovn_network_agent.ovn.subjects import segments
+from ovn_network_agent.ovn.subjects import tenant_hosts
 from ovn_network_agent.ovn.subjects import tenant_networks
-from ovn_network_agent.ovn.subjects import tenant_vips
 from ovn_network_agent.ovn.writes import lowered_priority
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
@@ -37,7 +37,7 @@ class Groups:
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  located: segments.Segments,
                  behind: tenant_networks.TenantNetworks,
-                 vips: tenant_vips.TenantVips,
+                 vips: tenant_hosts.TenantVips,
                  places: provider_networks.ProviderNetworks) -> None:
         self._rows = found
         self._inputs = known

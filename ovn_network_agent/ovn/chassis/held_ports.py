@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The ports that this chassis has while SB lacks its row; no I/O."""
+"""OVN SB without this chassis' row, or back after an outage; no I/O."""
 
 from collections.abc import Callable
 from collections.abc import Container
@@ -42,3 +42,24 @@ class HeldPorts:
         """Seconds until the ports are let go, or None."""
         return (None if self._until is None else
                 max(0.0, self._until - self._clock()))
+
+
+# Most seconds between an ovn-controller's attempts (Open vSwitch,
+# lib/reconnect.c: up to 8 s), and one for the attempt.
+RECONNECT = 9.0
+# Most seconds to wait: maybe only this agent has lost the database.
+BLIND = 20.0
+
+
+def late_for(connected: bool, changed_at: float | None,
+             now: float) -> float:
+    """Seconds for which some chassis may not follow a new order, else 0.
+
+    After an outage of SB, each ovn-controller reconnects on its own time:
+    compute nodes may send a moved port's packets to the former chassis.
+
+    :param changed_at: monotonic seconds of the last loss or return, or None
+    """
+    if changed_at is None:
+        return 0.0
+    return max(0.0, changed_at + (RECONNECT if connected else BLIND) - now)

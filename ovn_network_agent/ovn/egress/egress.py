@@ -5,8 +5,10 @@
 
 import collections
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 
 from ovn_network_agent import model
@@ -17,15 +19,53 @@ from ovn_network_agent.common import networks
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn.egress import egress_assignment as assignment
 from ovn_network_agent.ovn.egress import egress_file
-from ovn_network_agent.ovn.egress import egress_health
-from ovn_network_agent.ovn.egress import egress_machines as candidates
 from ovn_network_agent.ovn.egress import egress_routers as routers
 from ovn_network_agent.ovn.egress import egress_selection as selection
 from ovn_network_agent.ovn.peering import peer_routers
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Spot:
+    """A place that needs an address of one family."""
+
+    key: str
+    valid: frozenset[str]  # what it can have
+    # What it has, normally one; and what its routers have at any place.
+    present: frozenset[str] = frozenset()
+    former: frozenset[str] = frozenset()
+    load: int = 0  # the number of addresses that other objects have there
+    accepts: bool = True  # whether it may get an address that it does not have
+
+
+def assign(spots: Collection[Spot],
+           addresses: Sequence[str]) -> dict[str, str]:
+    """The addresses of places by their keys.
+
+    What is valid stays; else a free one of its routers (gateways move), or the
+    first.  The place with the fewest is the first.
+    """
+    made: dict[str, str] = {}
+    free = list(addresses)
+
+    def give(spot: Spot, wanted: Iterable[str]) -> None:
+        address = next((each for each in wanted
+                        if each in free and each in spot.valid), None)
+        if spot.key not in made and address is not None:
+            made[spot.key] = address
+            free.remove(address)
+    in_order = sorted(spots, key=lambda each: (each.load, each.key))
+    for spot in in_order:
+        give(spot, sorted(spot.present))
+    in_order = [spot for spot in in_order if spot.accepts]
+    for spot in in_order:
+        give(spot, sorted(spot.former))
+    for spot in in_order:
+        give(spot, addresses)
+    return made
+
 
 _MODE = model.EgressMode
 _SELECT = ownership.EXT_ID_EGRESS_SELECT
@@ -134,7 +174,7 @@ class EgressIps(source.Source):
             'chassis': _of_ours(ownership.EXT_ID_EGRESS_CHASSIS)},
         routers.BALANCER: {'vip': _vips},
         routers.GLOBAL: {'egress': _behind(ownership.EXT_ID_EGRESS_NETWORKS)},
-        egress_health.TABLE: {'chassis': lambda row: [row.uuid]},
+        routers.TABLE: {'chassis': lambda row: [row.uuid]},
         routers.BINDING: {'redirect': _redirect},
         routers.CHASSIS: {'uuid': lambda row: [row.uuid], 'name': _name},
         selection.SWITCH: {
@@ -162,7 +202,7 @@ class EgressIps(source.Source):
 def _made(find: source.Find, entry: egress_file.Entry) -> model.EgressIp:
     name = entry.uuid
     selected = find.ask(selection.selected, name)
-    machines = find.ask(candidates.judged, name)
+    machines = find.ask(selection.judged, name)
     needed = sorted({(machine.router, networks.family(machine.address))
                      for machine in machines if not machine.why})
     found = [place for router, family in needed
@@ -239,14 +279,14 @@ def _of_node(find: source.Find, entry: egress_file.Entry,
             place, why='mode host needs a router with one gateway port, and '
             f'it has {len(router.gateways):d}; take another mode'))
     port = router.gateways[0].name
-    chassis = find.ask(candidates.chassis_of, entry.uuid, router.uuid)
+    chassis = find.ask(selection.chassis_of, entry.uuid, router.uuid)
     place = dataclasses.replace(place, port=port, chassis=chassis)
     if not chassis:
         return _Place('', dataclasses.replace(
             place, why=f'no chassis has the gateway port {port}'))
     host = find.ask(routers.hostname, chassis)
     called = f'{host} ({chassis})' if host else chassis
-    if not find.ask(candidates.usable, entry.uuid, router.uuid):
+    if not find.ask(selection.usable, entry.uuid, router.uuid):
         return _Place('', dataclasses.replace(
             place, why=f'{called} has the gateway, and is not in gateways'))
     published = find.ask(routers.published, chassis)
@@ -282,12 +322,12 @@ def _of_family(find: source.Find, entry: egress_file.Entry,
     former: dict[str, set[str]] = collections.defaultdict(set)
     for each in places:
         for port, chassis, address in find.ask(
-                candidates.there, entry.uuid, each.place.router):
+                selection.there, entry.uuid, each.place.router):
             former[each.key].add(address)
             present[{_MODE.ROUTER: '' if chassis else each.place.router,
                      _MODE.ECMP: port, _MODE.HOST: chassis}[entry.mode]
                     ].add(address)
-    chosen = assignment.assign([assignment.Spot(
+    chosen = assign([Spot(
         key, frozenset(address for address in addresses
                        if not objections[key, address]),
         frozenset(present[key]), frozenset(former[key]),

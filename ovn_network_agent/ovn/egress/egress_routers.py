@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Routers and nodes as egress addresses see them, by row.  Pure."""
+"""Routers and nodes as egress addresses see them, and their health.  Pure."""
 
+from collections.abc import Mapping
 import dataclasses
 
 from ovn_network_agent import ownership
@@ -12,10 +13,55 @@ from ovn_network_agent.common import networks
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import groups
-from ovn_network_agent.ovn.egress import egress_health
 from ovn_network_agent.ovn.peering import peer_routers
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
+
+TABLE = ('file', 'egress_unreachable')
+_FORGIVEN = 1  # failures in a row that do not count, after an answer
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unreachable:
+    """A chassis whose agent does not answer, a row of :data:`TABLE`."""
+
+    uuid: str  # the key of the row: the name of the chassis
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Health:
+    """What the probes of all rounds have found, by chassis."""
+
+    # Failures in a row; a chassis that has never answered begins at the limit.
+    failures: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    # The rows of the table; the same mapping while nothing changes.
+    unreachable: Mapping[str, Unreachable] = dataclasses.field(
+        default_factory=dict)
+
+    def after(self, found: Mapping[str, str]) -> 'Health':
+        """After a round: why a chassis gave no good answer, '' for one."""
+        failures = {chassis: self.failures.get(chassis, _FORGIVEN) + 1
+                    if why else 0 for chassis, why in found.items()}
+        rows = {chassis: Unreachable(chassis, found[chassis])
+                for chassis, number in failures.items() if number > _FORGIVEN}
+        return Health(failures, self.unreachable if rows == self.unreachable
+                      else rows)
+
+
+def targets(nb: columns.Tables, sb: columns.Tables
+            ) -> dict[str, tuple[str, ...]]:
+    """The addresses of tunnels, by chassis that can have egress addresses."""
+    prefix = ownership.EXT_ID_EGRESS_NETWORKS
+    found: dict[str, set[str]] = {
+        key.removeprefix(prefix): set() for row in nb['NB_Global'].values()
+        for key in row.external_ids if key.startswith(prefix)}
+    for row in sb['Encap'].values():
+        if row.chassis_name in found and groups.is_address(row.ip):
+            found[row.chassis_name].add(row.ip)
+    return {chassis: tuple(sorted(addresses))
+            for chassis, addresses in sorted(found.items())}
+
 
 ROUTER = peer_routers.ROUTER
 PORT = peer_routers.PORT
@@ -146,7 +192,7 @@ def published(find: source.Find, name: str) -> tuple[str, ...]:
 
 def failed(find: source.Find, name: str) -> str:
     """Why a node gets no further addresses, or ''."""
-    for row in find(*egress_health.TABLE, 'chassis', name):
+    for row in find(*TABLE, 'chassis', name):
         return control_characters.line(f'its agent is in doubt: {row.why}')
     return ''
 

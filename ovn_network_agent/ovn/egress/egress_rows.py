@@ -1,21 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The rows of NB of an egress address: what they are, and what is there."""
+"""The rows of NB of egress addresses: wanted, and there.
+
+An entry in external_ids of NB_Global has the addresses of a node's links, and
+says that the node is ready to be chosen.
+"""
 
 import collections
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+from typing import Any
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import networks
+from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovn.writes import marked_rows
 from ovn_network_agent.ovn.writes.marked_rows import Found
 from ovn_network_agent.ovn.writes.marked_rows import Values
 from ovn_network_agent.ovn.writes.marked_rows import atoms_of
 from ovn_network_agent.ovn.writes.marked_rows import only
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.resources import egress_rows as egress_values
 
@@ -114,3 +123,61 @@ LAYOUT = marked_rows.Layout(
     refers={(NAT, 'gateway_port'): 'Logical_Router_Port',
             (NAT, 'allowed_ext_ips'): SET},
     keys=(ownership.EXT_ID_EGRESS_ADDRESS, ownership.EXT_ID_EGRESS_CHASSIS))
+
+
+class SetEgress(marked_rows.SetRows[resources.EgressRows]):
+    """Make the rows of an egress address exactly what they have to be."""
+
+    LAYOUT = LAYOUT
+
+
+class RemoveEgress(marked_rows.RemoveRows[resources.EgressRows]):
+    """Remove all rows of an egress address at a router."""
+
+    LAYOUT = LAYOUT
+
+
+_PREFIX = ownership.EXT_ID_EGRESS_NETWORKS
+
+
+def read_networks(row: Row) -> dict[str, tuple[str, ...]]:
+    """By chassis 'address/length' of its links, sorted; others left out."""
+    return {key.removeprefix(_PREFIX): tuple(sorted(filter(
+        networks.parse_interface, text.split())))
+        for key, text in row.external_ids.items() if key.startswith(_PREFIX)}
+
+
+def written_networks(addresses: Collection[str]) -> str:
+    """The text of an entry."""
+    return ' '.join(addresses)
+
+
+class SetNetworks(commands.NorthboundCommand):
+    """Give this chassis the wanted entry, or remove it (None).
+
+    :param gone: names of chassis whose entries are removed as well
+    """
+
+    def __init__(self, api: Any, chassis: str,
+                 addresses: Collection[str] | None,
+                 gone: Collection[str] = ()) -> None:
+        super().__init__(api)
+        self._chassis = chassis
+        self._addresses = addresses
+        self._gone = gone
+
+    def run_idl(self, txn: Any) -> None:
+        """Change the only row of NB_Global; without it, refuse an entry."""
+        self.refused = ''
+        for row in self.rows('NB_Global').values():
+            # Each key alone, so that agents starting at once do not conflict.
+            for chassis in self._gone:
+                row.delkey('external_ids', _PREFIX + chassis)
+            if self._addresses:
+                row.setkey('external_ids', _PREFIX + self._chassis,
+                           written_networks(self._addresses))
+            else:
+                row.delkey('external_ids', _PREFIX + self._chassis)
+            return
+        if self._addresses:
+            self.refused = 'the Northbound database has no row NB_Global'

@@ -12,7 +12,6 @@ from ovn_network_agent.drivers import source
 from ovn_network_agent.files import entries
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import sources
-from ovn_network_agent.ovn.peering import peer_file
 from ovn_network_agent.ovn.peering import peer_intents as intents
 from ovn_network_agent.ovn.peering import peerings
 from ovn_network_agent.ovn.writes import commands
@@ -40,7 +39,7 @@ class _Trial(source.Source):
 
 
 def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
-          content: entries.Content[peer_file.End]
+          content: entries.Content[intents.End]
           ) -> tuple[model.Peering, str]:
     """The peering that an intent would make, and an objection or ''.  Pure.
 
@@ -49,7 +48,7 @@ def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
     changed = columns.Changed(router, _COLUMN, {
         **columns.entries(router, _COLUMN),
         ownership.EXT_ID_PEER_TARGET + name: target})
-    database, table = peer_file.TABLE
+    database, table = intents.TABLE
     there: queries.Databases = {
         'nb': {**nb, 'Logical_Router': {
             **nb['Logical_Router'], router.uuid: changed}},

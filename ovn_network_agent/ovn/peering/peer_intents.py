@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The intents to peer in Logical_Router rows.  Pure."""
+"""The intents to peer, in Logical_Router rows and in a file of the operator.
+
+An entry names both routers, so both agree.  A flaw costs the entry, or the
+file if its entries cannot be told apart.
+"""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+import functools
 import re
+from typing import Any
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.files import entries
+from ovn_network_agent.files import file_problems
+from ovn_network_agent.files import reading
 from ovn_network_agent.ovsdb import columns
 
 _TARGET, _EXPORT, _IMPORT = (ownership.EXT_ID_PEER_TARGET,
@@ -123,3 +133,141 @@ def passes(prefix: ip_text.Network, *filters: Filter) -> bool:
     return all(chosen is None or any(
         each.prefixlen <= prefix.prefixlen and networks.overlap(each, prefix)
         for each in chosen) for chosen in filters)
+
+
+#: The table of the ends, for sources.
+TABLE = ('file', 'network_peer')
+OPTION = '[network_peer] peers_file'
+_KEY = 'network_peers'
+
+_Written = dict[str, Any]  # a mapping of the file
+
+_PEERING = {'type': 'string', 'description': 'a name for the peering'}
+_ROUTER = {'type': 'string', 'minLength': 1,
+           'description': 'a router, by its UUID or name, in quotes where '
+                          'YAML takes it for something else'}
+_PREFIXES = {'type': 'array', 'minItems': 1,
+             'items': {'type': 'string', 'description': 'a prefix'},
+             'description': 'a list of one or more prefixes; without it, all '
+                            'pass'}
+_END = {
+    'type': ['string', 'object'],
+    'description': 'a router, or a mapping with "router" and more',
+    'required': ['router'],
+    'additionalProperties': False,
+    'properties': {'router': _ROUTER, 'name': _PEERING, 'export': _PREFIXES,
+                   'import': _PREFIXES}}
+_ENTRY = {
+    'type': 'object',
+    'description': 'a mapping with "name" and "routers"',
+    'required': ['routers'],
+    'additionalProperties': False,
+    'properties': {
+        'name': _PEERING,
+        'routers': {'type': 'array', 'minItems': 2, 'maxItems': 2,
+                    'items': _END, 'description': 'a list of two routers'}}}
+# An empty file may be one that is being written, so it is no empty list.
+SCHEMA = {
+    '$schema': 'https://json-schema.org/draft/2020-12/schema',
+    'type': 'object',
+    'description': f'a mapping with the one key "{_KEY}"',
+    'required': [_KEY],
+    'additionalProperties': False,
+    'properties': {
+        _KEY: {'type': 'array', 'items': _ENTRY,
+               'description': 'a list of peerings, [] for none'}}}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class End:
+    """One end of a peering in the file, a row of :data:`TABLE`."""
+
+    uuid: str  # the key of the row
+    router: str  # any name of the router, see peer_routers.resolve()
+    name: str
+    intent: Intent
+
+
+def load(conf: Any) -> entries.Content[End]:
+    """The configured file's content, nothing without one; raises BadFile."""
+    path = conf.network_peer.peers_file
+    return (parse(reading.read(path, OPTION), path) if path
+            else entries.Content({}))
+
+
+# A start parses the file for its problems, its warnings, and its values.
+@functools.lru_cache(maxsize=1)
+def parse(content: bytes, name: str) -> entries.Content[End]:
+    """The ends in the content of a file; see :func:`load`."""
+    return entries.parse(content, name, SCHEMA, _Peerings,
+                         'this peering is left out')
+
+
+class _Peerings(entries.EntryParser[End]):
+    """Makes the ends of the peerings of one file."""
+
+    def __init__(self, document: Any) -> None:
+        super().__init__(document)
+        # Of the entries with known ends, by their keys.
+        self._lines: dict[str, int] = {}
+
+    def objections(self, path: file_problems.Path,
+                   entry: Mapping[str, Any]) -> Iterator[entries.Objection]:
+        """See :class:`entries.EntryParser`."""
+        yield from _objections(path, entry, [*_written(entry)], self._lines)
+
+    def make(self, path: file_problems.Path,
+             entry: Mapping[str, Any]) -> Iterator[End]:
+        """Both ends of an entry."""
+        for end in _ends([*_written(entry)]):
+            self._lines[end.uuid] = self.document.line(path)
+            yield end
+
+
+def _key(end: _Written) -> str:
+    return f'{TABLE[0]} {end["router"]}/{end["name"]}'
+
+
+def _written(entry: Mapping[str, Any]) -> Iterator[_Written]:
+    """Both ends of an entry as mappings with a name."""
+    for each in entry['routers']:
+        end = each if isinstance(each, dict) else {'router': each}
+        yield {'name': entry.get('name', ''), **end,
+               'router': end['router'].strip()}
+
+
+def _objections(path: file_problems.Path, entry: Mapping[str, Any],
+                ends: Sequence[_Written],
+                lines: Mapping[str, int]) -> Iterator[entries.Objection]:
+    """What is wrong in an entry; lines are those of known ends, by key."""
+    if ends[0]['router'] == ends[1]['router']:
+        yield ((*path, 'routers'), file_problems.NOTHING,
+               'names one router twice; name the other one')
+    for index, end in enumerate(ends):
+        at = (*path, 'routers', index)
+        name = end['name']
+        objection = name_objection(name) if name else (
+            'is missing; name the peering here, or at both routers')
+        if objection:
+            yield ((*(path if name == entry.get('name', '') else at), 'name'),
+                   file_problems.NOTHING, objection)
+        if _key(end) in lines:
+            yield (at, file_problems.NOTHING,
+                   f'this router has a peering {name} in line '
+                   f'{lines[_key(end)]:d} already; choose another name')
+        for key in ('export', 'import'):
+            for number, text in enumerate(end.get(key, ())):
+                try:
+                    ip_text.network(text)
+                except ValueError as error:
+                    yield ((*at, key, number), text,
+                           f'is no prefix ({error}); correct or remove it')
+
+
+def _ends(written: Sequence[_Written]) -> Iterator[End]:
+    for end, other in zip(written, reversed(written), strict=True):
+        exports, imports = (
+            tuple(map(ip_text.network, end[key])) if key in end else None
+            for key in ('export', 'import'))
+        yield End(_key(end), end['router'], end['name'], Intent(
+            other['router'], exports, imports))

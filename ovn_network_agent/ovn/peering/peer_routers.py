@@ -14,7 +14,6 @@ from ovn_network_agent.drivers import source
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import directory
-from ovn_network_agent.ovn.peering import peer_file
 from ovn_network_agent.ovn.peering import peer_intents as intents
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.subjects import prefixes
@@ -64,7 +63,7 @@ def target(find: source.Find, uuid: str, name: str,
     return next(iter(found)) if len(found) == 1 else ''
 
 
-def at(find: source.Find, end: peer_file.End) -> str:
+def at(find: source.Find, end: intents.End) -> str:
     """The router that an end in the file is at, likewise."""
     found = resolve(find, end.router)
     if len(found) > 1:

@@ -136,3 +136,15 @@ LAYOUT = marked_rows.Layout(
     owner=lambda peering: peering.pair,
     routers=lambda peering: [side.router for side in peering.sides],
     wanted=wanted, found=found)
+
+
+class SetPeering(marked_rows.SetRows[resources.Peering]):
+    """Make the rows of a peering exactly what they have to be."""
+
+    LAYOUT = LAYOUT
+
+
+class RemovePeering(marked_rows.RemoveRows[resources.Peering]):
+    """Remove all rows of a peering, wherever they are."""
+
+    LAYOUT = LAYOUT

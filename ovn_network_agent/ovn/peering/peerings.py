@@ -16,7 +16,6 @@ from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.drivers import source
-from ovn_network_agent.ovn.peering import peer_file
 from ovn_network_agent.ovn.peering import peer_intents as intents
 from ovn_network_agent.ovn.peering import peer_routers as routers
 from ovn_network_agent.ovn.peering import peering_rows
@@ -75,14 +74,14 @@ class Peerings(source.Source):
         routers.PORT: {'uuid': lambda row: [row.uuid], 'pair': _pairs},
         routers.ROUTE: {'uuid': lambda row: [row.uuid]},
         routers.SET: {'name': lambda row: [columns.atom(row, 'name')]},
-        peer_file.TABLE: {'intent': lambda end: [end.uuid],
-                          'router': lambda end: [end.router]}}
+        intents.TABLE: {'intent': lambda end: [end.uuid],
+                        'router': lambda end: [end.router]}}
     NAMES = (*routers.ROUTER, 'intent')
-    MORE_NAMES = ((*peer_file.TABLE, 'intent'),)
+    MORE_NAMES = ((*intents.TABLE, 'intent'),)
 
     def build(self, name: str, find: source.Find) -> model.Peering | None:
         """The peering of one intent."""
-        for end in find(*peer_file.TABLE, 'intent', name):
+        for end in find(*intents.TABLE, 'intent', name):
             return _of_end(find, end)
         uuid, _slash, own = name.partition('/')
         if own in find.ask(_of_file, uuid):
@@ -92,7 +91,7 @@ class Peerings(source.Source):
         return _of_intent(find, uuid, own)
 
 
-def _of_end(find: source.Find, end: peer_file.End) -> model.Peering | None:
+def _of_end(find: source.Find, end: intents.End) -> model.Peering | None:
     """The peering of an end in the file."""
     uuid = routers.at(find, end)
     if not uuid:
@@ -196,12 +195,12 @@ def twin(find: source.Find, uuid: str, name: str) -> str:
 
 # -- of one router, for Find.ask ----------------------------------------------
 
-def _of_file(find: source.Find, uuid: str) -> dict[str, peer_file.End]:
+def _of_file(find: source.Find, uuid: str) -> dict[str, intents.End]:
     """By name of the peering, the ends of a router in the file."""
-    found: dict[str, peer_file.End] = {}
+    found: dict[str, intents.End] = {}
     for row in find(*routers.ROUTER, 'uuid', uuid):
         for text in sorted(routers.names(row)):
-            for end in find(*peer_file.TABLE, 'router', text):
+            for end in find(*intents.TABLE, 'router', text):
                 if routers.at(find, end) == uuid:
                     found.setdefault(end.name, end)
     return found

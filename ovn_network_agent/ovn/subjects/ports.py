@@ -15,7 +15,6 @@ from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn.chassis import own_destinations
 from ovn_network_agent.ovn.subjects import policies
 from ovn_network_agent.ovn.subjects import provider_networks
 from ovn_network_agent.ovn.subjects import segments
@@ -49,7 +48,7 @@ class Ports:
         self._inputs = known
         self._segments = located
         self._places = places
-        self._needs = own_destinations.OwnNeeds(found, known)
+        self._needs = segments.OwnNeeds(found, known)
         found.read_by_many(self._places.network)
         found.read_by_many(self._holders)
         # By row of Port_Binding, and those with problems.

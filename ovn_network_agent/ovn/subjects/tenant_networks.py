@@ -15,7 +15,6 @@ from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn.chassis import own_destinations
 from ovn_network_agent.ovn.subjects import addresses
 from ovn_network_agent.ovn.subjects import policies
 from ovn_network_agent.ovn.subjects import prefixes
@@ -75,7 +74,7 @@ class TenantNetworks:
         self._segments = located
         self._frames = frames
         self._withholding = withholding.Withholding(found, known, located)
-        self._needs = own_destinations.OwnNeeds(found, known)
+        self._needs = segments.OwnNeeds(found, known)
 
     def networks(self, router: Uuid) -> tuple[Network, ...]:
         """The networks of tenants behind a router, withheld ones, too."""

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The prefixes of tenants that are announced, or are not and why.  Pure."""
+"""The prefixes of tenants that are announced, or are not and why.  Pure.
+
+OVN does not say which of several routers had an overlapping prefix first, so
+this module remembers.
+"""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -14,11 +18,9 @@ from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn.peering import claims
 from ovn_network_agent.ovn.subjects import prefixes
 from ovn_network_agent.ovn.subjects import tenant_hosts
 from ovn_network_agent.ovn.subjects import tenant_networks
-from ovn_network_agent.ovn.subjects import tenant_vips
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
@@ -65,14 +67,14 @@ class Tenants:
 
     def __init__(self, found: queries.Queries, known: inputs.Inputs,
                  behind: tenant_networks.TenantNetworks,
-                 vips: tenant_vips.TenantVips) -> None:
+                 vips: tenant_hosts.TenantVips) -> None:
         self._rows = found
         self._inputs = known
         self._networks = behind
         self._hosts = tenant_hosts.TenantHosts(found, known, behind)
         self._vips = vips
         # By router; whether nobody has looked yet.
-        self._claims: dict[Uuid, claims.Claims] = {}
+        self._claims: dict[Uuid, Claims] = {}
         self._starts = True
         self._tracked: frozenset[Uuid] = frozenset()
         self._found: Mapping[Uuid, _Found] = {}
@@ -166,7 +168,7 @@ class Tenants:
         for uuid, each in found.items():
             if each is not self._found.get(uuid):
                 self._judged[uuid] = self._claims.setdefault(
-                    uuid, claims.Claims(self._starts)).judge({
+                    uuid, Claims(self._starts)).judge({
                         contest.key: contest.rivals
                         for contest in each.contests
                         if not (contest.network.withheld or
@@ -274,3 +276,36 @@ def _gateway(ports: Iterable[model.GatewayPort],
                     version == 6 and interface.is_link_local):
                 return port, str(interface.ip)
     return None
+
+
+#: The other routers with prefixes that overlap.
+Rivals = tuple[str, ...]
+
+
+class Claims:
+    """Remembers a router's sole prefixes; at the start nobody knows before."""
+
+    def __init__(self, start: bool) -> None:
+        self._first: set[str] = set()
+        # The conflicts that were there at the start, None before it.
+        self._unknown: dict[str, Rivals] | None = None if start else {}
+
+    def judge(self, found: Mapping[str, Rivals]) -> dict[str, model.Claim]:
+        """How the router stands with all prefixes that may be announced."""
+        judged = {key: self._judge(key, rivals)
+                  for key, rivals in found.items()}
+        self._first = {key for key, claim in judged.items() if claim in (
+            model.Claim.SOLE, model.Claim.FIRST)}
+        self._unknown = {key: found[key] for key, claim in judged.items()
+                         if claim is model.Claim.UNKNOWN}
+        return judged
+
+    def _judge(self, key: str, rivals: Rivals) -> model.Claim:
+        if not rivals:
+            return model.Claim.SOLE
+        if key in self._first:
+            return model.Claim.FIRST
+        # After any change of the conflict, whoever came is not the first.
+        return (model.Claim.UNKNOWN
+                if self._unknown is None or self._unknown.get(key) == rivals
+                else model.Claim.REFUSED)

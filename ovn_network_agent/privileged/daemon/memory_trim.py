@@ -52,7 +52,7 @@ class Size:
 
 def release() -> None:
     """Give free memory back to the kernel; about 1 ms in a daemon, whose
-    objects are mostly frozen (:mod:`runtime.process.garbage_collector`).
+    objects are mostly frozen (:mod:`runtime.process.interpreter`).
     """
     gc.collect()
     trim()

@@ -21,7 +21,7 @@ from ovn_network_agent.engine import reconciler as reconcilers
 from ovn_network_agent.forward import source
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.ovn import view
-from ovn_network_agent.runtime import record
+from ovn_network_agent.runtime import pass_log
 
 LOG = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Ending:
                  hurry: threading.Event,
                  node: Callable[[model.Phase], model.Node],
                  forwards: source.Source,
-                 counters: record.Record | None = None,
+                 counters: pass_log.Record | None = None,
                  unreached: Callable[[], Set[str]] = frozenset) -> None:
         self._conf = conf
         self._view = state
@@ -52,7 +52,7 @@ class Ending:
         self._hurry = hurry
         self._node = node
         self._forwards = forwards
-        self._record = counters or record.Record()
+        self._record = counters or pass_log.Record()
         self._unreached = unreached
         self._failed = ''
         # Without the back-off of a failure, which may exceed the deadline.
@@ -156,7 +156,7 @@ class Ending:
 
     def _run(self, asked: passes.Pass) -> outcomes.Outcome:
         outcome = self._reconciler.run(asked)
-        self._record.made(record.Passed(
+        self._record.made(pass_log.Passed(
             'stop', None, outcome, self._reconciler.tracker, full=True))
         return outcome
 

@@ -15,9 +15,9 @@ import os
 import sys
 import tempfile
 
-from ovn_network_agent.runtime.process import own_threads
+from ovn_network_agent.runtime.process import interpreter
 
-own_threads.keep_eventlet_out()
+interpreter.keep_eventlet_out()
 
 # What these import when they run is loaded here.
 from ovn_network_agent.cmd import ctl  # noqa: E402

@@ -147,6 +147,6 @@ class StartTest(base.BaseTestCase):
         self.assertIn(f'{PACKAGE}.forward.schema', found)
         # oslo.privsep before 3.11 needs eventlet, which needs further modules.
         needed = self.loaded(
-            f'from {PACKAGE}.runtime.process import own_threads\n'
-            'own_threads.keep_eventlet_out()')
+            f'from {PACKAGE}.runtime.process import interpreter\n'
+            'interpreter.keep_eventlet_out()')
         self.assertEqual(set(), found & self.LATE - needed)

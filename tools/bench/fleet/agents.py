@@ -118,7 +118,7 @@ class _Counts(logging.Handler):
 class _Agent:
     """One agent, and its local database.
 
-    :param jitter: see :class:`ovn.chassis.absence_marks.Absence`
+    :param jitter: see :class:`ovn.chassis.absent_chassis.Absence`
     """
 
     def __init__(self, number: int, remotes: dict[str, str], options, jitter):

@@ -34,7 +34,7 @@ class Crews:
 
     As a context manager, it ends them.
 
-    :param jitter: see :class:`ovn.chassis.absence_marks.Absence`
+    :param jitter: see :class:`ovn.chassis.absent_chassis.Absence`
     """
 
     def __init__(self, numbers, remotes: dict[str, str], count: int, options,

@@ -13,7 +13,7 @@ from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.node.ovn import peers
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.engine import ledger
-from ovn_network_agent.ovn.egress import egress_health
+from ovn_network_agent.ovn.egress import egress_routers
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.watches import egress_question
@@ -94,7 +94,7 @@ def read_probes(sources: sources.Sources) -> Probes:
         addresses = wiring.addresses(ovs)
     with (sources.database('nb').rows() as nb,
           sources.database('sb').rows() as sb):
-        targets = egress_health.targets(nb, sb)
+        targets = egress_routers.targets(nb, sb)
     files = tls.between_agents(conf)
     try:
         context = files.context() if files else None

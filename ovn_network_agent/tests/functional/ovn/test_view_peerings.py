@@ -5,7 +5,7 @@
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn.writes import routes
+from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import views
@@ -135,7 +135,7 @@ class PeeringsTest(base.OvsdbTestCase):
         self.assertEqual(seen.addresses, after.addresses)
         with eyes.databases['nb'].rows() as nb:
             self.assertEqual(2, len(nb['Logical_Router_Static_Route']))
-            self.assertEqual([], list(routes.managed(nb)))
+            self.assertEqual([], list(commands.managed(nb)))
         self.assertEqual(views.timeless(views.fresh(eyes)).tenants,
                          after.tenants)
 

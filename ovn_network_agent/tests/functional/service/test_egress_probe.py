@@ -22,7 +22,7 @@ from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.metrics import egress_probe
 from ovn_network_agent.metrics import server
 from ovn_network_agent.ovsdb import lock
-from ovn_network_agent.runtime.process import watchdog
+from ovn_network_agent.runtime.process import status as watchdog
 from ovn_network_agent.tests import http_get
 from ovn_network_agent.tests import pki
 from ovn_network_agent.tests import waiting

@@ -30,7 +30,6 @@ from ovn_network_agent.netlink.objects import neighbour_table
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.ovn.egress import egress_file
-from ovn_network_agent.ovn.peering import peer_file
 from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.privileged import overlap_keeper
 from ovn_network_agent.privileged import overlap_servers
@@ -53,8 +52,8 @@ def _rules(data):
 
 def _peers(data):
     """From the file to the rows that the source of peerings reads."""
-    peer_file.parse.cache_clear()
-    found = peer_file.parse(data, 'peers.yaml')
+    peer_intents.parse.cache_clear()
+    found = peer_intents.parse(data, 'peers.yaml')
     assert len(found.rows) % 2 == 0
     for end in found.rows.values():
         assert not peer_intents.name_objection(end.name)
@@ -151,8 +150,8 @@ TARGETS = (
                b'&a ', b'*a', b'<<: ', b'!!', b'[', b'{', b'\n  ', b'|\n',
                b'proto: tcp', b'port: ', b'dest_addrs:', b'198.51.100.9',
                b'"', b'masquerade: true', b'? ', b'%YAML 1.1\n---\n')),
-    Target('ovn.peering.peer_file', _peers, (file_problems.BadFile,),
-           ('ovn.peering.peer_file', 'files.json_schema'), words=(
+    Target('ovn.peering.peer_intents', _peers, (file_problems.BadFile,),
+           ('ovn.peering.peer_intents', 'files.json_schema'), words=(
                b'network_peers:\n', b'- name: ', b'  routers:\n', b'- ',
                b': ', b'  routers: [a, b]', b'{router: ', b', export: [',
                b', import: [', b'10.0.0.0/8', b'2001:db8::/32', b']}', b'"',

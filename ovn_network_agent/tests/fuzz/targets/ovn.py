@@ -32,10 +32,8 @@ from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovn.chassis import bfd
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovn.chassis import own_chassis
-from ovn_network_agent.ovn.chassis import unresponsive_chassis
 from ovn_network_agent.ovn.egress import egress
 from ovn_network_agent.ovn.egress import egress_file
-from ovn_network_agent.ovn.egress import egress_networks
 from ovn_network_agent.ovn.egress import egress_rows
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.peering import peerings
@@ -420,7 +418,7 @@ def _rows(data):
         bfd.in_the_way(fleet)
         assert fleet.decided() == fleet.decided().decided()
         bfd.external_ids(row.external_ids, fleet)
-        egress_networks.read(row)
+        egress_rows.read_networks(row)
     for table in ('Gateway_Chassis', 'HA_Chassis'):
         for row in nb[table].values():
             lowered_priority.marked(row.external_ids,
@@ -437,10 +435,10 @@ def _rows(data):
 def _silence(data):
     _nb, sb, _ovs = _databases(data)
     for own in {row.name for row in sb['Chassis'].values()}:
-        facts = unresponsive_chassis.read(sb, own, frozenset())
-        unresponsive_chassis.owners(
-            facts, {*unresponsive_chassis.behind(facts),
-                    *unresponsive_chassis.outdated(facts, 3)})
+        facts = absent_chassis.read(sb, own, frozenset())
+        absent_chassis.owners(
+            facts, {*absent_chassis.behind(facts),
+                    *absent_chassis.outdated(facts, 3)})
 
 
 def _drains(data):
@@ -511,7 +509,7 @@ TARGETS = (
         b'"error":', b'}', b']')),
     Target('ovn.view', _view, (NoInput, own_chassis.Unknown),
            ('ovn.snapshot', 'ovn.rows', 'ovn.cross_check',
-            'ovn.subjects.backends', 'common.networks', 'ovn.subjects.vnis',
+            'ovn.subjects.routers', 'common.networks', 'ovn.subjects.vnis',
             'ovs.wiring', 'ovn.chassis.groups', 'ovn.subjects.segments'),
            json=True,
            values=('dnat_and_snat', 'snat', 'chassisredirect', 'patch',
@@ -532,11 +530,11 @@ TARGETS = (
                    'ovn-network-agent-egress-networks-gw1')),
     Target('ovn.rows', _rows, (NoInput,),
            ('ovn.rows', 'ovn.subjects.addresses', 'ovn.chassis.bfd',
-            'ovn.writes.lowered_priority', 'ovn.chassis.directory',
-            'ovn.egress.egress_networks'), json=True,
+            'ovn.writes.priorities', 'ovn.chassis.directory',
+            'ovn.egress.egress_rows'), json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
-    Target('ovn.chassis.unresponsive_chassis', _silence,
-           (NoInput,), ('ovn.chassis.unresponsive_chassis',),
+    Target('ovn.chassis.absent_chassis', _silence,
+           (NoInput,), ('ovn.chassis.absent_chassis',),
            json=True, share=0.5),
     Target('ovs.drain_request', _drains, (), ('ovs.drain_request',),
            words=(b'all', b',', b'11111111-2222-4333-8444-555555555555')),

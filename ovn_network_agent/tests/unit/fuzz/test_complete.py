@@ -42,8 +42,7 @@ OURS = {
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.node_addresses', 'forward.vip_state',
         'model.tenants',
-        'nft.transaction', 'ovn.chassis.absence_marks',
-        'privileged.switch.ofctl',
+        'nft.transaction', 'privileged.switch.ofctl',
         'watches.node_conflicts', 'privileged.network.checks',
         'privileged.limits.permitted', 'privileged.limits.egress_limits',
         'common.vlan_names', 'model.evpn_names'),
@@ -125,6 +124,8 @@ ELSEWHERE = {
     'options, and calls when a module is imported': (
         ('netlink.messages', 'narrow'), ('metrics.server', '_opened'),
         ('nft.rendering', 'chains')),
+    'ownership has read the mark': (
+        ('ovn.chassis.absent_chassis', 'known'),),
     'the privileged side writes the argument of its own program': (
         ('privileged.overlap_keeper', 'main'),),
 }

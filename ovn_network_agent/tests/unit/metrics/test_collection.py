@@ -18,7 +18,7 @@ from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.metrics import store
 from ovn_network_agent.runtime import loop
-from ovn_network_agent.runtime import record
+from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime.process import shutdown
 from ovn_network_agent.runtime.process import status
 from ovn_network_agent.runtime.process import without_ovn
@@ -167,7 +167,7 @@ class CollectionTest(base.BaseTestCase):
                                       '169.254.0.1')
 
         def passed(since, **values):
-            self.record.made(record.Passed(
+            self.record.made(pass_log.Passed(
                 'event', since, outcome.Outcome(**values), tracker, False))
         passed(1000.0, pending=('frr_static',))
         self.clock = 1004.0
@@ -270,7 +270,7 @@ class CollectionTest(base.BaseTestCase):
             resources.StaleRoute(router, 'lrp', '198.51.100.254',
                                  ownership.Owner('gw9'))
             for router in ('r1', 'r2'))
-        self.record.made(record.Passed('event', None, outcome.Outcome(
+        self.record.made(pass_log.Passed('event', None, outcome.Outcome(
             applied=(('deleted', gone),), failures={refused.ref: 'no'}),
             self.work.tracker, False))
         for result in declared.RESULTS:
@@ -303,13 +303,13 @@ class CollectionTest(base.BaseTestCase):
 
     def test_the_clean_up_after_a_takeover(self):
         self.test_a_takeover()
-        self.record.made(record.Passed(
+        self.record.made(pass_log.Passed(
             'stop', None, outcome.Outcome(), self.work.tracker, True))
         self.assertEqual(1, self.value('takeovers_total'))
 
     def test_an_error_of_the_metrics_does_not_reach_the_loop(self):
         self.record.store = None
-        self.loop._record = record.Guarded(self.record)
+        self.loop._record = pass_log.Guarded(self.record)
         self.announces(FIP)
         self.made()
         self.assertEqual(2, len(self.world.found(resources.Announcement)))

@@ -14,7 +14,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.egress import egress
 from ovn_network_agent.ovn.egress import egress_file
-from ovn_network_agent.ovn.egress import egress_health
+from ovn_network_agent.ovn.egress import egress_routers
 from ovn_network_agent.tests.unit.ovn import peers
 
 FILE = '/etc/egress.yaml'
@@ -45,7 +45,7 @@ class Cloud:
         self.probes = types.SimpleNamespace(rows={}, reasons=())
         self.made = sources.Sources(
             [egress.EgressIps()], {egress_file.TABLE: self.file_,
-                                   egress_health.TABLE: self.probes})
+                                   egress_routers.TABLE: self.probes})
         self.put('NB_Global', 'global', external_ids={})
 
     def put(self, table, name, /, **columns):
@@ -130,7 +130,7 @@ class Cloud:
         self.probes.rows = {key: row for key, row in self.probes.rows.items()
                             if key != chassis}
         if failed:
-            self.probes.rows[chassis] = egress_health.Unreachable(
+            self.probes.rows[chassis] = egress_routers.Unreachable(
                 chassis, failed)
         self.put('NB_Global', 'global', external_ids=words)
         for router in gateways:

@@ -13,7 +13,7 @@ from ovs.db import types as ovs_types
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import sources
-from ovn_network_agent.ovn.peering import peer_file
+from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.ovn.peering import peer_routers
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.peering import peerings
@@ -62,11 +62,11 @@ class Cloud:
         self.options = {}
         self.peers = types.SimpleNamespace(rows={}, reasons=())
         self.made = sources.Sources([peerings.Peerings()],
-                                    {peer_file.TABLE: self.peers})
+                                    {peer_intents.TABLE: self.peers})
 
     def file(self, text):
         """Another content of the file of peerings."""
-        self.peers.rows = peer_file.parse(
+        self.peers.rows = peer_intents.parse(
             textwrap.dedent(text).encode(), FILE).rows
 
     def put(self, table, number, **columns):

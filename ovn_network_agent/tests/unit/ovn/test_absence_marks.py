@@ -6,7 +6,7 @@
 from oslotest import base
 
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn.chassis import absence_marks
+from ovn_network_agent.ovn.chassis import absent_chassis
 
 GRACE = 300
 JITTER = 7
@@ -26,7 +26,7 @@ class AbsenceTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.now = 1000.0
-        self.absence = absence_marks.Absence(lambda: self.now, JITTER)
+        self.absence = absent_chassis.Absence(lambda: self.now, JITTER)
 
     def look(self, *tags, present=HERE, session=1, grace=GRACE):
         self.absence.look(map(ownership.Owner, tags), present, session, grace)
@@ -60,10 +60,10 @@ class AbsenceTest(base.BaseTestCase):
         """Row STL-02."""
         drawn = set()
         for _process in range(50):
-            made = absence_marks.Absence(lambda: self.now)
+            made = absent_chassis.Absence(lambda: self.now)
             made.look([ownership.Owner('gw3')], HERE, 1, GRACE)
             first = made.due_in()
-            self.assertTrue(GRACE <= first <= GRACE + absence_marks.JITTER,
+            self.assertTrue(GRACE <= first <= GRACE + absent_chassis.JITTER,
                             first)
             made.look([], HERE, 1, GRACE)
             made.look([ownership.Owner('gw4')], HERE, 1, GRACE)
@@ -132,14 +132,14 @@ class AbsenceTest(base.BaseTestCase):
                 ('gw1.example.org', 'gw1.example.net', False),
                 ('gw1', 'gw10.example.org', False),
                 ('gw1.example.org', 'gw1.example.org', True)):
-            self.assertIs(known, absence_marks.known(
+            self.assertIs(known, absent_chassis.known(
                 ownership.Owner(tag), chassis(present)), tag)
-        self.assertFalse(absence_marks.known(ownership.Owner('gw1'), set()))
+        self.assertFalse(absent_chassis.known(ownership.Owner('gw1'), set()))
 
     def test_a_mark_with_a_chassis_goes_by_the_chassis(self):
         """The host name may be another one, or that of a living chassis."""
         for hostname, name, known in (
                 ('gw1', 'gw1-id', True), ('gw9', 'gw1-id', True),
                 ('', 'gw1-id', True), ('gw1', 'former', False)):
-            self.assertIs(known, absence_marks.known(
+            self.assertIs(known, absent_chassis.known(
                 ownership.Owner(hostname, name), HERE), (hostname, name))

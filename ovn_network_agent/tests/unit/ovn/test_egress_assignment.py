@@ -7,7 +7,7 @@ import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
-from ovn_network_agent.ovn.egress import egress_assignment as assignment
+from ovn_network_agent.ovn.egress import egress as assignment
 from ovn_network_agent.tests import budget
 
 ADDRESSES = [f'192.0.2.{number}' for number in range(1, 6)]

@@ -8,7 +8,7 @@ import types
 from oslotest import base
 
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn.egress import egress_health
+from ovn_network_agent.ovn.egress import egress_routers
 
 _DEAD, _WELL = 'no answer', ''
 # The answers of one chassis, round by round, and whether it counts as dead.
@@ -33,23 +33,23 @@ class HealthTest(base.BaseTestCase):
 
     def test_what_is_forgiven(self):
         for about, history in HISTORIES:
-            health = egress_health.Health()
+            health = egress_routers.Health()
             for number, (why, dead) in enumerate(history):
                 health = health.after({'gw1': why, 'gw2': _WELL})
                 self.assertEqual({'gw1'} if dead else set(),
                                  health.unreachable.keys(), (about, number))
 
     def test_a_chassis_that_comes_back_has_never_answered(self):
-        health = egress_health.Health().after({'gw1': _WELL})
+        health = egress_routers.Health().after({'gw1': _WELL})
         health = health.after({})
         self.assertEqual({}, health.failures)
         self.assertIn('gw1', health.after({'gw1': _DEAD}).unreachable)
 
     def test_rows_that_stay_are_the_same(self):
-        first = egress_health.Health().after({'gw1': 'a', 'gw2': 'b'})
+        first = egress_routers.Health().after({'gw1': 'a', 'gw2': 'b'})
         self.assertEqual(
-            {'gw1': egress_health.Unreachable('gw1', 'a'),
-             'gw2': egress_health.Unreachable('gw2', 'b')}, first.unreachable)
+            {'gw1': egress_routers.Unreachable('gw1', 'a'),
+             'gw2': egress_routers.Unreachable('gw2', 'b')}, first.unreachable)
         self.assertIs(first.unreachable,
                       first.after({'gw1': 'a', 'gw2': 'b'}).unreachable)
         self.assertEqual('c', first.after(
@@ -71,5 +71,5 @@ class TargetsTest(base.BaseTestCase):
                 ('gw3', '10.1.0.3'))))}
         self.assertEqual(
             {'gone': (), 'gw1': ('10.1.0.1', '10.1.0.2'),
-             'gw2': ('fd00::2',)}, egress_health.targets(nb, sb))
-        self.assertEqual({}, egress_health.targets({'NB_Global': {}}, sb))
+             'gw2': ('fd00::2',)}, egress_routers.targets(nb, sb))
+        self.assertEqual({}, egress_routers.targets({'NB_Global': {}}, sb))

@@ -12,7 +12,7 @@ from ovn_network_agent.common import ip_text
 from ovn_network_agent.files import entries
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.ovn.peering import peer_changes
-from ovn_network_agent.ovn.peering import peer_file
+from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.tests.unit.ovn import peers
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
@@ -25,7 +25,7 @@ TWO = """\
 
 
 def parsed(text):
-    return peer_file.parse(textwrap.dedent(text).encode(), peers.FILE)
+    return peer_intents.parse(textwrap.dedent(text).encode(), peers.FILE)
 
 
 class ContentTest(base.BaseTestCase):

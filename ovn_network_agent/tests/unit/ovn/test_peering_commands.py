@@ -12,7 +12,6 @@ from ovs.db import idl
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.ovn.peering import peering_commands
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovsdb import columns as columns_of
 from ovn_network_agent.tests.unit.ovn import peers
@@ -107,7 +106,7 @@ class UnmarkedTest(base.BaseTestCase):
         return [*peering_rows.read({name: table.rows for name, table in
                                     self.idl.tables.items()})]
 
-    def written(self, command=peering_commands.SetPeering):
+    def written(self, command=peering_rows.SetPeering):
         """By UUID, the values that a command changes, or None; its refusal."""
         transaction = idl.Transaction(self.idl)
         made = command(types.SimpleNamespace(idl=self.idl), WANTED)
@@ -141,7 +140,7 @@ class UnmarkedTest(base.BaseTestCase):
         for row in self.row.values():
             self.put(row, 'external_ids', {})
         self.assertEqual([WANTED.ref], [each.ref for each in self.read()])
-        gone, _refused = self.written(peering_commands.RemovePeering)
+        gone, _refused = self.written(peering_rows.RemovePeering)
         self.assertEqual({row.uuid for row in self.row.values()},
                          {key for key, new in gone.items() if new is None})
 

@@ -6,7 +6,7 @@
 from oslotest import base
 
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn.chassis import unresponsive_chassis
+from ovn_network_agent.ovn.chassis import absent_chassis
 
 LIMIT = 3600
 # Milliseconds since the epoch, of the last answer of those who live.
@@ -18,15 +18,15 @@ REPORTS = {'here': (7, NOW), 'dead': (6, OLD), 'live': (7, NOW - 5)}
 
 
 def facts(target=7, hosts=HOSTS, reports=(), gateways=()):
-    return unresponsive_chassis.Facts('here', target, hosts,
-                                      REPORTS | dict(reports),
-                                      frozenset(gateways))
+    return absent_chassis.Facts('here', target, hosts,
+                                REPORTS | dict(reports),
+                                frozenset(gateways))
 
 
 class OutdatedTest(base.BaseTestCase):
 
     def outdated(self, **changes):
-        return unresponsive_chassis.outdated(facts(**changes), LIMIT)
+        return absent_chassis.outdated(facts(**changes), LIMIT)
 
     def test_who_is_behind_with_an_old_answer(self):
         self.assertEqual({'dead'}, self.outdated())
@@ -62,8 +62,8 @@ class OutdatedTest(base.BaseTestCase):
         nowhere = {name: HOSTS[name] for name in ('dead', 'live')}
         self.assertEqual(set(), self.outdated(
             hosts=nowhere, reports={'dead': (6, 1)}))
-        self.assertEqual(set(), unresponsive_chassis.outdated(
-            unresponsive_chassis.Facts('here', 7, HOSTS), LIMIT))
+        self.assertEqual(set(), absent_chassis.outdated(
+            absent_chassis.Facts('here', 7, HOSTS), LIMIT))
 
     def test_right_after_an_increase_that_nobody_has_answered(self):
         self.assertEqual({'dead'}, self.outdated(target=8))
@@ -72,7 +72,7 @@ class OutdatedTest(base.BaseTestCase):
         """A node that was set up again has another name, and its host's."""
         twice = facts(hosts=HOSTS | {'again': 'gw2'},
                       reports={'again': (7, NOW)})
-        self.assertEqual({DEAD}, unresponsive_chassis.owners(twice, {'dead'}))
+        self.assertEqual({DEAD}, absent_chassis.owners(twice, {'dead'}))
 
 
 class SilenceTest(base.BaseTestCase):
@@ -80,7 +80,7 @@ class SilenceTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.now = 50.0
-        self.silence = unresponsive_chassis.Silence(lambda: self.now)
+        self.silence = absent_chassis.Silence(lambda: self.now)
 
     def look(self, seen=None, session=1):
         return self.silence.look(seen or facts(), session, LIMIT)
@@ -139,7 +139,7 @@ class SilenceTest(base.BaseTestCase):
         self.assertIsNone(self.silence.due_in())
 
     def test_a_schema_without_reports(self):
-        self.assertIsNone(unresponsive_chassis.read({'Chassis': {}}, 'here',
-                                                    ()))
+        self.assertIsNone(absent_chassis.read({'Chassis': {}}, 'here',
+                                              ()))
         self.assertEqual(set(), self.silence.look(None, 1, LIMIT))
         self.assertIsNone(self.silence.due_in())

@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.runtime import early_announcement
+from ovn_network_agent.runtime import loop
 from ovn_network_agent.tests.unit import world as worlds
 
 
@@ -21,7 +21,7 @@ class ForerunTest(base.BaseTestCase):
         """The view with the first of routers with so many addresses."""
         self.routers = [router(number, count)
                         for number, count in enumerate(counts, 1)]
-        return early_announcement.first_of(worlds.snapshot(
+        return loop.first_of(worlds.snapshot(
             *self.routers, groups=map(worlds.group, self.routers)))
 
     def test_as_many_as_frr_takes_meanwhile(self):
@@ -37,10 +37,10 @@ class ForerunTest(base.BaseTestCase):
     def test_no_machines(self):
         view = worlds.with_machines(worlds.snapshot(
             router(1, 1500), router(2, 5000)), worlds.machine('192.0.2.9'))
-        found = early_announcement.first_of(view)
+        found = loop.first_of(view)
         self.assertEqual((1, {}, {}), (len(found.routers), found.networks,
                                        found.machines))
-        self.assertIsNone(early_announcement.first_of(worlds.with_machines(
+        self.assertIsNone(loop.first_of(worlds.with_machines(
             worlds.snapshot(), *(worlds.machine(f'11.1.{n >> 8}.{n & 255}')
                                  for n in range(5000)))))
 

@@ -11,16 +11,16 @@ from oslotest import base
 # Only a collection finds objects that refer to themselves.
 _PROGRAM = '''
 import gc
-from ovn_network_agent.runtime.process import garbage_collector
-garbage_collector.hold()
+from ovn_network_agent.runtime.process import interpreter
+interpreter.hold()
 kept = [[] for _n in range(200000)]
 looks = []
 gc.callbacks.append(lambda phase, info: phase == 'stop' and looks.append(info))
-garbage_collector.settle()
+interpreter.settle()
 print(gc.get_freeze_count() > len(kept))
 more = [[] for _n in range(1000000)]
 print(len([one for one in looks if one['generation'] == 2]))
-garbage_collector.settle()
+interpreter.settle()
 looks.clear()
 for _n in range(60000):
     one = []

@@ -9,7 +9,7 @@ import socket
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.runtime.process import notify
+from ovn_network_agent.runtime.process import status
 
 
 class NotifyTest(base.BaseTestCase):
@@ -28,14 +28,14 @@ class NotifyTest(base.BaseTestCase):
         for address in (os.path.join(folder, 'notify'),
                         f'@ovn-network-agent-test-{os.getpid()}'):
             listening = self.supervisor(address)
-            notify.notify(READY=1, STATUS='in sync')
+            status.notify(READY=1, STATUS='in sync')
             self.assertEqual(b'READY=1\nSTATUS=in sync',
                              listening.recv(1000))
 
     def test_a_name_of_ovn_is_no_message_of_its_own(self):
         folder = self.useFixture(fixtures.TempDir()).path
         listening = self.supervisor(os.path.join(folder, 'notify'))
-        notify.notify(READY=1, STATUS='degraded: router r\nWATCHDOG=trigger'
+        status.notify(READY=1, STATUS='degraded: router r\nWATCHDOG=trigger'
                                       '\r\0\u2028\x1b[2J')
         self.assertEqual(
             b'READY=1\nSTATUS=degraded: router r?WATCHDOG=trigger????[2J',
@@ -44,6 +44,6 @@ class NotifyTest(base.BaseTestCase):
     def test_nobody_listens(self):
         self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET',
                                                      '/nowhere/notify'))
-        notify.notify(READY=1)
+        status.notify(READY=1)
         self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET'))
-        notify.notify(READY=1)
+        status.notify(READY=1)

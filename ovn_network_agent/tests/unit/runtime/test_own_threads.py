@@ -11,7 +11,7 @@ import textwrap
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.runtime.process import own_threads
+from ovn_network_agent.runtime.process import interpreter
 
 
 class OwnThreadsTest(base.BaseTestCase):
@@ -36,7 +36,7 @@ class OwnThreadsTest(base.BaseTestCase):
     def test_nothing_is_patched(self):
         self.assertEqual('[]\n', self.said('''
             from ovn_network_agent.cmd import agent
-            print(agent.own_threads.patched())
+            print(agent.interpreter.patched())
             '''))
 
     def test_a_library_that_cannot_do_without_gets_it_alone(self):
@@ -50,8 +50,8 @@ class OwnThreadsTest(base.BaseTestCase):
                 module.write(text)
         self.assertEqual('eventlet None\n', self.said('''
             import sys
-            from ovn_network_agent.runtime.process import own_threads
-            own_threads.keep_eventlet_out()
+            from ovn_network_agent.runtime.process import interpreter
+            interpreter.keep_eventlet_out()
             from oslo_privsep import daemon
             print(daemon.found.__name__, sys.modules['eventlet'])
             ''', directory))
@@ -70,4 +70,4 @@ class OwnThreadsTest(base.BaseTestCase):
         self.assertEqual('1', said.split()[-1])
 
     def test_this_process(self):
-        self.assertEqual([], own_threads.patched())
+        self.assertEqual([], interpreter.patched())

@@ -19,11 +19,11 @@ import sys
 
 from oslo_config import cfg
 
-from ovn_network_agent.runtime.process import state_report
+from ovn_network_agent.runtime.process import signals
 
-state_report.set_defaults(cfg.CONF)
+signals.set_defaults(cfg.CONF)
 cfg.CONF(sys.argv[1:])
-state_report.arm(cfg.CONF)
+signals.arm(cfg.CONF)
 print('armed', 'oslo_reports.guru_meditation_report' in sys.modules,
       flush=True)
 while True:

@@ -16,7 +16,6 @@ from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime.process import status
-from ovn_network_agent.runtime.process import watchdog
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world
 
@@ -60,7 +59,7 @@ class WatchdogTest(base.BaseTestCase):
         for name, value in (('WATCHDOG_USEC', interval),
                             ('WATCHDOG_PID', process)):
             self.useFixture(fixtures.EnvironmentVariable(name, value))
-        made = watchdog.from_environment()
+        made = status.from_environment()
         made.start()
         made.alive()
         heard = [] if made.pause == float('inf') else self.supervisor.wait()
@@ -86,7 +85,7 @@ class WatchdogTest(base.BaseTestCase):
 
     def test_signs_for_a_reader(self):
         """Nobody else is told."""
-        made = watchdog.Watchdog(math.inf)
+        made = status.Watchdog(math.inf)
         made.also_within(0.1)
         made.also_within(20)
         self.assertEqual(0.1, made.pause)
@@ -100,7 +99,7 @@ class WatchdogTest(base.BaseTestCase):
         self.assertEqual([], self.supervisor.heard())
 
     def test_not_one_for_each_step_of_a_fast_pass(self):
-        made = watchdog.Watchdog(INTERVAL)
+        made = status.Watchdog(INTERVAL)
         made.start()
         made.alive()
         heard = self.supervisor.wait()
@@ -162,7 +161,7 @@ class LoopTest(base.BaseTestCase):
         self.trigger = trigger.Trigger(0)
         work = reconciler.Reconciler([], [], lambda reason: None)
         self.addCleanup(work.close)
-        self.watched = watchdog.Watchdog(0.01)
+        self.watched = status.Watchdog(0.01)
         self.watched.start()
         self.addCleanup(self.watched.stop)
         self.loop = loop.Loop(

@@ -3,8 +3,6 @@
 
 """Configuration of Sphinx."""
 
-import pathlib
-
 from ovn_network_agent.conf import command_line
 
 project = 'ovn-network-agent'
@@ -21,8 +19,8 @@ openstackdocs_bug_tag = ''
 
 html_theme = 'openstackdocs'
 master_doc = 'index'
-# They are parts of another page.
-exclude_patterns = ['reference/behaviour/*']
+html_static_path = ['_static']
+html_css_files = ['wrap.css']
 pygments_style = 'native'
 
 # (page, name, description, authors, section): sphinx-build -b man
@@ -37,7 +35,6 @@ man_pages = [
     ('reference/status', 'ovn-network-agent-status',
      'says whether a node is ready for an upgrade', [copyright], 8)]
 
-BEHAVIOUR = 'reference/behaviour'
 AGENT = 'reference/agent'
 
 
@@ -58,18 +55,6 @@ def explained(text):
     return text if text.endswith('.') else f'{text}.'
 
 
-def include_behaviour(app, page, source):
-    """Have the page of the behaviour include all its parts."""
-    if page != BEHAVIOUR:
-        return
-    parts = sorted(pathlib.Path(app.srcdir, BEHAVIOUR).glob('*.rst'))
-    source[0] = source[0].replace('.. behaviour\n', '\n'.join(
-        f'{title}\n{"=" * len(title)}\n\n.. include:: behaviour/{part.name}\n'
-        for part in parts
-        for title in [part.stem.replace('_', ' ').capitalize()]))
-
-
 def setup(app):
     """Called by Sphinx."""
-    app.connect('source-read', include_behaviour)
     app.connect('source-read', include_command_line)

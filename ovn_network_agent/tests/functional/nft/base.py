@@ -13,7 +13,7 @@ from unittest import mock
 
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
-from ovn_network_agent.backends.nftables import nftables
+from ovn_network_agent.backends import nftables
 from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import transaction

@@ -35,7 +35,7 @@ CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
 OURS = {
     'references to objects of the agent itself': (
         'backends.kernel.address', 'backends.frr.evpn_instance',
-        'backends.switch.flow',
+        'backends.flow',
         'backends.frr.frr_prefix_list', 'backends.frr.frr_static',
         'backends.overlap', 'backends.frr.router_advertisement',
         'control.reports.addresses', 'diagnosis.address.switch',

@@ -20,7 +20,7 @@ from typing import Any
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.nftables import nft_tables
+from ovn_network_agent.backends import nft_tables
 from ovn_network_agent.common import notices
 from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import elements

@@ -6,7 +6,6 @@
 What fails is a :class:`base.BackendError` with a text for the operator. Former
 targets are kept as "leaving" until their connections are deleted. Only then
 the table counts as loaded, so whatever goes wrong in between is done again.
-
 """
 
 import collections
@@ -32,8 +31,8 @@ from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import names
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.privileged.nft import nft
 
 LOG = logging.getLogger(__name__)
 

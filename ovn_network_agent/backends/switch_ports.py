@@ -6,7 +6,6 @@
 A port is the agent's by its name and mark. What another program has under a
 wanted name is never touched, and the resource fails. Both ends of a veth pair
 have the agent's alias, too.
-
 """
 
 from collections.abc import Callable

@@ -6,7 +6,6 @@
 A named lock of NB decides which agent writes; it is asked for at the first
 change, so neither a dry run nor an agent without the driver has it. All agents
 read, so a successor goes on where the last writer has ended.
-
 """
 
 from collections.abc import Callable

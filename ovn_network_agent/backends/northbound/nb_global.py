@@ -9,7 +9,6 @@ links of its node. The fleet's options of BFD follow from all requests
 the same transaction, and when the row is astray: an option is missing, or the
 chassis of a request is gone for good. Of several agents that notice, the
 server lets one write.
-
 """
 
 from collections.abc import Iterable

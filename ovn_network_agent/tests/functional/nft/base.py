@@ -18,7 +18,7 @@ from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.nft import values
-from ovn_network_agent.privileged.nft import nft
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests.functional.netlink import base
 
 ZONE = 64000

@@ -45,7 +45,7 @@ OURS = {
         'nft.transaction', 'ovn.chassis.absence_marks',
         'privileged.switch.ofctl',
         'watches.node_conflicts', 'privileged.network.checks',
-        'privileged.limits.permitted', 'privileged.limits.egress_limits',
+        'privileged.limits.permitted', 'privileged.limits.driver_limits',
         'common.vlan_names', 'model.evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
@@ -62,7 +62,7 @@ OURS = {
         'control.reports.bug_report', 'control.reports.text',
         'metrics.endpoint', 'privileged.daemon.capability',
         'privileged.daemon.memory_trim',
-        'privileged.daemon.receiving_sockets',
+        'privileged.daemon.passed_sockets',
         'runtime.process.file_permissions', 'runtime.process.single_instance'),
     'files below /proc/sys, of numbers': (
         'diagnosis.address.kernel', 'diagnosis.node.frr.outbound',

@@ -11,13 +11,18 @@ from the system: the reconciler caches the actual state. Its I/O goes through
 import abc
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Hashable
 from collections.abc import Iterable
+from collections.abc import KeysView
 from collections.abc import Mapping
 from collections.abc import Sequence
 from collections.abc import Set
 import dataclasses
 import functools
 import typing
+from typing import Any
+from typing import Generic
+from typing import TypeVar
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -29,6 +34,8 @@ Known: typing.TypeAlias = frozenset[resources.Ref]
 Failures: typing.TypeAlias = dict[resources.Ref, str]
 Reading: typing.TypeAlias = tuple[
     Sequence[resources.Resource] | None, typing.Any]
+
+_Kind = TypeVar('_Kind', bound=resources.Resource)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -227,3 +234,37 @@ class Backend(abc.ABC):
 
     def close(self) -> None:
         """Close connections; called once at the end."""
+
+
+class Memory(Generic[_Kind]):
+    """The resources of the last reading.
+
+    A key, as a digest, says all about its portion. So what is remembered
+    cannot differ from the system: it is looked up only by a key of now.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[_Kind] = []
+        self._places: dict[Hashable, slice] = {}
+
+    @property
+    def keys(self) -> KeysView[Any]:
+        """The keys of all portions."""
+        return self._places.keys()
+
+    def take(self, portions: Iterable[tuple[Hashable, list[_Kind] | None]]
+             ) -> list[_Kind]:
+        """Replace what is remembered.
+
+        :param portions: resources by key, None for those that the memory has
+        :returns: of all portions, the memory's own list: the engine puts the
+            objects that it has in place of equal ones
+        """
+        found: list[_Kind] = []
+        places: dict[Hashable, slice] = {}
+        for key, some in portions:
+            start = len(found)
+            found += self._found[self._places[key]] if some is None else some
+            places[key] = slice(start, len(found))
+        self._found, self._places = found, places
+        return found

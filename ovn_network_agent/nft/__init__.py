@@ -5,5 +5,5 @@
 
 Pure, for both sides of the wall: it imports values alone. :mod:`nft.codec`
 packs a table, and the privileged side
-(:mod:`ovn_network_agent.privileged.nft.nft`) checks and renders it.
+(:mod:`ovn_network_agent.privileged.nft`) checks and renders it.
 """

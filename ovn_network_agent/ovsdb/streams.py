@@ -31,7 +31,7 @@ from ovn_network_agent.conf import validate
 from ovn_network_agent.ovsdb import hosts
 from ovn_network_agent.ovsdb import tls_errors
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.privileged.daemon import receiving_sockets
+from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.privileged.switch import ovsdb
 
 _lock = threading.Lock()
@@ -289,7 +289,7 @@ class UnixStream(stream.UnixStream):
         if error != errno.EACCES or suffix != _local.get('path'):
             return error, opened
         try:
-            return 0, receiving_sockets.receive(ovsdb.connect)
+            return 0, passed_sockets.receive(ovsdb.connect)
         except context.FAILURES as refusal:
             return getattr(refusal, 'errno', None) or errno.EACCES, None
 

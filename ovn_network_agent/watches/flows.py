@@ -20,7 +20,7 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.privileged.daemon import receiving_sockets
+from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.privileged.switch import flow_monitor
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import notifications
@@ -46,7 +46,7 @@ class FlowWatch(notifications.Watch):
         self._bridge = bridge
 
     def _open(self) -> socket.socket:
-        return receiving_sockets.receive(
+        return passed_sockets.receive(
             lambda name: flow_monitor.subscribe(name, self._bridge))
 
     def _news(self, datagrams: Iterator[bytes]) -> notifications.News:

@@ -21,9 +21,9 @@ from ovn_network_agent import ownership
 from ovn_network_agent.netlink import sender
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import nftables
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.privileged.daemon import receiving_sockets
-from ovn_network_agent.privileged.nft import nft
+from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.watches import notifications
 
 LOG = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class TableWatch(notifications.Watch):
 
     def _open(self) -> socket.socket:
         # In a dry run, without need of a watch, this raises ReadOnly.
-        return receiving_sockets.receive(self._subscribe)
+        return passed_sockets.receive(self._subscribe)
 
     def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         with self._changing:

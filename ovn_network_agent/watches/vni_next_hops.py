@@ -4,7 +4,7 @@
 """The watch of the next hops of VNIs.
 
 Nobody reports a route without a neighbour, so it looks in the kernel.  See
-:mod:`backends.kernel.vni_next_hops`.
+:mod:`backends.kernel.vni_devices`.
 """
 
 from oslo_config import cfg

@@ -7,7 +7,7 @@ An entry is ``permit <network> ge 32 le 32`` (128 in the list of IPv6, which
 has the same name), or ``permit <network>`` for a network that is announced
 itself. The sequence number marks the agent's entries: each network has a few
 of its own (:func:`ownership.prefix_list_numbers`). An entry of the Go program
-(:mod:`privileged.routing.go_prefix_list`) is the agent's, too, if its network
+(:mod:`privileged.routing.prefix_lists`) is the agent's, too, if its network
 is or was wanted here; it keeps its number.
 
 FRR refuses a second entry with the same content, so a wanted entry of the
@@ -35,7 +35,6 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import prefix_list_lines
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.privileged.routing import go_prefix_list
 from ovn_network_agent.privileged.routing import prefix_lists
 
 
@@ -191,7 +190,7 @@ class PrefixListBackend(base.Backend):
         """Those that may be removed."""
         leak = self.conf.veth_leak
         left = kernel_base.reading(
-            'what the Go program has left', go_prefix_list.networks, copies,
+            'what the Go program has left', prefix_lists.go_networks, copies,
             (leak.veth_leak_rule_priority, leak.veth_leak_table_id))
         ours: set[_Line] = prefix_list_lines.numbered(copies)
         return ours | {(network, *prefix_list_lines.hosts(network))

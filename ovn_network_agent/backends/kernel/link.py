@@ -9,14 +9,18 @@ is the right VLAN of the right bridge, and is never deleted.
 """
 
 from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends.kernel import kernel_base
-from ovn_network_agent.backends.kernel import link_needs
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import vlan_names
+from ovn_network_agent.conf import mode
+from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.privileged.network import links as privileged
 
@@ -38,8 +42,8 @@ class LinkBackend(kernel_base.KernelBackend):
         except OSError as error:
             return [f'network devices cannot be read: {error}; the agent '
                     f'needs Linux 4.20 or newer']
-        return [*link_needs.bridge(self.conf, found),
-                *link_needs.vrf(self.conf, found)]
+        return [*needed_bridge(self.conf, found),
+                *needed_vrf(self.conf, found)]
 
     def read(self, known: base.Known) -> list[resources.Resource]:
         """Read the wanted devices that are up, and the veth pair.
@@ -109,3 +113,46 @@ def _vrf(found: dict[str, links.Link], end: links.Link, peer: links.Link
         return ''
     return next((name for name, link in found.items()
                  if link.kind == 'vrf' and link.index == peer.master), '')
+
+
+def needed_bridge(conf: Any, found: Mapping[str, links.Link]) -> Iterator[str]:
+    """Messages about the provider bridges that are missing."""
+    if mode.forwards_only(conf):
+        return
+    for name in bridges.served(conf):
+        option = ('bridge_dev' if name == conf.bridge_dev
+                  else 'further_bridges')
+        if name not in found:
+            yield (f'[DEFAULT] {option} = {name}: there is no such '
+                   f'device; create the provider bridge in Open vSwitch '
+                   f'(ovs-vsctl add-br {name}) or name the right one')
+
+
+def needed_vrf(conf: Any, found: Mapping[str, links.Link]) -> Iterator[str]:
+    """Messages about what is missing or wrong of the VRF."""
+    name = conf.frr.vrf_name
+    if not name:
+        return
+    link = found.get(name)
+    if link is None:
+        yield (f'[frr] vrf_name = {name}: there is no such device; create '
+               f'the VRF (ip link add {name} type vrf table ID; ip link '
+               f'set {name} up), or set it to nothing to announce from '
+               f'the default VRF')
+    elif link.kind != 'vrf':
+        yield (f'[frr] vrf_name = {name}: this device is no VRF but '
+               f'"{link.kind or "hardware"}"; name the VRF of the uplink')
+    else:
+        yield from _tables(conf, name, link.vrf_table)
+
+
+def _tables(conf: Any, name: str, table: int) -> Iterator[str]:
+    """The agent's routes in the table of the VRF would make a loop."""
+    options = [('[fip_route] route_table_id', conf.fip_route.route_table_id)]
+    if veth_leak.enabled(conf):
+        options.append(('[veth_leak] veth_leak_table_id',
+                        conf.veth_leak.veth_leak_table_id))
+    for option, number in options:
+        if number == table:
+            yield (f'{option} = {number}: this is the table of VRF '
+                   f'{name}; choose another one between 1 and 252')

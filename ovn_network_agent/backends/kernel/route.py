@@ -18,7 +18,6 @@ from typing import TypeAlias
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends import partial_reading
 from ovn_network_agent.backends.kernel import kernel_base
 from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
@@ -49,7 +48,7 @@ class RouteBackend(kernel_base.KernelBackend):
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        self._memory = partial_reading.Memory[resources.KernelRoute]()
+        self._memory = base.Memory[resources.KernelRoute]()
         # What the remembered resources rest on, with the announcements' table
         # and the unusual classes.
         self._last: routes.Seen | None = None
@@ -78,7 +77,7 @@ class RouteBackend(kernel_base.KernelBackend):
             return None, mark
         classes = usual, _unusual(known(), usual)
         if classes != self._classes and self._memory.keys:
-            self._memory, self._last = partial_reading.Memory(), None
+            self._memory, self._last = base.Memory(), None
             found, seen = self._read(None)
         self._classes, self._last = classes, seen
         return self._memory.take(

@@ -18,8 +18,7 @@ from typing import Any
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.northbound import nb_writer
-from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovsdb import connection
@@ -33,7 +32,7 @@ TIMEOUT = 3.0
 _PAUSE = 0.1
 
 
-class AdvertisedBackend(nb_writer.Writer):
+class AdvertisedBackend(ovsdb_writer.NbWriter):
     """Proofs on default routes that this chassis announces the router."""
 
     name = 'advertised'

@@ -21,8 +21,7 @@ from typing import Any
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.northbound import nb_writer
-from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.backends.northbound import server_question
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.writes import priorities
@@ -30,7 +29,7 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica_query
 
 
-class GatewayPriorityBackend(nb_writer.Writer):
+class GatewayPriorityBackend(ovsdb_writer.NbWriter):
     """Priorities of this chassis in the groups of gateways."""
 
     name = 'gateway_priority'

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
-"""The common part of backends of rows of NB that belong to no node.
+"""Backends egress and peering: rows of NB that belong to no node.
 
 A named lock of NB decides which agent writes; it is asked for at the first
 change, so neither a dry run nor an agent without the driver has it. All agents
@@ -15,9 +14,12 @@ from typing import Any
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.northbound import nb_writer
-from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.common import notices
+from ovn_network_agent.conf.options import egress_ip
+from ovn_network_agent.conf.options import network_peer
+from ovn_network_agent.ovn.egress import egress_rows
+from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock
@@ -33,7 +35,7 @@ def lock_name(driver: str) -> str:
     return f'ovn_network_agent_{driver}'
 
 
-class Backend(nb_writer.Writer):
+class Backend(ovsdb_writer.NbWriter):
     """The rows of each resource, as one object."""
 
     revived_by = (notices.connected('nb'),)
@@ -125,3 +127,54 @@ class Backend(nb_writer.Writer):
         if self._context.wake is not None:
             self._context.wake(f'this agent writes for {self.driver}',
                                revived=(self.name,))
+
+
+_MOVES = 'egress_ip_failovers_total'
+EGRESS_LOCK = lock_name(egress_ip.GROUP)
+
+
+class EgressBackend(Backend):
+    """The rows of each egress address at a router, as one object."""
+
+    name = 'egress'
+    kinds = (resources.EgressRows,)
+    doubted_by = (notices.EGRESS,)
+    driver = egress_ip.GROUP
+    rows = egress_rows.read
+    commands = {'set': egress_rows.SetEgress,
+                'remove': egress_rows.RemoveEgress}
+
+    def __init__(self, conf: Any) -> None:
+        super().__init__(conf)
+        self.counts = {_MOVES: 0} if self.driver in conf.drivers else {}
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Write, and count the addresses that move; see the base.
+
+        :raises base.BackendError: as there
+        """
+        failures = super().apply(delta)
+        changes: list[tuple[Any, Any]] = [
+            *((each, None) for each in delta.delete), *delta.update,
+            *((None, each) for each in delta.create)]
+        done = [(old, new) for old, new in changes
+                if (old or new).ref not in failures]
+        self.counts = {_MOVES: self.counts.get(_MOVES, 0) + egress_rows.moves(
+            *(filter(None, each) for each in zip(*done, strict=True)))
+            } if done else self.counts
+        return failures
+
+
+PEERING_LOCK = lock_name(network_peer.GROUP)
+
+
+class PeeringBackend(Backend):
+    """The rows of each peering, as one object."""
+
+    name = 'peering'
+    kinds = (resources.Peering,)
+    doubted_by = (notices.PEERINGS,)
+    driver = network_peer.GROUP
+    rows = peering_rows.read
+    commands = {'set': peering_rows.SetPeering,
+                'remove': peering_rows.RemovePeering}

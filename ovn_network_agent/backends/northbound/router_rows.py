@@ -23,8 +23,7 @@ from typing import TypeAlias
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.northbound import nb_writer
-from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.writes import barrier
@@ -45,7 +44,7 @@ _COMMANDS = {
 _Row: TypeAlias = resources.DefaultRoute | resources.MacBinding
 
 
-class NorthboundBackend(nb_writer.Writer):
+class NorthboundBackend(ovsdb_writer.NbWriter):
     """Managed default routes and MAC bindings of this chassis."""
 
     name = 'northbound'

@@ -12,9 +12,7 @@ from typing import Any
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.northbound import chassis_presence
-from ovn_network_agent.backends.northbound import nb_writer
-from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.backends.northbound import server_question
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.chassis import absent_chassis
@@ -22,7 +20,7 @@ from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovsdb import connection
 
 
-class StaleRouteBackend(nb_writer.Writer):
+class StaleRouteBackend(ovsdb_writer.NbWriter):
     """Managed default routes of chassis that are gone for good."""
 
     name = 'stale_route'
@@ -64,8 +62,8 @@ class StaleRouteBackend(nb_writer.Writer):
         :returns: :class:`base.Kept` for the route of a chassis that is there
         :raises base.BackendError: when SB or NB does not answer
         """
-        present = chassis_presence.ask(self._context, self.conf,
-                                       self._timeout)
+        present = server_question.ask_chassis(self._context, self.conf,
+                                              self._timeout)
         back = {r.ref for r in resources.of_kind(
             resources.StaleRoute, delta.delete)
                 if absent_chassis.known(r.owner, present)}

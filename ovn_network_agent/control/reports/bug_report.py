@@ -31,10 +31,10 @@ from ovn_network_agent.conf import masking
 from ovn_network_agent.conf.logs import last_log
 from ovn_network_agent.frr import setup
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context as contexts
-from ovn_network_agent.privileged.nft import nft_version
 from ovn_network_agent.privileged.routing import frr_setup
-from ovn_network_agent.privileged.switch import controller
+from ovn_network_agent.privileged.switch import ovsdb
 from ovn_network_agent.runtime import pass_log
 
 LOG = logging.getLogger(__name__)
@@ -75,9 +75,9 @@ class BugReport:
     def _versions(self) -> dict[str, Any]:
         return {'agent': version.STRING, **libraries(), 'programs': {
             'ovn-controller': _answer_of(privileged.ovs, lambda: ', '.join(
-                controller.read_state())),
+                ovsdb.read_state())),
             'frr': _answer_of(privileged.frr, self._frr),
-            'nft': _answer_of(privileged.netfilter, nft_version.read_version),
+            'nft': _answer_of(privileged.netfilter, nft.read_version),
             'openvswitch': tried(self._switch)}}
 
     def _frr(self) -> str:

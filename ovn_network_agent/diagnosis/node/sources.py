@@ -46,7 +46,7 @@ from ovn_network_agent.privileged.daemon import start
 from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.privileged.routing import frr_setup
 from ovn_network_agent.privileged.routing import vtysh
-from ovn_network_agent.privileged.switch import controller
+from ovn_network_agent.privileged.switch import ovsdb
 from ovn_network_agent.runtime import configuration
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime.process import mode as modes
@@ -288,10 +288,10 @@ class Sources:
 
     @shared
     def controller(self) -> list[str]:
-        """The answer of :func:`privileged.switch.controller.read_state`."""
+        """The answer of :func:`privileged.switch.ovsdb.read_state`."""
         self.ovn()
         self.privileged()
-        return controller.read_state()
+        return ovsdb.read_state()
 
     @shared
     def database(self, name: str) -> replicas.Replica:

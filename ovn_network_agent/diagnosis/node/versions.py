@@ -13,8 +13,8 @@ import typing
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.privileged.nft import nft_version
 
 FRR, OVN, OVS, NFT, KERNEL = ('FRR', 'OVN', 'Open vSwitch', 'nftables',
                               'Linux')
@@ -61,7 +61,7 @@ def _switch(sources: sources.Sources) -> str:
 
 def _nft(sources: sources.Sources) -> str:
     sources.privileged()
-    return nft_version.read_version()
+    return nft.read_version()
 
 
 def numbers(version: str) -> tuple[int, ...]:

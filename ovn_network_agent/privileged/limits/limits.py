@@ -22,8 +22,7 @@ from ovn_network_agent.conf.options import fip_route
 from ovn_network_agent.conf.options import frr
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.privileged.limits import egress_limits
-from ovn_network_agent.privileged.limits import evpn_limits
+from ovn_network_agent.privileged.limits import driver_limits
 from ovn_network_agent.privileged.limits import permitted
 from ovn_network_agent.privileged.limits import prefix_limits as reaches
 from ovn_network_agent.privileged.network import checks
@@ -60,9 +59,9 @@ def from_conf(conf: cfg.ConfigOpts) -> permitted.Limits:
         frozenset(map(reaches.frame, rules)), _FORWARD in loaded,
         (leak.veth_leak_rule_priority, leak.veth_leak_table_id),
         forward.port_forward_ct_zone, forward.port_forward_l3mdev_accept,
-        evpn_limits.from_conf(conf, _EVPN in loaded),
-        egress_limits.from_conf(conf, _EGRESS in loaded,
-                                bridges.served(conf)))
+        driver_limits.evpn_from_conf(conf, _EVPN in loaded),
+        driver_limits.egress_from_conf(conf, _EGRESS in loaded,
+                                       bridges.served(conf)))
 
 
 def _loaded(conf: cfg.ConfigOpts) -> set[str]:

@@ -14,8 +14,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import vlan_names
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.privileged.limits import egress_limits
-from ovn_network_agent.privileged.limits import evpn_limits
+from ovn_network_agent.privileged.limits import driver_limits
 from ovn_network_agent.privileged.limits import prefix_limits as reaches
 from ovn_network_agent.privileged.network import checks
 
@@ -53,8 +52,8 @@ class Limits:
     leak: tuple[int, int]  # priority and table of the rules of the veth leak
     zone: int  # connection tracking zone of forwarded connections
     l3mdev: bool  # whether the two sysctls of sockets in VRFs are set
-    evpn: evpn_limits.EvpnLimits
-    egress: egress_limits.EgressLimits
+    evpn: driver_limits.EvpnLimits
+    egress: driver_limits.EgressLimits
 
     def check_bridge(self, name: str) -> None:
         """Check a bridge whose flows are read and written."""

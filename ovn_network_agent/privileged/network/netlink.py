@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import errno
 import functools
+import ipaddress
+import os
 import typing
 
 from ovn_network_agent import ownership
@@ -27,7 +29,7 @@ from ovn_network_agent.netlink.objects import neighbours
 from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.netlink.objects import vni_links
-from ovn_network_agent.privileged.limits import egress_limits
+from ovn_network_agent.privileged.limits import driver_limits
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import channel
 from ovn_network_agent.privileged.network import checks
@@ -161,7 +163,7 @@ def set_addresses(items: checks.Items) -> list[channel.Failure]:
         index = checks.index(dev)
         shared = dev not in within.others and within.is_egress_link(dev)
         if shared:
-            egress_limits.check_inside(
+            driver_limits.check_inside(
                 addresses.read(kernel, index), address)
         return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
             index, address, ownership.ADDRESS_PROTOCOL,
@@ -330,3 +332,36 @@ def _in_container(path: str, value: str) -> str:
     return (f'/proc/sys is read-only here, as in a container: write the line '
             f'"{path} = {value}" into a file in /etc/sysctl.d/ of the host, '
             f'and run "sysctl --system" there')
+
+
+@privileged.kernel.change
+def renew_address(dev: str, address: str) -> bool:
+    """Set an address, 'address/length' (IPv4, below 32), anew in one batch; a
+    host address keeps the device's routes and neighbours meanwhile.
+
+    :returns: False when the device lacks the address; nothing is done then
+    :raises OSError: when a change failed; the address may be missing
+    """
+    limits.current().check_renewal(checks.device(dev),
+                                   checks.interface(address))
+    index = checks.index(dev)
+    stand_in = f'{ipaddress.IPv4Interface(address).ip}/32'
+    create = wire.NLM_F_CREATE | wire.NLM_F_EXCL
+    with channel.kernel() as kernel:
+        present = {a.address: a.protocol
+                   for a in addresses.read(kernel, index)}
+        if address not in present:
+            return False
+        # its mark, by which the agent recognises it
+        body = addresses.encode(index, checks.interface(address),
+                                present[address])
+        steps = [(addresses.RTM_DELADDR, 0, body),
+                 (addresses.RTM_NEWADDR, create, body)]
+        if stand_in not in present:
+            other = addresses.encode(index, checks.interface(stand_in))
+            steps = [(addresses.RTM_NEWADDR, create, other), *steps,
+                     (addresses.RTM_DELADDR, 0, other)]
+        for _index, number, text in kernel.batch(steps):
+            raise OSError(number, f'{address} on {dev}: '
+                                  f'{text or os.strerror(number)}')
+    return True

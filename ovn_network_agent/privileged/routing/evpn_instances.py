@@ -19,7 +19,6 @@ from ovn_network_agent.frr import evpn_steps
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import checks
-from ovn_network_agent.privileged.routing import running_configuration
 from ovn_network_agent.privileged.routing import vty
 from ovn_network_agent.privileged.routing import vtysh
 
@@ -88,7 +87,7 @@ def read_lacks() -> list[str]:
 
 
 def _lines() -> list[str]:
-    return running_configuration.configuration(_DAEMONS, _NEEDED)
+    return vtysh.running_lines(_DAEMONS, _NEEDED)
 
 
 def _underlay(lines: list[str]) -> int:

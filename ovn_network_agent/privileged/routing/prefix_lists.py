@@ -20,7 +20,6 @@ from ovn_network_agent.frr import prefix_list_lines
 from ovn_network_agent.frr import rewriting
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import checks
-from ovn_network_agent.privileged.routing import go_prefix_list
 from ovn_network_agent.privileged.routing import vty
 from ovn_network_agent.privileged.routing import vtysh
 
@@ -39,6 +38,9 @@ FEW = 10
 # the answer of a daemon without the list, see session.Session.ask
 _ABSENT = re.compile(r'^status \d+ of \w+$', re.MULTILINE)
 
+# Proven networks; the rule that proves a line may go before it.
+_proven: set[str] = set()
+
 
 @privileged.frr.entrypoint
 def read(name: str) -> dict[str, list[list[typing.Any]]]:
@@ -46,7 +48,7 @@ def read(name: str) -> dict[str, list[list[typing.Any]]]:
     vtysh.check_prefix_list(name)
     copies = _copies(name)
     # notes the lines of the Go program while their proof exists
-    go_prefix_list.networks(copies, limits.current().leak)
+    go_networks(copies, limits.current().leak)
     return {daemon: [list(entry) for entry in entries]
             for daemon, entries in copies.items()}
 
@@ -81,7 +83,7 @@ def change(name: str, adds: checks.Items, deletes: checks.Items
     FRR replaces an entry with the number of a new one.  So that has to be the
     agent's (:func:`ownership.prefix_list_numbers`), or this entry's in some
     daemon; an entry to remove is numbered by the agent or of the Go program
-    (:mod:`go_prefix_list`).
+    (:func:`go_networks`).
 
     :param adds: each [network, ge, le, sequence]
     :param deletes: each [network, ge, le]
@@ -218,4 +220,47 @@ def _copy(name: str, daemon: str, shown: Iterable[str]) -> list[output.Entry]:
 def _removable(copies: dict[str, list[output.Entry]]) -> set[_Line]:
     return prefix_list_lines.numbered(copies) | {
         (network, *prefix_list_lines.hosts(network)) for network
-        in go_prefix_list.networks(copies, limits.current().leak)}
+        in go_networks(copies, limits.current().leak)}
+
+
+def go_networks(copies: dict[str, list[output.Entry]], leak: tuple[int, int]
+                ) -> set[str]:
+    """Networks whose lines, in the copies by daemon, are of the Go program;
+    ``leak`` is (priority, table) of the rules of the veth leak.
+
+    It is the older program of the same name (see the glossary).  An operator's
+    lines may look alike, but beside each of its lines are a policy rule for
+    the network without a protocol, which the agent's have, and a route of the
+    agent's protocol through the veth pair.
+    """
+    found: set[str] = set()
+    for entries in copies.values():
+        found |= prefix_list_lines.counted(prefix_list_lines.shaped(entries))
+    # a later line in the place of a removed one needs its own proof
+    _proven.intersection_update(found)
+    if found - _proven:
+        _proven.update(_led_back(found - _proven, leak))
+    return set(_proven)
+
+
+def forget_go() -> None:
+    """Forget all proofs, for tests."""
+    _proven.clear()
+
+
+def _led_back(wanted: set[str], leak: tuple[int, int]) -> set[str]:
+    # FRR's daemon rarely needs these, and has to start fast.
+    from ovn_network_agent.netlink.objects import routes
+    from ovn_network_agent.netlink.objects import rules
+    there = [(rule.src, rule.protocol) for rule in rules.read_all()
+             if rule.src and rule.src in wanted and
+             (rule.priority, rule.table) == leak and
+             (rule.dst, rule.iif, rule.fwmark, rule.suppress) ==
+             (None, None, None, None)]
+    found = {src for src, protocol in there if not protocol} - {
+        src for src, protocol in there
+        if protocol == ownership.RULE_PROTOCOL}
+    # The routes are read only if need be, because there may be many.
+    return found and found & {
+        route.dst for route in routes.read_ours(ownership.ROUTE_PROTOCOL)
+        if route.dev == ownership.VETH_PROVIDER}

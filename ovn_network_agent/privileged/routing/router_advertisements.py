@@ -13,7 +13,6 @@ from ovn_network_agent import privileged
 from ovn_network_agent.frr import advertisement
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import checks
-from ovn_network_agent.privileged.routing import running_configuration
 from ovn_network_agent.privileged.routing import vty
 from ovn_network_agent.privileged.routing import vtysh
 
@@ -66,5 +65,5 @@ def _unwanted(dev: str) -> tuple[typing.Any, ...]:
 
 
 def _read() -> dict[str, advertisement.Found]:
-    return advertisement.read(running_configuration.configuration(
+    return advertisement.read(vtysh.running_lines(
         _DAEMONS, ('zebra',)))

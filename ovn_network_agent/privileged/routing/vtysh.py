@@ -20,7 +20,10 @@ import hashlib
 import re
 import typing
 
+from oslo_config import cfg
+
 from ovn_network_agent import privileged
+from ovn_network_agent.common import socket_identity
 from ovn_network_agent.conf import registered
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.frr import batch_size
@@ -42,6 +45,9 @@ _CHATTER = re.compile(
     r'MGMTD: No changes found to be committed')
 _NOT_RUNNING = 'failed to connect to any daemons'
 BATCH_SIZE = batch_size.BatchSize()
+
+#: end of the names of the sockets
+SUFFIX = '.vty'
 
 
 @privileged.frr.entrypoint
@@ -311,3 +317,28 @@ def checked(check: Callable[[str], _T], value: str) -> _T:
         return check(value)
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from error
+
+
+def running_lines(daemons: Iterable[str], needed: Iterable[str]) -> list[str]:
+    """The lines of some daemons, if those that are needed run."""
+    try:
+        running = vty.daemons()
+        lines = [line for name in daemons if name in running
+                 for line in vty.configuration(name)]
+    except vty.Unavailable:
+        result = show('show daemons', 'show running-config')
+        try:
+            running, lines = output.split(result.stdout)
+        except output.Unreadable as error:
+            raise unreadable(error, result) from error
+    require(running, *needed)
+    return lines
+
+
+@privileged.frr.entrypoint
+def read_sockets() -> dict[str, list[int]]:
+    """[inode, time of change in ns] of the socket of each daemon."""
+    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+    found: dict[str, list[int]] = socket_identity.of_directory(
+        cfg.CONF.frr.frr_run_dir, SUFFIX)
+    return found

@@ -19,9 +19,8 @@ from ovn_network_agent.openflow import bridge as bridge_flows
 from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import monitor
 from ovn_network_agent.openflow import wire
-from ovn_network_agent.privileged.daemon import sending_sockets
+from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.privileged.switch import openflow
-from ovn_network_agent.privileged.switch import switches
 
 # a notice without a flow: some changes may have been missed
 MISSED = 'some changes were not reported'
@@ -36,7 +35,7 @@ def subscribe(name: str, bridge: str) -> int:
 
     :returns: process id of this daemon
     """
-    sending_sockets.check(name)
+    passed_sockets.check(name)
     path = openflow.socket_path(bridge)
     agent_end, monitor_end = socket.socketpair(
         socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |
@@ -44,8 +43,8 @@ def subscribe(name: str, bridge: str) -> int:
     with agent_end:
         relay = Relay(path, monitor_end)
         try:
-            switch = switches.call(path, relay.begin)
-            pid = sending_sockets.give(name, agent_end)
+            switch = openflow.with_switch(path, relay.begin)
+            pid = passed_sockets.give(name, agent_end)
         except BaseException:
             relay.end()
             monitor_end.close()
@@ -65,7 +64,7 @@ class Relay:
     def begin(self, switch: connection.Switch) -> connection.Switch:
         """Start the monitor; returns the switch."""
         switch.unasked = functools.partial(self._unasked, switch)
-        switches.at_end(self._path, self.end)
+        openflow.at_end(self._path, self.end)
         xid = switch.next_xid()
         answers = switch.request([monitor.request(xid)])
         for kind, body in answers.get(xid, ()):
@@ -94,17 +93,17 @@ class Relay:
         with self._receiver:
             while not any(number == self._receiver.fileno()
                           for number, _events in poll.poll()):
-                if not switches.pump(self._path, switch):
+                if not openflow.pump(self._path, switch):
                     return
                 if switch.shared is None and not self._relearn(switch):
                     return
             # the switch keeps a monitor as long as the connection
-            switches.drop(self._path, switch)
+            openflow.drop(self._path, switch)
 
     def _relearn(self, switch: connection.Switch) -> bool:
         """Learn again after missed updates, if still connected."""
         try:
-            return switches.with_open(self._path, switch,
+            return openflow.with_open(self._path, switch,
                                       bridge_flows.learn_shared)
         except OSError:
             return False

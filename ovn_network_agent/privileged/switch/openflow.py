@@ -12,6 +12,7 @@ from collections.abc import Hashable
 from collections.abc import Sequence
 import errno
 import os
+import threading
 import typing
 
 from oslo_config import cfg
@@ -20,12 +21,12 @@ from ovn_network_agent import privileged
 from ovn_network_agent.common import socket_identity
 from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.openflow import bridge as openflow
+from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.openflow import wire
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import checks
 from ovn_network_agent.privileged.switch import ofctl
-from ovn_network_agent.privileged.switch import switches
 
 _T = typing.TypeVar('_T')
 #: end of the name of a bridge's management socket
@@ -37,6 +38,11 @@ _LISTS: tuple[tuple[str, str, Callable[
     ('deletes', specs.DELETE,
      lambda item: specs.check_flow(item, deleting=True)),
     ('strays', specs.DELETE_STRAY, specs.check_stray))
+
+_lock = threading.Lock()
+# by path, also what to call after the end; only under the lock
+_connections: dict[str, connection.Switch] = {}
+_ended: dict[str, list[Callable[[], None]]] = {}
 
 
 @privileged.ovs.entrypoint
@@ -101,7 +107,7 @@ def _run(bridge: str, over_openflow: Callable[..., _T],
     if wrapper:
         return over_ofctl(ofctl.Command(wrapper.split(), bridge), *args)
     try:
-        return switches.call(path, over_openflow, *args)
+        return with_switch(path, over_openflow, *args)
     except wire.Malformed as error:
         raise OSError(errno.EPROTO, f'{path}: {error}') from error
 
@@ -116,11 +122,6 @@ def socket_path(bridge: str) -> str:
     return os.path.join(_conf().ovs_rundir, bridge + SUFFIX)
 
 
-def close() -> None:
-    """Close all connections."""
-    switches.close()
-
-
 def register_options() -> None:
     """Register [ovs] in this process, which may be a daemon."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
@@ -132,3 +133,78 @@ def _conf() -> typing.Any:
     if options.GROUP not in cfg.CONF:
         register_options()
     return cfg.CONF.ovs
+
+
+def with_switch(path: str, function: Callable[..., _T], *args: typing.Any
+                ) -> _T:
+    """Call a function with the open connection, or with a new one; again after
+    its end (a restart of ovs-vswitchd), since all calls may be repeated.
+    """
+    with _lock:
+        if path in _connections:
+            try:
+                return _try(path, function, *args)
+            except TimeoutError:
+                raise
+            except OSError:
+                pass
+        _connections[path] = connection.Switch(path)
+        return _try(path, function, *args)
+
+
+def _try(path: str, function: Callable[..., _T], *args: typing.Any) -> _T:
+    try:
+        return function(_connections[path], *args)
+    except (OSError, wire.Malformed):
+        _drop(path)
+        raise
+
+
+def at_end(path: str, function: Callable[[], None]) -> None:
+    """Have a function called at the end of the connection, within a call."""
+    _ended.setdefault(path, []).append(function)
+
+
+def pump(path: str, switch: connection.Switch) -> bool:
+    """Take what a switch has sent by itself; False after the end."""
+    with _lock:
+        if _connections.get(path) is not switch:
+            return False
+        try:
+            switch.pump()
+        except (OSError, wire.Malformed):
+            _drop(path)
+            return False
+        return True
+
+
+def with_open(path: str, switch: connection.Switch,
+              function: Callable[[connection.Switch], object]) -> bool:
+    """Call a function with one connection; False if that has ended before."""
+    with _lock:
+        if _connections.get(path) is not switch:
+            return False
+        _try(path, function)
+        return True
+
+
+def drop(path: str, switch: connection.Switch) -> None:
+    """Close a connection, unless another one has taken its place."""
+    with _lock:
+        if _connections.get(path) is switch:
+            _drop(path)
+
+
+def _drop(path: str) -> None:
+    dropped = _connections.pop(path, None)
+    if dropped is not None:
+        dropped.close()
+    for function in _ended.pop(path, ()):
+        function()
+
+
+def close() -> None:
+    """Close all connections."""
+    with _lock:
+        for path in list(_connections):
+            _drop(path)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry point: a connection to the local Open vSwitch database,
-without the rights of ovsdb-server's user for the agent.
+"""Privileged entry points: a connection to the local database of Open
+vSwitch, and ovn-controller's state, without the rights of their users for the
+agent.
 """
 
 import errno
@@ -12,7 +13,8 @@ from oslo_config import cfg
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf.options import ovs as options
-from ovn_network_agent.privileged.daemon import sending_sockets
+from ovn_network_agent.privileged import overlap_servers
+from ovn_network_agent.privileged.daemon import passed_sockets
 
 _UNIX = 'unix:'
 # seconds for a server that does not accept
@@ -22,7 +24,7 @@ _TIMEOUT = 3.0
 @privileged.ovs.entrypoint
 def connect(name: str) -> int:
     """Connect to the configured socket, and pass it to the agent."""
-    sending_sockets.check(name)
+    passed_sockets.check(name)
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
     remote = cfg.CONF.ovs.ovsdb_connection
     if not remote.startswith(_UNIX):
@@ -31,4 +33,21 @@ def connect(name: str) -> int:
         opened.settimeout(_TIMEOUT)
         opened.connect(remote.removeprefix(_UNIX))
         opened.setblocking(False)
-        return sending_sockets.give(name, opened)
+        return passed_sockets.give(name, opened)
+
+
+@privileged.ovs.entrypoint
+def read_state() -> list[str]:
+    """['25.03', 'running' or 'paused', 'connected' or 'not connected'
+    (Southbound)]; empty without ovn-controller.
+    """
+    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+    controller = overlap_servers.Controller(cfg.CONF.ovs.ovn_rundir)
+    try:
+        return [overlap_servers.shown(controller.version()),
+                controller.call('debug/status').strip(),
+                controller.call('connection-status').strip()]
+    except overlap_servers.Absent:
+        return []
+    except overlap_servers.Failed as error:
+        raise OSError(errno.EIO, str(error)) from error

@@ -13,7 +13,7 @@ from lab import echo
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
-from ovn_network_agent.backends.northbound import egress
+from ovn_network_agent.backends.northbound import locked_rows
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import beyond
 from ovn_network_agent.tests.lab import judged
@@ -162,7 +162,7 @@ class EgressTestCase(base.LabTestCase):
 
     def writer(self):
         """Name of the gateway whose agent writes."""
-        return self.lock_holder(egress.LOCK)
+        return self.lock_holder(locked_rows.EGRESS_LOCK)
 
     def standby(self):
         """Name of the other one."""

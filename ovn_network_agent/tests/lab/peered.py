@@ -11,7 +11,7 @@ from lab import node as nodes
 from lab import probe
 from lab import routers
 from ovn_network_agent import ownership
-from ovn_network_agent.backends.northbound import peering
+from ovn_network_agent.backends.northbound import locked_rows
 from ovn_network_agent.tests.lab import base
 
 DRIVERS = 'fip_route,veth_leak,gateway_drain,port_forward,network_peer'
@@ -153,7 +153,7 @@ class PeeredTestCase(base.LabTestCase):
 
     def writer(self):
         """Name of the gateway whose agent writes the peerings."""
-        return self.lock_holder(peering.LOCK)
+        return self.lock_holder(locked_rows.PEERING_LOCK)
 
     # -- traffic ----------------------------------------------------------
 

@@ -14,7 +14,6 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends.kernel import vni_devices
-from ovn_network_agent.backends.kernel import vni_next_hops
 from ovn_network_agent.privileged.network import vni_links
 from ovn_network_agent.tests.functional.netlink import base
 
@@ -189,13 +188,13 @@ class VniDevicesTest(EvpnCase):
     def test_a_bridge_without_neighbours_goes_down_and_up(self):
         """When that lasts; and not again soon, if it does not help."""
         now = [1000.0]
-        self.backend._next_hops = vni_next_hops.NextHops(clock=lambda: now[0])
+        self.backend._next_hops = vni_devices.NextHops(clock=lambda: now[0])
         self.create(self.backend, DEVICES)
         self.ip('route add 198.51.100.0/24 via 192.0.2.12 dev br-1001 onlink '
                 f'proto bgp table {TABLE}')
         now[0] += 2
         self.assertEqual([DEVICES], self.read())
-        now[0] += vni_next_hops.LASTING
+        now[0] += vni_devices.LASTING
         found, = self.read()
         self.assertEqual((DEVICES.ref, 0), (found.ref, found.mtu))
         self.assertEqual([DEVICES], self.change(
@@ -204,7 +203,7 @@ class VniDevicesTest(EvpnCase):
         self.assertNotIn('198.51.100.0/24', self.routes(TABLE))
         self.ip('route add 198.51.100.0/24 via 192.0.2.12 dev br-1001 onlink '
                 f'proto bgp table {TABLE}')
-        for seconds, mtu in (2, 1450), (vni_next_hops.LASTING, 1450), (60, 0):
+        for seconds, mtu in (2, 1450), (vni_devices.LASTING, 1450), (60, 0):
             now[0] += seconds
             self.assertEqual([mtu], [each.mtu for each in self.read()])
 

@@ -12,14 +12,13 @@ import socket
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import switch_ports
 from ovn_network_agent.backends.kernel import address
 from ovn_network_agent.backends.kernel import neighbour
-from ovn_network_agent.backends.kernel import neighbour_proxy
 from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.backends.kernel import rule
 from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.backends.kernel import vni_devices
-from ovn_network_agent.backends.switch import vni_port
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base as openflow
@@ -67,7 +66,7 @@ class PortCase(kernel.EvpnCase):
         waiting.eventually(lambda: openflow.BRIDGE in self.names(), 'made')
         self.create(vni_devices.VniDevicesBackend(self.conf), kernel.DEVICES)
         self.before = self.names()
-        self.backend = vni_port.VniPortBackend(self.conf)
+        self.backend = switch_ports.VniPortBackend(self.conf)
         self.backend.attach(backends.Context({'ovs': self.local.database}))
 
     def read(self):
@@ -275,7 +274,7 @@ ON_IT = {
     neighbour.NeighbourBackend: [
         resources.Neighbour(NAME, text, '', MACHINE) for text in (
             '192.168.50.10', '2001:db8:50::10')],
-    neighbour_proxy.NeighbourProxyBackend: [
+    neighbour.NeighbourProxyBackend: [
         resources.NeighbourProxy(NAME, '2001:db8:50::1')],
     rule.RuleBackend: [
         resources.VniRule(ownership.EVPN_RULE_PRIORITY, resources.BLACKHOLE,

@@ -38,7 +38,7 @@ class OrderTest(base.BaseTestCase):
     def test_imports_within_functions_count(self):
         known = packages.modules()
         self.assertIn('forward.rules', packages.imports(
-            known['backends.nftables.nftables'], known))
+            known['backends.nftables'], known))
         self.assertIn(('backends', 'forward'), self.edges)
 
     def test_imports_for_types_alone_do_not_count(self):

@@ -3,7 +3,7 @@
 
 """The watch of FRR's prefix lists for changes by others.
 
-The privileged side asks (:mod:`privileged.routing.list_monitor`).  A notice
+The privileged side asks (:mod:`privileged.routing.monitors`).  A notice
 names the daemons for the log; its receiver reads the lists anew.
 """
 
@@ -17,8 +17,8 @@ from oslo_config import cfg
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.privileged.daemon import receiving_sockets
-from ovn_network_agent.privileged.routing import list_monitor
+from ovn_network_agent.privileged.daemon import passed_sockets
+from ovn_network_agent.privileged.routing import monitors
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import notifications
@@ -49,7 +49,7 @@ class FrrWatch(notifications.Watch):
     def _changed(self, data: bytes) -> str:
         """The daemons of a notice; OSError at the end of the notices."""
         text = data[1:].decode()
-        if data[:1] != list_monitor.CHANGED:
+        if data[:1] != monitors.CHANGED:
             raise OSError(text or 'the privileged side has ended the notices')
         return text
 
@@ -66,8 +66,8 @@ class ListWatch(FrrWatch):
         self._list = name
 
     def _open(self) -> socket.socket:
-        return receiving_sockets.receive(
-            lambda name: list_monitor.subscribe(name, self._list))
+        return passed_sockets.receive(
+            lambda name: monitors.subscribe_lists(name, self._list))
 
 
 class Lists(base.Observer):

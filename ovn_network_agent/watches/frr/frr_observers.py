@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import socket_identity
-from ovn_network_agent.privileged.routing import frr_sockets
+from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import rate_limit
@@ -55,8 +55,8 @@ def restarts_of_frr(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
     return restarts.RestartWatch(
         heartbeats, 'FRR', '[frr] frr_run_dir',
         lambda: socket_identity.of_directory(conf.frr.frr_run_dir,
-                                             frr_sockets.SUFFIX),
-        frr_sockets.read_sockets, notices.FRR_RESTARTED, restarted,
+                                             vtysh.SUFFIX),
+        vtysh.read_sockets, notices.FRR_RESTARTED, restarted,
         metric='frr_restarts_total',
         # The fabric has lost what staticd had.
         at_once=True, awaited=awaited)

@@ -30,7 +30,7 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
 from ovn_network_agent.frr import effect
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.privileged.network import address_notification
+from ovn_network_agent.privileged.network import netlink
 from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches.frr import frr_relisting
@@ -335,8 +335,8 @@ class Verification(base.Observer):
         address = ends.veth_provider_ip or (
             ip_text.address(ends.veth_nexthop) + 1)
         try:
-            done = address_notification.renew(ownership.VETH_PROVIDER,
-                                              f'{address}/30')
+            done = netlink.renew_address(ownership.VETH_PROVIDER,
+                                         f'{address}/30')
         except context.FAILURES:
             # The agent's own change would not wake the loop.
             self._trigger.fire('address in doubt', stale=_ADDRESS)

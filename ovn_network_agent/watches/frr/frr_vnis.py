@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The watch of FRR's VNIs, see :mod:`privileged.routing.vni_monitor`."""
+"""The watch of FRR's VNIs, see :mod:`privileged.routing.monitors`."""
 
 from collections.abc import Callable
 import socket
@@ -10,8 +10,8 @@ from oslo_config import cfg
 
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
-from ovn_network_agent.privileged.daemon import receiving_sockets
-from ovn_network_agent.privileged.routing import vni_monitor
+from ovn_network_agent.privileged.daemon import passed_sockets
+from ovn_network_agent.privileged.routing import monitors
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import rate_limit
 from ovn_network_agent.watches.frr import frr_lists
@@ -27,7 +27,7 @@ class VniWatch(frr_lists.FrrWatch):
         super().__init__(callback, 'the configuration of VNIs')
 
     def _open(self) -> socket.socket:
-        return receiving_sockets.receive(vni_monitor.subscribe)
+        return passed_sockets.receive(monitors.subscribe_vnis)
 
 
 class Vnis(base.Observer):

@@ -24,10 +24,10 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent import service
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.backends.northbound import advertised
-from ovn_network_agent.backends.northbound import bfd_timers
 from ovn_network_agent.backends.northbound import gateway_priority
-from ovn_network_agent.backends.northbound import nb_writer
+from ovn_network_agent.backends.northbound import nb_global
 from ovn_network_agent.backends.northbound import router_rows
 from ovn_network_agent.backends.northbound import stale_route
 from ovn_network_agent.runtime import ovn_side
@@ -50,14 +50,14 @@ class _Proofs(advertised.AdvertisedBackend):
     """Proofs, without a question to FRR."""
 
     def apply(self, delta):
-        return nb_writer.Writer.apply(self, backends.Delta(
+        return ovsdb_writer.NbWriter.apply(self, backends.Delta(
             create=delta.create, update=delta.update))
 
 
 _REAL = {'northbound': router_rows.NorthboundBackend,
          'stale_route': stale_route.StaleRouteBackend,
          'gateway_priority': gateway_priority.GatewayPriorityBackend,
-         'bfd_timers': bfd_timers.BfdTimersBackend,
+         'bfd_timers': nb_global.BfdTimersBackend,
          'advertised': _Proofs}
 
 

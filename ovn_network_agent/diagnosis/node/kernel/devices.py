@@ -13,7 +13,7 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends.kernel import link_needs
+from ovn_network_agent.backends.kernel import link as link_backend
 from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.diagnosis.node import check
@@ -40,7 +40,8 @@ def read_bridge(sources: sources.Sources) -> Bridge:
     """Read the provider bridges."""
     sources.ovn()
     found, names = sources.links(), bridges.served(sources.conf)
-    return Bridge(names, tuple(link_needs.bridge(sources.conf, found)),
+    return Bridge(names,
+                  tuple(link_backend.needed_bridge(sources.conf, found)),
                   tuple(name for name in names
                         if name in found and not found[name].up),
                   bool(sources.holder()))
@@ -79,10 +80,10 @@ def read_vrf(sources: sources.Sources) -> Vrf:
     """Read the configured VRF and the devices in it."""
     name, found = sources.vrf, sources.links()
     if not name or name not in found:
-        return Vrf(name, tuple(link_needs.vrf(sources.conf, found)),
+        return Vrf(name, tuple(link_backend.needed_vrf(sources.conf, found)),
                    os.path.exists(_L3MDEV))
     link = found[name]
-    return Vrf(name, tuple(link_needs.vrf(sources.conf, found)), True,
+    return Vrf(name, tuple(link_backend.needed_vrf(sources.conf, found)), True,
                link.vrf_table, link.up, tuple(
                    (each.name, each.up)
                    for each in uplinks(sources.conf, found)))

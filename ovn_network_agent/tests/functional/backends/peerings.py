@@ -6,7 +6,7 @@
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.northbound import peering
+from ovn_network_agent.backends.northbound import locked_rows
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world
@@ -83,7 +83,7 @@ class PeeringTestCase(base.OvsdbTestCase):
 
     def agent(self, eyes=None, wake=None, **options):
         """The backend of an agent."""
-        made = peering.PeeringBackend(world.conf(
+        made = locked_rows.PeeringBackend(world.conf(
             drivers=['network_peer'], ovn__ovn_nb_remote=[self.nb.remote],
             ovn__transaction_timeout=5, **options))
         made.attach(backends.Context((eyes or self.eyes_).databases,

@@ -5,8 +5,8 @@
 
 import fixtures
 
-from ovn_network_agent.backends.northbound import bfd_timers
 from ovn_network_agent.backends.northbound import gateway_priority
+from ovn_network_agent.backends.northbound import nb_global
 from ovn_network_agent.drivers import gateway_drain
 from ovn_network_agent.tests.functional.backends import bfd
 from ovn_network_agent.tests.functional.gateways import base as gateways
@@ -18,7 +18,7 @@ from ovn_network_agent.tests.functional.service import test_reload
 TIMERS = {'ovn__bfd_min_rx': 200, 'ovn__bfd_min_tx': 200, 'ovn__bfd_mult': 3}
 REAL = {**services.ServiceTestCase.real,
         'gateway_priority': gateway_priority.GatewayPriorityBackend,
-        'bfd_timers': bfd_timers.BfdTimersBackend}
+        'bfd_timers': nb_global.BfdTimersBackend}
 
 
 class FleetTest(bfd.Row, gateways.OrderTestCase):

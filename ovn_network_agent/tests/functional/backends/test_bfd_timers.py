@@ -8,7 +8,7 @@ import fixtures
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.northbound import bfd_timers
+from ovn_network_agent.backends.northbound import nb_global
 from ovn_network_agent.tests.functional.backends import bfd
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import northd
@@ -28,7 +28,7 @@ class BackendTestCase(bfd.Row, base.OvsdbTestCase):
         self.synchronise(self.eyes_)
 
     def agent(self, chassis=bfd.HERE, dead=(), eyes=None):
-        made = bfd_timers.BfdTimersBackend(world.conf(
+        made = nb_global.BfdTimersBackend(world.conf(
             ovn__transaction_timeout=5))
         made.attach(backends.Context(
             (eyes or self.eyes_).databases, frozenset, lambda: chassis,

@@ -6,7 +6,7 @@
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.northbound import egress_networks
+from ovn_network_agent.backends.northbound import nb_global
 from ovn_network_agent.tests.functional.backends import bfd
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.unit import world
@@ -25,7 +25,7 @@ class BackendTest(bfd.Row, base.OvsdbTestCase):
         self.dead = set()
 
     def agent(self, chassis=HERE):
-        made = egress_networks.EgressNetworksBackend(world.conf(
+        made = nb_global.EgressNetworksBackend(world.conf(
             ovn__transaction_timeout=5))
         made.attach(backends.Context(
             self.eyes_.databases, frozenset, lambda: chassis,

@@ -13,7 +13,7 @@ import time
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.switch import flow
+from ovn_network_agent.backends import flow
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import waiting

@@ -8,7 +8,7 @@ import socket
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.kernel import neighbour_proxy
+from ovn_network_agent.backends.kernel import neighbour
 from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.privileged.network import neighbour_proxies
 from ovn_network_agent.tests import namespaces
@@ -24,7 +24,7 @@ class ProxyTestCase(base.KernelTestCase):
     def setUp(self):
         super().setUp()
         self.bridge_up()
-        self.backend = neighbour_proxy.NeighbourProxyBackend(self.conf)
+        self.backend = neighbour.NeighbourProxyBackend(self.conf)
 
     def entries(self):
         """[(device, address, number of the program)] as ip(8) shows them."""
@@ -52,7 +52,7 @@ class ProxyTest(ProxyTestCase):
     def test_a_fresh_agent_knows_them_on_any_device(self):
         two = (WANTED, resources.NeighbourProxy('br-ex-peer', OTHER))
         self.create(self.backend, *two)
-        fresh = neighbour_proxy.NeighbourProxyBackend(self.conf)
+        fresh = neighbour.NeighbourProxyBackend(self.conf)
         self.assertCountEqual(two, fresh.read(frozenset()))
         self.assertEqual([], self.change(fresh, delete=two))
 

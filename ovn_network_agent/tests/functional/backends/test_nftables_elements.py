@@ -4,7 +4,7 @@
 """Elements of the sets: what the routers contribute."""
 
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.privileged.nft import nft
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests.functional.nft import base
 
 WIDE = base.element('10.0.0.0/8')

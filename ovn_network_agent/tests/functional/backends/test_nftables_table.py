@@ -10,7 +10,7 @@ from unittest import mock
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.nft import codec
-from ovn_network_agent.privileged.nft import nft
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.nft import base
 from ovn_network_agent.tests.functional.nft import monitor

@@ -21,7 +21,7 @@ from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import conntrack
 from ovn_network_agent.netlink.route_codec import attribute
-from ovn_network_agent.privileged.nft import nft
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.nft import base
 

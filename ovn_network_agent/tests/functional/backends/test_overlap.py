@@ -13,7 +13,7 @@ import fixtures
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.privileged import overlap
-from ovn_network_agent.privileged.switch import controller
+from ovn_network_agent.privileged.switch import ovsdb
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import overlaps
 from ovn_network_agent.tests.functional.ovs import base
@@ -41,20 +41,20 @@ class OverlapTest(overlaps.OverlapTestCase):
         self.assert_begun()
 
     def test_the_state_that_doctor_asks_for(self):
-        version, state, connection = controller.read_state()
+        version, state, connection = ovsdb.read_state()
         self.assertRegex(version, r'^\d+\.\d\d$')
         self.assertEqual(('running', 'connected'), (state, connection))
         self.here.vsctl('set', 'Open_vSwitch', '.',
                         'external_ids:ovn-remote=unix:/nowhere')
         waiting.eventually(
-            lambda: controller.read_state()[2] == 'not connected',
+            lambda: ovsdb.read_state()[2] == 'not connected',
             'it has lost the Southbound database')
         subprocess.run(['ovn-appctl', '-t', self._controller_socket(),
                         'debug/pause'], check=True, capture_output=True)
-        self.assertEqual('paused', controller.read_state()[1])
+        self.assertEqual('paused', ovsdb.read_state()[1])
         self.controller.kill()
         self.controller.wait()
-        self.assertEqual([], controller.read_state())
+        self.assertEqual([], ovsdb.read_state())
 
     def test_it_connects_anew_when_it_goes_on(self):
         """Or it would read bit by bit what it has missed, and act on it."""

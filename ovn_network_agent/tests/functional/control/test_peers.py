@@ -9,7 +9,7 @@ import json
 import fixtures
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends.northbound import peering
+from ovn_network_agent.backends.northbound import locked_rows
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.drivers import network_peer
@@ -29,7 +29,7 @@ class PeersTestCase(base.CtlTestCase):
 
     drivers = {**base.CtlTestCase.drivers,
                'network_peer': network_peer.NetworkPeerDriver}
-    real = {'peering': peering.PeeringBackend}
+    real = {'peering': locked_rows.PeeringBackend}
 
     def setUp(self):
         super().setUp()
@@ -314,7 +314,8 @@ class WaitTest(PeersTestCase):
 
     def setUp(self):
         super().setUp()
-        holder = test_lock.Holder(self, self.nb.remote, peering.LOCK)
+        holder = test_lock.Holder(self, self.nb.remote,
+                                  locked_rows.PEERING_LOCK)
         self.assertEqual('held', holder.state)
         self.start()
 

@@ -15,12 +15,12 @@ import subprocess
 from lab import waiting
 from ovn_network_agent import model
 from ovn_network_agent import privileged
+from ovn_network_agent.backends import egress_nft
 from ovn_network_agent.backends.kernel import address
 from ovn_network_agent.backends.kernel import neighbour
 from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.backends.kernel import rule
 from ovn_network_agent.backends.kernel import sysctl
-from ovn_network_agent.backends.nftables import egress_nft
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler

@@ -11,7 +11,7 @@ from lab import waiting
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.nftables import egress_nft
+from ovn_network_agent.backends import egress_nft
 from ovn_network_agent.common import notices
 from ovn_network_agent.nft import egress
 from ovn_network_agent.tests.functional.egress import base

@@ -22,7 +22,7 @@ from ovn_network_agent import privileged
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import channel
-from ovn_network_agent.privileged.routing import go_prefix_list
+from ovn_network_agent.privileged.routing import prefix_lists
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
@@ -187,7 +187,7 @@ class FrrTestCase(unittest.TestCase):
         self.root_side(frr_run_dir=self.frr.rundir, vrf_name=self.vrf)
         self.path(self.frr.bindir)
         self.addCleanup(self.clear)
-        self.addCleanup(go_prefix_list.forget)
+        self.addCleanup(prefix_lists.forget_go)
 
     def enter_namespace(self):
         """Change the kernel of FRR's namespace, in this process."""

@@ -13,12 +13,12 @@ from unittest import mock
 
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
-from ovn_network_agent.backends.nftables import nftables
+from ovn_network_agent.backends import nftables
 from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.nft import values
-from ovn_network_agent.privileged.nft import nft
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests.functional.netlink import base
 
 ZONE = 64000

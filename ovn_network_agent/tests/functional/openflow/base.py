@@ -22,7 +22,7 @@ from oslo_config import cfg
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
-from ovn_network_agent.backends.switch import flow
+from ovn_network_agent.backends import flow
 from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import monitors
@@ -189,7 +189,7 @@ needs_open_vswitch = needs.needs(
 
 @needs_open_vswitch
 class FlowTestCase(unittest.TestCase):
-    """With an empty bridge and a :class:`backends.switch.flow.FlowBackend`."""
+    """With an empty bridge and a :class:`backends.flow.FlowBackend`."""
 
     @classmethod
     def setUpClass(cls):

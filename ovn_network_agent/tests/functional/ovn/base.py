@@ -50,7 +50,7 @@ def meanwhile(backend, *happens):
     After it has decided on what its replica has, and before the server hears
     of that.
 
-    :param backend: :class:`backends.northbound.nb_writer.Writer`
+    :param backend: :class:`backends.ovsdb_writer.NbWriter`
     :param happens: function() for each time, from the first one on
     """
     command = backend.command

@@ -14,7 +14,7 @@ import subprocess
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.switch import relay_port
+from ovn_network_agent.backends import switch_ports
 from ovn_network_agent.common import trigger
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovs import wiring
@@ -142,7 +142,7 @@ class LocalDatabase:
 
     def backend(self, timeout=10):
         """A relay_port backend that works on it."""
-        made = relay_port.RelayPortBackend(world.conf(
+        made = switch_ports.RelayPortBackend(world.conf(
             bridge_dev=BRIDGE, ovn__transaction_timeout=timeout))
         made.attach(backends.Context({'ovs': self.database}, lambda: 'gw1'))
         return made

@@ -17,10 +17,10 @@ LIST = 'ANNOUNCED-NETWORKS'
 HOST = '198.51.100.10/32'
 
 # What they only say is theirs to know: no argument, or nothing to choose.
-HARMLESS = {'netlink.port', 'frr_sockets.read_sockets', 'overlap.end',
+HARMLESS = {'netlink.port', 'vtysh.read_sockets', 'overlap.end',
             'overlap.standing', 'vtysh.read_daemons',
-            'controller.read_state', 'prefix_lists.permit',
-            'nft_version.read_version', 'router_advertisements.read',
+            'ovsdb.read_state', 'prefix_lists.permit',
+            'nft.read_version', 'router_advertisements.read',
             'evpn_instances.read', 'evpn_instances.read_lacks'}
 # By name of the function: items that are refused one by one.
 ITEMS = {
@@ -304,11 +304,11 @@ CALLS = {
                            [LIST, [HOST + '\nexit']], [LIST, [None]]],
     'router_advertisements.change': [['x', []], [[], 'x']],
     'evpn_instances.change': [['x', []], [[], 'x']],
-    'vni_monitor.subscribe': [['../x'], ['0' * 32]],
-    'address_notification.renew': [
+    'monitors.subscribe_vnis': [['../x'], ['0' * 32]],
+    'netlink.renew_address': [
         [DEVICE, '10.9.9.9/24'], ['br-ex', '10.8.8.8/24'],
         ['veth-provider', '10.9.9.9/30'], ['veth-provider', ZONE]],
-    'list_monitor.subscribe': [['../x', LIST], ['0' * 32, 'OTHER'],
+    'monitors.subscribe_lists': [['../x', LIST], ['0' * 32, 'OTHER'],
                                ['0' * 32, ''], ['0' * 32, 'A\nexit']],
     'flow_monitor.subscribe': [['../x', 'br-ex'], ['0' * 32, 'br-int'],
                                ['0' * 32, '../x']],
@@ -354,8 +354,8 @@ CALLS = {
     'nft.delete_connections': [['ip', 1, []], ['ip', 0, []],
                                ['inet', 64000, []]],
     'nft.subscribe': [['../x'], ['x' * 32], ['0' * 32]],
-    'egress_nft.read_egress': [[['inet']], [['ip filter']]],
-    'egress_nft.replace_egress': [
+    'nft.read_egress': [[['inet']], [['ip filter']]],
+    'nft.replace_egress': [
         ['inet', [], [], []],
         ['ip', [['10.0.1.9', 'eth0" }\nflush ruleset']], [], []],
         ['ip', [['10.0.1.9 }', 'eth0']], [], []],
@@ -364,18 +364,18 @@ CALLS = {
         ['ip', [], [['10.0.1.9', 'eth0']], []], ['ip', 'x', [], []],
         ['ip', [], [], ['203.0.113.7 }\nflush ruleset']],
         ['ip', [], [], ['2001:db8::7']], ['ip', [], [], [['203.0.113.7']]]],
-    'egress_nft.change_egress': [
+    'nft.change_egress': [
         ['inet', [[], [], []], [[], [], []]],
         ['ip', [[['0.0.0.0', 'eth0']], [], []], [[], [], []]],
         ['ip6', [[], [], []], [[], [['fd01::9', 'eth0', 'ff02::1']], []]],
         ['ip6', [[], [], []], [[], [['fd01::9', 'a b', '2001:db8::1']], []]],
         ['ip6', [[], [], []], [[], [], ['ff02::1']]],
         ['ip6', [[], []], [[], []]]],
-    'egress_nft.stamp_egress': [['ip', '"\nflush ruleset\n'],
+    'nft.stamp_egress': [['ip', '"\nflush ruleset\n'],
                                 ['inet', 'b' * 40]],
-    'egress_nft.delete_senders': [['inet', []], ['ip', 'x'],
+    'nft.delete_senders': [['inet', []], ['ip', 'x'],
                                   ['ip', [['x', '']]],
                                   ['ip', [['10.0.1.9', 'x']]]],
-    'egress_nft.delete_egress': [['inet'], ['ip filter']],
+    'nft.delete_egress': [['inet'], ['ip filter']],
     'ovsdb.connect': [['../x'], ['x' * 32], [None]],
 }

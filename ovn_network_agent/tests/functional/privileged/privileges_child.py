@@ -21,12 +21,12 @@ from oslo_privsep import capabilities
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import capability
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.daemon import start
 from ovn_network_agent.privileged.network import links
 from ovn_network_agent.privileged.network import netlink
-from ovn_network_agent.privileged.nft import nft
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.watches import nftables
 

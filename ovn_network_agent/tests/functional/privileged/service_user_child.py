@@ -24,11 +24,11 @@ from oslo_config import cfg
 from lab import places
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
-from ovn_network_agent.privileged.daemon import receiving_sockets
+from ovn_network_agent.privileged import nft
+from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.privileged.daemon import start
 from ovn_network_agent.privileged.network import links
 from ovn_network_agent.privileged.network import netlink
-from ovn_network_agent.privileged.nft import nft
 from ovn_network_agent.privileged.switch import ovsdb
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -188,7 +188,7 @@ def agent():
            for path in writes()},
         **{' '.join(argv): lambda argv=argv: _program(argv)
            for argv in PROGRAMS}}
-    with receiving_sockets.receive(ovsdb.connect) as connected:
+    with passed_sockets.receive(ovsdb.connect) as connected:
         peer = connected.getpeername()
     return {
         'uid': os.getresuid(), 'groups': os.getgroups(),

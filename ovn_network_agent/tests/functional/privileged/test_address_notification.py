@@ -7,7 +7,6 @@ import socket
 
 from ovn_network_agent import ownership
 from ovn_network_agent.netlink.objects import addresses
-from ovn_network_agent.privileged.network import address_notification
 from ovn_network_agent.privileged.network import netlink
 from ovn_network_agent.tests.functional.netlink import base
 
@@ -36,7 +35,7 @@ class ReaddressTest(base.KernelTestCase):
             # RTMGRP_IPV4_IFADDR
             listener.bind((0, 0x10))
             self.assertTrue(
-                address_notification.renew('br-ex', '169.254.0.2/30'))
+                netlink.renew_address('br-ex', '169.254.0.2/30'))
             kinds = []
             while len(kinds) < 4:
                 data = listener.recv(65536)
@@ -48,12 +47,12 @@ class ReaddressTest(base.KernelTestCase):
 
     def test_what_is_not_there_is_not_made(self):
         before = self.state()
-        self.assertFalse(address_notification.renew('br-ex', '169.254.0.6/30'))
+        self.assertFalse(netlink.renew_address('br-ex', '169.254.0.6/30'))
         self.assertEqual(before, self.state())
 
     def test_host_address_of_the_operator_stays(self):
         self.ip('address add 169.254.0.2/32 dev br-ex')
-        self.assertTrue(address_notification.renew('br-ex', '169.254.0.2/30'))
+        self.assertTrue(netlink.renew_address('br-ex', '169.254.0.2/30'))
         shown = self.ip('-4 -o address show dev br-ex')
         self.assertIn('169.254.0.2/32', shown)
         self.assertIn('169.254.0.2/30', shown)
@@ -66,7 +65,7 @@ class ReaddressTest(base.KernelTestCase):
             ('169.254.0.2/30', 0),
             ('169.254.7.1/30', ownership.ADDRESS_PROTOCOL)}, before)
         for address, _protocol in before:
-            self.assertTrue(address_notification.renew('br-ex', address))
+            self.assertTrue(netlink.renew_address('br-ex', address))
         self.assertEqual(before, self.marks())
 
     def marks(self):
@@ -75,4 +74,4 @@ class ReaddressTest(base.KernelTestCase):
 
     def test_no_such_device(self):
         with self.assertRaises(OSError):
-            address_notification.renew('br-none', '169.254.0.2/30')
+            netlink.renew_address('br-none', '169.254.0.2/30')

@@ -11,8 +11,7 @@ import sys
 
 from oslotest import base
 
-from ovn_network_agent.privileged.daemon import receiving_sockets
-from ovn_network_agent.privileged.daemon import sending_sockets
+from ovn_network_agent.privileged.daemon import passed_sockets
 
 # Connects as often as possible, up to 300 times, and stays connected.
 IMPOSTOR = '''
@@ -50,9 +49,9 @@ class ReceivingTest(base.BaseTestCase):
         """Receive a socket after an impostor has connected."""
         def hand_over(name):
             self.impostor(name, *prefix)
-            return sending_sockets.give(name, self.given)
+            return passed_sockets.give(name, self.given)
 
-        with receiving_sockets.receive(hand_over) as received:
+        with passed_sockets.receive(hand_over) as received:
             self.kept.sendall(b'word')
             self.assertEqual(b'word', received.recv(4))
 

@@ -9,7 +9,7 @@ import os
 import fixtures
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends.northbound import egress
+from ovn_network_agent.backends.northbound import locked_rows
 from ovn_network_agent.drivers import egress_ip
 from ovn_network_agent.tests.functional.backends import peerings
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -24,7 +24,7 @@ class EgressTestCase(services.ServiceTestCase):
 
     drivers = {NAME: egress_ip.EgressIpDriver}
     names = (NAME,)
-    real = {'egress': egress.EgressBackend}
+    real = {'egress': locked_rows.EgressBackend}
 
     def setUp(self):
         super().setUp()

@@ -4,7 +4,7 @@
 """Agents with the driver egress_ip: from a file to rows of a real database."""
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends.northbound import egress_networks
+from ovn_network_agent.backends.northbound import nb_global
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import egress
@@ -385,7 +385,7 @@ class GoneTest(egress.EgressTestCase):
     """What a chassis has offered, and that is gone for good."""
 
     real = {**egress.EgressTestCase.real,
-            'egress_networks': egress_networks.EgressNetworksBackend}
+            'egress_networks': nb_global.EgressNetworksBackend}
 
     def test_the_entry_of_the_last_one(self):
         """An agent that offers nothing itself removes it."""

@@ -6,8 +6,7 @@
 import itertools
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends.northbound import egress as egress_backend
-from ovn_network_agent.backends.northbound import peering
+from ovn_network_agent.backends.northbound import locked_rows
 from ovn_network_agent.diagnosis.readers import peerings
 from ovn_network_agent.drivers import egress_ip
 from ovn_network_agent.drivers import network_peer
@@ -22,8 +21,8 @@ class PeersTest(egress.EgressTestCase):
 
     drivers = {'network_peer': network_peer.NetworkPeerDriver,
                'egress_ip': egress_ip.EgressIpDriver}
-    real = {'peering': peering.PeeringBackend,
-            'egress': egress_backend.EgressBackend}
+    real = {'peering': locked_rows.PeeringBackend,
+            'egress': locked_rows.EgressBackend}
     names = ('network_peer', 'egress_ip')
 
     def agree(self, agreed=True):

@@ -12,8 +12,8 @@ import time
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.backends.northbound import egress as backend
-from ovn_network_agent.backends.northbound import egress_networks
+from ovn_network_agent.backends.northbound import locked_rows as backend
+from ovn_network_agent.backends.northbound import nb_global
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -61,7 +61,7 @@ class World(worlds.World):
 class StopTest(egress.EgressTestCase):
 
     real = {'egress': backend.EgressBackend,
-            'egress_networks': egress_networks.EgressNetworksBackend}
+            'egress_networks': nb_global.EgressNetworksBackend}
 
     def setUp(self):
         super().setUp()
@@ -182,7 +182,7 @@ class StopTest(egress.EgressTestCase):
         first = self.on(HERE)
         self.translate_rows(HERE)
         self.cut_short_without_clean_up(first)
-        test_lock.Holder(self, self.nb.remote, backend.LOCK)
+        test_lock.Holder(self, self.nb.remote, backend.EGRESS_LOCK)
         agent = self.on(HERE)
         self.translate(HERE)
         # The row stays, and the node drops what it no longer translates.

@@ -14,7 +14,7 @@ import time
 import fixtures
 
 from ovn_network_agent import ownership
-from ovn_network_agent.backends.northbound import peering
+from ovn_network_agent.backends.northbound import locked_rows
 from ovn_network_agent.common import notices
 from ovn_network_agent.drivers import network_peer
 from ovn_network_agent.ovsdb import lock_state
@@ -36,7 +36,7 @@ TARGET = ownership.EXT_ID_PEER_TARGET
 class PeeringTestCase(services.ServiceTestCase):
 
     drivers = {NAME: network_peer.NetworkPeerDriver}
-    real = {'peering': peering.PeeringBackend}
+    real = {'peering': locked_rows.PeeringBackend}
 
     def setUp(self):
         super().setUp()
@@ -317,7 +317,8 @@ class WaitTest(PeeringTestCase):
 
     def setUp(self):
         super().setUp()
-        self.holder = test_lock.Holder(self, self.nb.remote, peering.LOCK)
+        self.holder = test_lock.Holder(self, self.nb.remote,
+                                       locked_rows.PEERING_LOCK)
         self.assertEqual('held', self.holder.state)
 
     def waits(self, agent):
@@ -348,9 +349,9 @@ class WaitTest(PeeringTestCase):
         listener = metrics.Listener(host)
 
         def states():
-            found = {each: listener.value('lock_state', lock=peering.LOCK,
-                                          state=each.value)
-                     for each in lock_state.State}
+            found = {each: listener.value(
+                'lock_state', lock=locked_rows.PEERING_LOCK, state=each.value)
+                for each in lock_state.State}
             return [each for each, value in found.items() if value] if (
                 set(found.values()) == {0, 1}) else found
         self.well(agent)
@@ -390,7 +391,8 @@ class WaitTest(PeeringTestCase):
         agent = self.agent()
         self.written()
         self.end(agent)
-        self.holder = test_lock.Holder(self, self.nb.remote, peering.LOCK)
+        self.holder = test_lock.Holder(self, self.nb.remote,
+                                       locked_rows.PEERING_LOCK)
         before = self.ports()
         agent = self.agent(network_peer__cleanup_on_stop=True)
         self.well(agent)

@@ -16,7 +16,6 @@ from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import monitor
 from ovn_network_agent.privileged.switch import flow_monitor
 from ovn_network_agent.privileged.switch import openflow
-from ovn_network_agent.privileged.switch import switches
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base
 from ovn_network_agent.watches import flows
@@ -123,7 +122,7 @@ class WatchTest(base.FlowTestCase):
     def test_a_flow_of_another_program_comes_beside_ours(self):
         """While the watch knows of none, changes do not ask for any."""
         self.watch()
-        there = switches._connections[openflow.socket_path(base.BRIDGE)]
+        there = openflow._connections[openflow.socket_path(base.BRIDGE)]
         self.assertEqual(set(), there.shared)
         asked = there.next_xid()
         self.assertEqual({}, self.create(base.mac_tweak()))
@@ -209,7 +208,7 @@ class WatchTest(base.FlowTestCase):
         that gets lost, too, when older notices fill the socket.
         """
         self.watch()
-        with switches._lock:
+        with openflow._lock:
             self.ovs.add(*(f'cookie={0x2000 + n:#x},priority=900,ip,in_port=3,'
                            f'nw_dst=10.{n >> 8}.{n & 255}.1,actions=drop'
                            for n in range(8000)))
@@ -220,7 +219,7 @@ class WatchTest(base.FlowTestCase):
         # After it, everything is told again.
         self.assertEqual({}, self.create(FLOW))
         self.until_silence()
-        there = switches._connections[openflow.socket_path(base.BRIDGE)]
+        there = openflow._connections[openflow.socket_path(base.BRIDGE)]
         waiting.eventually(lambda: there.shared == {900},
                            'what was missed is known', SOON)
         self.ovs.ofctl('del-flows', base.BRIDGE, 'cookie=0x998/-1')
@@ -242,7 +241,7 @@ class WatchTest(base.FlowTestCase):
         relay = flow_monitor.Relay(path, _Deaf())
         with (mock.patch.object(monitor, '_FLOW_MONITOR', 4711),
               self.assertRaises(OSError)):
-            switches.call(path, relay.begin)
+            openflow.with_switch(path, relay.begin)
         self.assertEqual({FLOW}, self.read())
 
 

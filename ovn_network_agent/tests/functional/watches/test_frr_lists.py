@@ -12,8 +12,7 @@ from unittest import mock
 from ovn_network_agent import privileged
 from ovn_network_agent.common import notices
 from ovn_network_agent.frr import session
-from ovn_network_agent.privileged.routing import frr_queries
-from ovn_network_agent.privileged.routing import list_monitor
+from ovn_network_agent.privileged.routing import monitors
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.frr import base
@@ -35,7 +34,7 @@ class ListTestCase(base.FrrTestCase):
     def setUp(self):
         super().setUp()
         self.root_side(frr_run_dir=self.frr.rundir)
-        self.addCleanup(frr_queries.close)
+        self.addCleanup(monitors.close_sessions)
         self.line('seq 1000000007 ' + PERMIT, 'seq 1000000021 deny any')
 
     def line(self, *texts, no=''):
@@ -47,10 +46,10 @@ class TestDigest(ListTestCase):
 
     def changed(self, change, whole=True):
         """Names of the daemons whose digest a change changes, a list."""
-        before = list_monitor.read_digests(base.LIST, whole)
-        self.assertEqual(before, list_monitor.read_digests(base.LIST, whole))
+        before = monitors.list_digests(base.LIST, whole)
+        self.assertEqual(before, monitors.list_digests(base.LIST, whole))
         change()
-        after = list_monitor.read_digests(base.LIST, whole)
+        after = monitors.list_digests(base.LIST, whole)
         return sorted(daemon for daemon in after
                       if before[daemon][0] != after[daemon][0])
 
@@ -78,32 +77,32 @@ class TestDigest(ListTestCase):
             lambda: self.line('seq 1000000009 deny 192.0.2.0/24'), False))
 
     def test_lines_are_counted(self):
-        few = list_monitor.read_digests(base.LIST, True)['bgpd'][1]
+        few = monitors.list_digests(base.LIST, True)['bgpd'][1]
         self.line(*(f'seq {n} deny 10.0.{n}.0/24' for n in range(10, 20)))
         self.assertEqual(
-            few + 10, list_monitor.read_digests(base.LIST, True)['bgpd'][1])
+            few + 10, monitors.list_digests(base.LIST, True)['bgpd'][1])
 
     def test_costs_no_process(self):
         with programs.started() as found:
             for whole in (True, False):
-                list_monitor.read_digests(base.LIST, whole)
+                monitors.list_digests(base.LIST, whole)
         self.assertEqual([], found)
 
     def test_the_sessions_stay_open(self):
-        list_monitor.read_digests(base.LIST, True)
+        monitors.list_digests(base.LIST, True)
         self.addCleanup(setattr, session, 'Session', session.Session)
         # A new session would be an error.
         session.Session = None
         for whole in (False, True):
-            self.assertEqual({'bgpd', 'zebra'}, list_monitor.read_digests(
+            self.assertEqual({'bgpd', 'zebra'}, monitors.list_digests(
                 base.LIST, whole).keys())
 
     def test_a_daemon_that_was_restarted_answers_at_once(self):
-        before = list_monitor.read_digests(base.LIST, False)
+        before = monitors.list_digests(base.LIST, False)
         self.frr.kill('bgpd')
         self.frr.start('bgpd', config=base.BGP)
         self.frr.wait_for_session()
-        after = list_monitor.read_digests(base.LIST, False)
+        after = monitors.list_digests(base.LIST, False)
         self.assertEqual(before['zebra'], after['zebra'])
         self.assertIn('bgpd', after)
 
@@ -111,34 +110,34 @@ class TestDigest(ListTestCase):
         self.frr.kill('bgpd')
         try:
             self.assertEqual(
-                ['zebra'], list(list_monitor.read_digests(base.LIST, True)))
+                ['zebra'], list(monitors.list_digests(base.LIST, True)))
         finally:
             self.frr.start('bgpd', config=base.BGP)
             self.frr.wait_for_session()
 
     def test_a_daemon_that_hangs(self):
         with self.wedged('bgpd'), self.assertRaises(TimeoutError):
-            list_monitor.read_digests(base.LIST, True)
+            monitors.list_digests(base.LIST, True)
 
     def test_both_daemons_are_asked_before_one_answers(self):
-        list_monitor.read_digests(base.LIST, True)
+        monitors.list_digests(base.LIST, True)
         order = []
         for name in ('send', 'receive'):
             self.enterContext(mock.patch.object(
                 session.Session, name, _noting(
                     order, name, getattr(session.Session, name))))
-        list_monitor.read_digests(base.LIST, True)
+        monitors.list_digests(base.LIST, True)
         self.assertEqual(['send', 'send', 'receive', 'receive'], order)
 
     def test_an_answer_that_nobody_took_is_no_later_answer(self):
         """zebra has answered while bgpd hung, to another question."""
-        few, all_lines = (list_monitor.read_digests(base.LIST, whole)
+        few, all_lines = (monitors.list_digests(base.LIST, whole)
                           for whole in (False, True))
         with self.wedged('bgpd'), self.assertRaises(TimeoutError):
-            list_monitor.read_digests(base.LIST, False)
-        self.assertEqual(all_lines, list_monitor.read_digests(
+            monitors.list_digests(base.LIST, False)
+        self.assertEqual(all_lines, monitors.list_digests(
             base.LIST, True))
-        self.assertEqual(few, list_monitor.read_digests(base.LIST, False))
+        self.assertEqual(few, monitors.list_digests(base.LIST, False))
 
 
 class WatchTest(ListTestCase):
@@ -200,7 +199,7 @@ class WatchTest(ListTestCase):
         self.watch()
         looked = threading.Semaphore(0)
         self.enterContext(mock.patch.object(
-            frr_queries, 'ask', lambda questions, seconds: (
+            monitors, 'ask', lambda questions, seconds: (
                 looked.release(), {})[1]))
         for _number in range(3):
             self.assertTrue(looked.acquire(timeout=SOON))
@@ -230,7 +229,7 @@ class WatchTest(ListTestCase):
         self.watch()
         with mock.patch.object(
                 threading, 'excepthook') as hook, mock.patch.object(
-                list_monitor.Looks, 'changed', side_effect=KeyError), (
+                monitors.Looks, 'changed', side_effect=KeyError), (
                     self.assertLogs(notifications.__name__, 'WARNING')) as log:
             waiting.eventually(lambda: log.output, 'a warning', SOON)
             # The thread tells the agent of its end before it ends.

@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
-from ovn_network_agent.privileged.routing import frr_sockets
+from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
@@ -83,8 +83,8 @@ class TestWatch(base.FrrTestCase):
                 looked.append(1)
                 super().look()
 
-        watches = [Watch(self.beats, 'FRR', '', frr_sockets.read_sockets,
-                         frr_sockets.read_sockets, 'word',
+        watches = [Watch(self.beats, 'FRR', '', vtysh.read_sockets,
+                         vtysh.read_sockets, 'word',
                          awaited=lambda a=awaited: a)
                    for awaited in (True, False)]
         counts = []
@@ -122,7 +122,7 @@ class TestWatch(base.FrrTestCase):
         def refused():
             raise PermissionError
         self.watch = restarts.RestartWatch(
-            self.beats, 'FRR', '', refused, frr_sockets.read_sockets,
+            self.beats, 'FRR', '', refused, vtysh.read_sockets,
             notices.FRR_RESTARTED)
         self.start()
         self.assertIsNone(self.trigger.wait(2.5))
@@ -137,7 +137,7 @@ class TestWatch(base.FrrTestCase):
 
         def slow():
             answers.acquire()
-            return frr_sockets.read_sockets()
+            return vtysh.read_sockets()
         self.watch = restarts.RestartWatch(
             self.beats, 'FRR', '', refused, slow, notices.FRR_RESTARTED)
         # The first reading is answered; the checks wait.
@@ -156,7 +156,7 @@ class TestWatch(base.FrrTestCase):
     def test_costs_no_process(self):
         with programs.started() as found:
             for _time in range(20):
-                self.assertIn('zebra', frr_sockets.read_sockets())
+                self.assertIn('zebra', vtysh.read_sockets())
         self.assertEqual([], found)
 
     def test_default(self):

@@ -7,8 +7,7 @@ import queue
 import threading
 
 from ovn_network_agent.common import notices
-from ovn_network_agent.privileged.routing import frr_queries
-from ovn_network_agent.privileged.routing import vni_monitor
+from ovn_network_agent.privileged.routing import monitors
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import vnis
@@ -22,29 +21,29 @@ class VniTestCase(vnis.EvpnTestCase):
 
     def setUp(self):
         super().setUp()
-        self.addCleanup(frr_queries.close)
+        self.addCleanup(monitors.close_sessions)
         self.apply(create=(vnis.WANTED,))
 
 
 class TestDigest(VniTestCase):
 
     def test_each_change(self):
-        before = vni_monitor.read_digests('', True)
-        self.assertEqual(before, vni_monitor.read_digests('', True))
+        before = monitors.vni_digests('', True)
+        self.assertEqual(before, monitors.vni_digests('', True))
         for daemon, change in (
                 *(('bgpd', (vnis.INSTANCE, *lines))
                   for lines in vnis.CHANGES),
                 ('zebra', (f'vrf {vnis.VRF}', 'no vni 1001'))):
             with self.subTest(change):
                 self.frr.configure(*change)
-                after = vni_monitor.read_digests('', True)
+                after = monitors.vni_digests('', True)
                 self.assertNotEqual(before[daemon], after[daemon])
                 before = after
 
     def test_costs_no_process(self):
         with programs.started() as found:
             for whole in (True, False):
-                vni_monitor.read_digests('', whole)
+                monitors.vni_digests('', whole)
         self.assertEqual([], found)
 
 

@@ -15,7 +15,7 @@ from unittest import mock
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.common import notices
-from ovn_network_agent.privileged.daemon import receiving_sockets
+from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.nft import base
 from ovn_network_agent.tests.functional.watches import unwatched_child
@@ -124,7 +124,7 @@ class WatchTest(base.NftTestCase):
                  'socket.send_fds(s, [b"."], [0])', name], check=True)
             return 1
 
-        with mock.patch.object(receiving_sockets, 'TIMEOUT', 0.1), \
+        with mock.patch.object(passed_sockets, 'TIMEOUT', 0.1), \
                 self.assertRaises(TimeoutError) as caught:
             nftables.TableWatch(lambda by: None, faster).start()
         self.assertIn('did not hand over a socket', str(caught.exception))

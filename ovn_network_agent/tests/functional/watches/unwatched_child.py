@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import privileged
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.nftables import nftables
+from ovn_network_agent.backends import nftables
 from ovn_network_agent.conf import opts
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.nft import base

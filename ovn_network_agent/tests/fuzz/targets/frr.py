@@ -27,11 +27,9 @@ from ovn_network_agent.nft import listing
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.privileged.routing import evpn_instances
-from ovn_network_agent.privileged.routing import frr_queries
-from ovn_network_agent.privileged.routing import list_monitor
+from ovn_network_agent.privileged.routing import monitors
 from ovn_network_agent.privileged.routing import prefix_lists
 from ovn_network_agent.privileged.routing import router_advertisements
-from ovn_network_agent.privileged.routing import vni_monitor
 from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.fuzz import peers
@@ -134,7 +132,7 @@ def _daemons(data, *questions):
         with contextlib.suppress(OSError, readers.Unread):
             question()
         # A peer serves one session at a time.
-        frr_queries.close()
+        monitors.close_sessions()
 
 
 def _readers(data):
@@ -169,10 +167,10 @@ def _privileged(data):
              lambda: vtysh.read_static_again(_VRF, ''),
              lambda: prefix_lists.read(_LIST),
              lambda: prefix_lists.read_of(_LIST, ['198.51.100.0/24']),
-             lambda: list_monitor.read_digests(_LIST, True),
+             lambda: monitors.list_digests(_LIST, True),
              router_advertisements.read,
              evpn_instances.read,
-             lambda: vni_monitor.read_digests('', True),
+             lambda: monitors.vni_digests('', True),
              lambda: prefix_lists.change(
                  _LIST, [], [['198.51.100.0/24', 32, 32]]),
              lambda: vtysh.change_static(_VRF, [], [
@@ -209,7 +207,7 @@ TARGETS = (
            ('diagnosis.readers.frr', 'diagnosis.readers.frr_filters',
             'frr.filters'), json=True, values=_KEYS, world=_node, share=0.3),
     Target('frr.sockets', _privileged, (),
-           ('frr.session', 'privileged.routing.running_configuration',
+           ('frr.session', 'privileged.routing.vtysh',
             'privileged.routing.vty', 'privileged.routing.vtysh'), words=(
                b'\0\0\0\0', b'\0\0\0\1', b'{', b'}', b'"' + _LIST.encode(),
                b'frr version 8', f'vrf {_VRF}\n ip route '.encode()),

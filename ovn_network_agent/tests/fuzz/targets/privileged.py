@@ -277,7 +277,7 @@ _VALUES = (VRF, LIST, BRIDGE, DEVICE, 'veth-default', 'veth-provider', 'lo',
 
 # Modules without an entry point that parse for one.
 _BELOW = {'nft': ('nft.names',), 'vtysh': ('privileged.daemon.command',),
-          'ovsdb': ('privileged.daemon.sending_sockets',)}
+          'ovsdb': ('privileged.daemon.passed_sockets',)}
 
 
 # The name below the package of each module, by its last part.
@@ -295,12 +295,9 @@ def _target(module, share):
 
 TARGETS = tuple(_target(module, share) for module, share in (
     ('kernel_routes', 1), ('links', 0.5), ('vni_links', 0.5),
-    ('netlink', 2), ('address_notification', 0.3),
+    ('netlink', 2.3), ('neighbour_proxies', 0.3),
     ('openflow', 1), ('flow_monitor', 0.2), ('overlap', 0.02),
-    ('controller', 0.02), ('ovsdb', 0.1), ('vtysh', 0.2), ('bgp', 0.1),
-    ('neighbour_proxies', 0.3),
+    ('ovsdb', 0.1), ('vtysh', 0.25), ('bgp', 0.1),
     ('router_advertisements', 0.2), ('evpn_instances', 0.2),
-    ('vni_monitor', 0.05),
-    ('prefix_lists', 0.2), ('list_monitor', 0.05), ('frr_setup', 0.1),
-    ('frr_sockets', 0.05), ('log_levels', 0.3), ('nft', 0.3),
-    ('nft_version', 0.02), ('egress_nft', 0.3)))
+    ('prefix_lists', 0.2), ('monitors', 0.1), ('frr_setup', 0.1),
+    ('log_levels', 0.3), ('nft', 0.6)))

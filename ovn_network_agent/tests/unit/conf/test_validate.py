@@ -6,7 +6,7 @@
 
 import fixtures
 
-from ovn_network_agent.backends.kernel import link_needs
+from ovn_network_agent.backends.kernel import link
 from ovn_network_agent.conf import validate
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.netlink.objects import links
@@ -388,7 +388,7 @@ class VrfTableTest(base.ConfTestCase):
 
     def problems(self, text):
         vrf = links.Link(7, 'vrf-provider', '', True, 'vrf', 0, 0, '', 200)
-        return list(link_needs.vrf(self.load(text), {vrf.name: vrf}))
+        return list(link.needed_vrf(self.load(text), {vrf.name: vrf}))
 
     def test_our_tables_are_not_that_of_the_vrf(self):
         found, = self.problems('')

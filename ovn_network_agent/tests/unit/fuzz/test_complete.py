@@ -35,7 +35,7 @@ CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
 OURS = {
     'references to objects of the agent itself': (
         'backends.kernel.address', 'backends.frr.evpn_instance',
-        'backends.switch.flow',
+        'backends.flow',
         'backends.frr.frr_prefix_list', 'backends.frr.frr_static',
         'backends.overlap', 'backends.frr.router_advertisement',
         'control.reports.addresses', 'diagnosis.address.switch',
@@ -44,7 +44,7 @@ OURS = {
         'model.tenants',
         'nft.transaction', 'privileged.switch.ofctl',
         'watches.node_conflicts', 'privileged.network.checks',
-        'privileged.limits.permitted', 'privileged.limits.egress_limits',
+        'privileged.limits.permitted', 'privileged.limits.driver_limits',
         'common.vlan_names', 'model.evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
@@ -61,7 +61,7 @@ OURS = {
         'control.reports.bug_report', 'control.reports.text',
         'metrics.endpoint', 'privileged.daemon.capability',
         'privileged.daemon.memory_trim',
-        'privileged.daemon.receiving_sockets',
+        'privileged.daemon.passed_sockets',
         'runtime.process.file_permissions', 'runtime.process.single_instance'),
     'files below /proc/sys, of numbers': (
         'diagnosis.address.kernel', 'diagnosis.node.frr.outbound',

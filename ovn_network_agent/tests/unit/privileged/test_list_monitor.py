@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.privileged.routing import list_monitor
+from ovn_network_agent.privileged.routing import monitors
 
 
 class LooksTest(base.BaseTestCase):
@@ -14,7 +14,7 @@ class LooksTest(base.BaseTestCase):
         super().setUp()
         self.asked = []
         self.lists = {'zebra': ('a', 2), 'bgpd': ('a', 2)}
-        self.looks = list_monitor.Looks('LIST', self.read)
+        self.looks = monitors.Looks('LIST', self.read)
 
     def read(self, name, whole):
         self.assertEqual('LIST', name)
@@ -43,7 +43,7 @@ class LooksTest(base.BaseTestCase):
 
     def test_a_long_list_is_rarely_read_whole(self):
         self.lists = dict.fromkeys(
-            self.lists, ('a', 10 * list_monitor.LINES))
+            self.lists, ('a', 10 * monitors.LINES))
         self.look(20)
         self.assertEqual(([True] + [False] * 9) * 2, self.asked)
         # The number of lines, or their first or last number, has changed.

@@ -12,8 +12,8 @@ from oslotest import base
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import flow
 from ovn_network_agent.backends.frr import frr_static
-from ovn_network_agent.backends.switch import flow
 from ovn_network_agent.common import notices
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.tests import waiting

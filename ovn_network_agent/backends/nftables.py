@@ -5,7 +5,7 @@
 
 It is loaded as a whole with its elements, and recognised by what it says about
 itself (:mod:`nft.listing`). Elements of a table that stays change in one
-transaction (:mod:`backends.nftables.nft_family`).
+transaction (:mod:`backends.nft_tables`).
 """
 
 from collections.abc import Callable
@@ -19,10 +19,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.backends import nft_tables
 from ovn_network_agent.backends.kernel import kernel_base
-from ovn_network_agent.backends.nftables import nft_family
-from ovn_network_agent.backends.nftables import nft_tables
-from ovn_network_agent.backends.nftables import nft_work
 from ovn_network_agent.common import notices
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
@@ -92,10 +90,10 @@ class NftablesBackend(kernel_base.KernelBackend):
         """Load or delete the tables, and change elements, family by family."""
         failures = {}
         for name in elements.FAMILIES:
-            work = nft_work.work_for(delta, name)
+            work = nft_tables.work_for(delta, name)
             if work is not None:
                 failures.update(
-                    nft_family.Family(name, self._tables).apply(work))
+                    nft_tables.Family(name, self._tables).apply(work))
         return failures
 
     def close(self) -> None:

@@ -20,13 +20,13 @@ from typing import Any
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.nftables import nft_tables
+from ovn_network_agent.backends import nft_tables
 from ovn_network_agent.common import notices
 from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
+from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.privileged.nft import egress_nft
 from ovn_network_agent.watches import nftables
 
 _DRIVER = 'egress_ip'
@@ -125,7 +125,7 @@ class EgressNftBackend(base.Backend):
         """Bring the table to what is wanted: less gone, with new and changed.
         """
         if any(isinstance(r, resources.EgressTable) for r in gone):
-            self._run(egress_nft.delete_egress, family)
+            self._run(nft.delete_egress, family)
         else:
             self._change_table(family, gone, come)
         # What has begun without the translation never gets it.
@@ -134,7 +134,7 @@ class EgressNftBackend(base.Backend):
         machines |= {r.machine: r.address for r in come
                      if isinstance(r, resources.EgressSource)}
         if machines:
-            self._run(egress_nft.delete_senders, family,
+            self._run(nft.delete_senders, family,
                       [list(each) for each in sorted(machines.items())])
 
     def _change_table(self, family: str, gone: list[Any], come: list[Any]
@@ -150,9 +150,9 @@ class EgressNftBackend(base.Backend):
                 _values(gone, kind))}]]
         wanted = [sorted(set(each.values())) for each in after]
         if any(isinstance(r, resources.EgressTable) for r in come):
-            self._run(egress_nft.replace_egress, family, *(
+            self._run(nft.replace_egress, family, *(
                 _plain(each) for each in wanted))
-            self._run(egress_nft.stamp_egress, family,
+            self._run(nft.stamp_egress, family,
                       _listed([family])[family].listing)
             return
         change = [[_plain(sorted(one - other))
@@ -162,7 +162,7 @@ class EgressNftBackend(base.Backend):
                        [(set(now), set(was)) for was, now
                         in zip(there, wanted, strict=True)])]
         if any(change[0]) or any(change[1]):
-            self._run(egress_nft.change_egress, family, *change)
+            self._run(nft.change_egress, family, *change)
 
     def _run(self, function: Callable[..., Any], *args: Any) -> None:
         try:
@@ -210,7 +210,7 @@ def _listed(families: Sequence[str] = tuple(elements.FAMILIES)
     """Our tables that are there, by family."""
     try:
         return {family: egress.parse(printed) for family, printed in
-                egress_nft.read_egress(list(families)).items()}
+                nft.read_egress(list(families)).items()}
     except (*context.FAILURES, listing.Unreadable) as error:
         raise base.BackendError(
             f'the table {ownership.NFT_EGRESS} cannot be read: {error}'

@@ -19,12 +19,13 @@ from ovn_network_agent import privileged
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import multicast
 from ovn_network_agent.nft import codec
+from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import names as known_names
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.nft import values
 from ovn_network_agent.privileged.daemon import command
-from ovn_network_agent.privileged.daemon import sending_sockets
+from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import checks
 
@@ -35,6 +36,9 @@ _LIST = ('-j', '-n', 'list')
 # elements by the name of a set
 _Contents = dict[str, typing.Any]
 _ABSENT = 'No such file or directory'
+
+# seconds; nft only prints
+_VERSION_TIMEOUT = 10
 
 
 @privileged.netfilter.entrypoint
@@ -132,7 +136,7 @@ def subscribe(name: str) -> int:
 
     :returns: our process id, as the other end sees it
     """
-    sending_sockets.check(name)
+    passed_sockets.check(name)
     allowed = limits.current()
     if not allowed.egress.loaded:
         allowed.check_forwards()
@@ -143,7 +147,7 @@ def subscribe(name: str) -> int:
                             connection.RECEIVE_BUFFER)
         watching.bind((0, 0))
         multicast.join(watching, multicast.NFTABLES)
-        return sending_sockets.give(name, watching)
+        return passed_sockets.give(name, watching)
 
 
 def delete(kernel: connection.Connection,
@@ -217,3 +221,86 @@ def _successful(result: command.Result) -> command.Result:
     if result.status != 0:
         raise OSError(errno.EIO, f'nft: {result.messages}')
     return result
+
+
+@privileged.netfilter.entrypoint
+def read_egress(families: Sequence[str]) -> dict[str, str]:
+    """List our tables: JSON text by family, of those that are there."""
+    return present({family: ['table', *table(family, egress.TABLE)]
+                    for family in checks.sequence(families)})
+
+
+@privileged.netfilter.change
+def replace_egress(family: str, machines: checks.Items, sources: checks.Items,
+                   held: Sequence[str]) -> int:
+    """Put a table in the place of the one that is there, if any, at once.
+
+    :param machines: each [machine, link]
+    :param sources: each [machine, link, egress address]
+    :param held: egress addresses
+    :returns: process id of nft, which notifications of the kernel carry
+    """
+    return _fill_egress(egress.replacement, family, checks.sequence(machines),
+                        checks.sequence(sources), checks.sequence(held))
+
+
+@privileged.netfilter.change
+def change_egress(family: str, gone: Sequence[Sequence[typing.Any]],
+                  come: Sequence[Sequence[typing.Any]]) -> int:
+    """Change elements, all at once; both [machines, sources, held]."""
+    return _fill_egress(egress.change, family, *(
+        [checks.sequence(each) for each in checks.sequence(pair)]
+        for pair in (gone, come)))
+
+
+@privileged.netfilter.change
+def stamp_egress(family: str, listing_digest: str) -> int:
+    """Write into a table the digest of its listing, 40 hex digits."""
+    return _fill_egress(egress.stamp, family, listing_digest)
+
+
+@privileged.netfilter.change
+def delete_senders(family: str, machines: checks.Items) -> int:
+    """Forget connections of [machine, egress address or ''] with another
+    translation, which they keep while packets pass; returns how many.
+    """
+    limits.current().egress.check_loaded()
+    table(family)
+    refused, pairs = checks.items(('machine', _pair, machines))
+    if refused:
+        raise checks.invalid(f'refused: {refused[0][2]}')
+    wanted = dict(pair for _name, _index, pair in pairs)
+    # imported before the fork by privileged/daemon/start.py
+    from ovn_network_agent.netlink.objects import conntrack
+    with connection.Connection(
+            True, connection.NETLINK_NETFILTER) as kernel:
+        return delete(kernel, [
+            conntrack.deletion(one) for one
+            in conntrack.read_senders(kernel, family, wanted)
+            if one.seen_as != wanted[one.address]])
+
+
+@privileged.netfilter.change
+def delete_egress(family: str) -> int:
+    """Take our table away."""
+    return load(egress.removal, family)
+
+
+def _pair(machine: object, address: object) -> tuple[str, str]:
+    return (checks.address(machine),
+            '' if address == '' else checks.address(address))
+
+
+def _fill_egress(build: Callable[..., str], *args: typing.Any) -> int:
+    limits.current().egress.check_loaded()
+    return load(build, *args)
+
+
+@privileged.netfilter.entrypoint
+def read_version() -> str:
+    """The version of nft, such as '1.0.6'."""
+    result = command.run(['nft', '--version'], _VERSION_TIMEOUT)
+    fields = result.stdout.split()
+    if result.status or len(fields) < 2 or not fields[1].startswith('v'):
+        raise OSError(errno.EPROTO, f'nft: {result.messages}')
+    return fields[1].removeprefix('v')

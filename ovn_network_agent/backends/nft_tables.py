@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The table of one family: loaded as a whole, or changed by elements.
+"""The table of each family: its work, its loading, its changes by elements.
 
-Former targets are kept as "leaving" until their connections are deleted. Only
-then the table counts as loaded, so whatever goes wrong in between is done
-again.
+What fails is a :class:`base.BackendError` with a text for the operator. Former
+targets are kept as "leaving" until their connections are deleted. Only then
+the table counts as loaded, so whatever goes wrong in between is done again.
 """
 
+import collections
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Sequence
+import contextlib
+import dataclasses
+import typing
 from typing import Any
+from typing import TypeAlias
 from typing import cast
 
 from oslo_log import log as logging
@@ -17,30 +25,166 @@ from oslo_log import log as logging
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.nftables import nft_tables
-from ovn_network_agent.backends.nftables import nft_work
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
+from ovn_network_agent.nft import names
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values
-from ovn_network_agent.privileged.nft import nft
+from ovn_network_agent.privileged import nft
+from ovn_network_agent.privileged.daemon import context
 
 LOG = logging.getLogger(__name__)
+
+
+#: With a function that takes the process id of nft
+OwnChange: TypeAlias = contextlib.AbstractContextManager[
+    Callable[[int], object]]
+
+_Resource: typing.TypeAlias = resources.NftTable | resources.NftElement
 
 _NOTHING = listing.Listed(listing.ALTERED, '')
 # Changes that fail before the others are not tried any more.
 _TRIES = 3
 
 
+class Tables:
+    """Our tables in the kernel.
+
+    :param own_change: returns a context around a change, with a function that
+        takes the process id of nft, so that a watch knows whose change it was
+    """
+
+    def __init__(self, conf: Any, own_change: Callable[[], OwnChange]
+                 ) -> None:
+        self._conf = conf
+        self._own_change = own_change
+
+    def all(self) -> dict[str, listing.Listed]:
+        """Our tables that are there, by family."""
+        return {family: _parsed(printed) for family, printed in
+                _reading(nft.read_tables, list(elements.FAMILIES)).items()}
+
+    def table(self, family: str) -> listing.Listed | None:
+        """Our table of one family, None when it is not there.
+
+        :raises base.BackendError: when it cannot be read
+        """
+        found = _reading(nft.read_tables, [family])
+        return _parsed(found[family]) if found else None
+
+    def sets(self, family: str, wanted: set[str]) -> listing.Listed:
+        """Those of some sets of our table that are there, and nothing else."""
+        if ownership.NFT_NETWORKS in wanted:
+            wanted = {*wanted, ownership.NFT_PREFIXES}
+        return _parsed(*_reading(
+            nft.read_sets, family, [name for name in sorted(wanted)
+                                    if names.is_name(name)]).values())
+
+    def change(self, function: Callable[..., Any], *args: Any) -> None:
+        """Call an entry point that changes the table."""
+        try:
+            with self._own_change() as ours:
+                ours(function(*args))
+        except context.FAILURES as error:
+            raise base.BackendError(str(error)) from error
+
+    def forget(self, family: str, targets: Collection[values.Target]) -> None:
+        """Delete the connections that were translated to these."""
+        if not targets:
+            return
+        try:
+            count = nft.delete_connections(
+                family, self._conf.port_forward.port_forward_ct_zone,
+                [list(target) for target in sorted(targets)])
+        except context.FAILURES as error:
+            raise base.BackendError(
+                f'connections to destinations that were removed stay in '
+                f'connection tracking: {error}') from error
+        LOG.info('%d connections to %d removed destinations were '
+                 'deleted', count, len(targets))
+
+
+def _reading(function: Callable[..., Any], *args: Any) -> Any:
+    """Call an entry point that lists."""
+    try:
+        return function(*args)
+    except context.FAILURES as error:
+        raise base.BackendError(
+            f'the table {ownership.NFT_TABLE} cannot be read: {error}'
+        ) from error
+
+
+def _parsed(*printed: str) -> listing.Listed:
+    try:
+        return listing.parse(*printed)
+    except listing.Unreadable as error:
+        raise base.BackendError(str(error)) from error
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Work:
+    """The changes to make."""
+
+    # To load.
+    table: resources.NftTable | None = None
+    # To take away.
+    unwanted: resources.NftTable | None = None
+    adds: Sequence[resources.NftElement] = ()
+    deletes: Sequence[resources.NftElement] = ()
+
+
+def work_for(delta: base.Delta, family: str) -> Work | None:
+    """The work of a delta for 'ip' or 'ip6'."""
+    wanted, unwanted = ([
+        r for r in some if isinstance(r, _Resource) and r.family == family]
+        for some in (delta.wanted, delta.delete))
+    if not wanted and not unwanted:
+        return None
+    return Work(_table(wanted), _table(unwanted), _elements(wanted),
+                _elements(unwanted))
+
+
+def _table(found: Iterable[_Resource]) -> resources.NftTable | None:
+    return next((r for r in found if isinstance(r, resources.NftTable)),
+                None)
+
+
+def _elements(found: Iterable[_Resource]) -> list[resources.NftElement]:
+    return [r for r in found if isinstance(r, resources.NftElement)]
+
+
+def possible(family: str, adds: Iterable[resources.NftElement],
+             sets: Collection[str]
+             ) -> tuple[base.Failures, list[resources.NftElement]]:
+    """The reasons against elements that a table's sets lack; the others."""
+    failures = {}
+    for resource in adds:
+        try:
+            elements.added(family, resource.set, resource.element)
+            if resource.set not in sets:
+                raise ValueError(f'there is no set {resource.set} for it')
+        except (TypeError, ValueError) as error:
+            failures[resource.ref] = str(error)
+    return failures, [r for r in adds if r.ref not in failures]
+
+
+def by_set(entries: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The sorted elements of (set, element), by set."""
+    sets = collections.defaultdict(list)
+    for name, element in sorted(entries):
+        sets[name].append(element)
+    return dict(sets)
+
+
 class Family:
     """One table, of 'ip' or 'ip6'."""
 
-    def __init__(self, name: str, tables: nft_tables.Tables) -> None:
+    def __init__(self, name: str, tables: Tables) -> None:
         self.name = name
         self._tables = tables
 
-    def apply(self, work: nft_work.Work) -> base.Failures:
+    def apply(self, work: Work) -> base.Failures:
         """Bring the table to what is wanted."""
         if work.unwanted:
             return self._remove(work.unwanted)
@@ -61,10 +205,10 @@ class Family:
                 return {table.ref: str(error)}
         return {}
 
-    def _replace(self, table: resources.NftTable, work: nft_work.Work,
+    def _replace(self, table: resources.NftTable, work: Work,
                  before: listing.Listed) -> base.Failures:
         """Load the table with all that is to be in it."""
-        failures, adds = nft_work.possible(
+        failures, adds = possible(
             self.name, work.adds, rendering.sets(_content(table)))
         wanted = {(r.set, r.element) for r in adds}
         deletes = {(r.set, r.element) for r in work.deletes}
@@ -78,20 +222,20 @@ class Family:
                 return {**failures, table.ref: str(error)}
             # nft cannot have refused what the former table had.
             failures.update(self._replace(
-                table, nft_work.Work(deletes=work.deletes), before))
+                table, Work(deletes=work.deletes), before))
             if table.ref in failures:
                 failures.update({r.ref: str(error) for r in adds})
             else:
                 failures.update(self._one_by_one(
-                    [nft_work.Work(adds=[r]) for r in adds]))
+                    [Work(adds=[r]) for r in adds]))
         return failures
 
     def _load(self, table: resources.NftTable, contents: set[tuple[str, str]],
               before: listing.Listed) -> None:
         leaving = (before.targets | before.leaving) - set(table.targets)
         declared = rendering.sets(_content(table))
-        sets = nft_work.by_set(entry for entry in contents
-                               if entry[0] in declared)
+        sets = by_set(entry for entry in contents
+                      if entry[0] in declared)
         removed = [list(t) for t in sorted(leaving)]
         if (before.digest == listing.ALTERED or
                 not self._exchange(table, sets, removed, before)):
@@ -113,7 +257,7 @@ class Family:
         :returns: False when a chain or set of the name is something else now
         """
         of_rules = ownership.NFT_NETWORKS
-        present = nft_work.by_set(
+        present = by_set(
             {entry for entry in before.elements if entry[0] != of_rules} |
             {(of_rules, prefix) for prefix in before.networks})
         try:
@@ -130,23 +274,23 @@ class Family:
             return False
         return True
 
-    def _change(self, work: nft_work.Work) -> base.Failures:
+    def _change(self, work: Work) -> base.Failures:
         """Change elements; when nft refuses, one by one."""
         listed = self._tables.sets(
             self.name, {r.set for r in (*work.adds, *work.deletes)})
-        failures, adds = nft_work.possible(self.name, work.adds, listed.sets)
+        failures, adds = possible(self.name, work.adds, listed.sets)
         try:
             self._change_at_once(adds, work.deletes, listed)
         except base.BackendError as error:
-            steps = [nft_work.Work(adds=[r]) for r in adds] + [
-                nft_work.Work(deletes=[r]) for r in work.deletes]
+            steps = [Work(adds=[r]) for r in adds] + [
+                Work(deletes=[r]) for r in work.deletes]
             if len(steps) == 1:
                 return {**failures,
                         (adds or work.deletes)[0].ref: str(error)}
             failures.update(self._one_by_one(steps))
         return failures
 
-    def _one_by_one(self, steps: Sequence[nft_work.Work]) -> base.Failures:
+    def _one_by_one(self, steps: Sequence[Work]) -> base.Failures:
         """Find out which of several changes nft refuses.
 
         After some failures, nft itself is the reason, and the rest is not
@@ -166,8 +310,8 @@ class Family:
                         listed: listing.Listed) -> None:
         after = listed.elements | {(r.set, r.element) for r in adds}
         after -= {(r.set, r.element) for r in deletes}
-        gone = nft_work.by_set(listed.elements - after)
-        new = nft_work.by_set(after - listed.elements)
+        gone = by_set(listed.elements - after)
+        new = by_set(after - listed.elements)
         of_rules = ownership.NFT_NETWORKS
         prefixes = gone.pop(of_rules, []), new.pop(of_rules, [])
         if any(prefixes):

@@ -18,7 +18,6 @@ from typing import TypeAlias
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends import partial_reading as memories
 from ovn_network_agent.common import notices
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.openflow import spec as specs
@@ -61,7 +60,7 @@ class FlowBackend(base.Backend):
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        self._memory = memories.Memory[_Flow]()
+        self._memory = base.Memory[_Flow]()
 
     def check(self) -> list[str]:
         """The program of ``[ovs] ovs_wrapper``, if one is set, has to exist.

@@ -116,3 +116,9 @@ class Writer(base.Backend):
             self._error = str(e)
             return None
         return {ref: cmd.refused for ref, cmd in added if cmd.refused}
+
+
+class NbWriter(Writer):
+    """A backend of rows in NB, see :class:`ovsdb_writer.Writer`."""
+
+    database = 'nb'

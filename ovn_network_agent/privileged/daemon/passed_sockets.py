@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Receiving a socket that the privileged side has opened.
+"""Passing a socket that the privileged side has opened to the agent.
 
 Any user may connect to the abstract socket that waits.  So the agent accepts
-all at once, closes other users', and takes that of the right process.
+all at once, closes other users', and takes that of the right process.  These
+are no entry points.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import errno
 import os
 import pwd
 import queue
+import re
 import secrets
 import socket
 import struct
@@ -21,6 +23,8 @@ import time
 import typing
 
 from ovn_network_agent import privileged
+from ovn_network_agent.common import unix_sockets
+from ovn_network_agent.privileged.network import checks
 
 # struct ucred: pid, uid, gid
 _CREDENTIALS = struct.Struct('=iII')
@@ -28,6 +32,10 @@ _CREDENTIALS = struct.Struct('=iII')
 TIMEOUT = 10.0
 # seconds after a connection that could not be accepted
 _REST = 0.05
+
+_NAME = re.compile(r'[0-9a-f]{32}')
+# seconds; the agent is on this machine and waits already
+_GIVING = 5
 
 
 def receive(hand_over: Callable[[str], int]) -> socket.socket:
@@ -118,3 +126,19 @@ def _trusted() -> set[int]:
             found.add(int(user) if user.isdigit()
                       else pwd.getpwnam(user).pw_uid)
     return found
+
+
+def check(name: object) -> None:
+    """Check the name of the abstract Unix socket of the agent."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise checks.invalid(f'{name!r} is no name of a socket')
+
+
+def give(name: str, opened: socket.socket) -> int:
+    """Send an open socket to the agent; returns the id of this process."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+        # others may have filled the queue of the agent
+        unix_sockets.connect(channel, '\0' + name,
+                             time.monotonic() + _GIVING)
+        socket.send_fds(channel, [b'.'], [opened.fileno()])
+    return os.getpid()

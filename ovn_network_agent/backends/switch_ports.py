@@ -1,35 +1,149 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backend vni_port: veth pairs between VRFs of VNIs and provider bridges.
+"""Backends relay_port and vni_port: ports of Open vSwitch.
 
-Both ends have the agent's alias, and the port its mark in the local
-Open_vSwitch database. What another program has under such a name stays, and
-the pair fails.
+A port is the agent's by its name and mark. What another program has under a
+wanted name is never touched, and the resource fails. Both ends of a veth pair
+have the agent's alias, too.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
+import time
+from typing import Any
+from typing import TypeAlias
+from typing import TypeVar
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.backends.kernel import kernel_base
-from ovn_network_agent.backends.northbound import ovsdb_writer
-from ovn_network_agent.backends.switch import switch_ports
 from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.ovs import commands
+from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovs import vni_port
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged.network import vni_links as privileged
 
-_COMMANDS = {'set': commands.SetVniPort, 'remove': commands.RemoveVniPort}
+# Seconds between two checks whether ovs-vswitchd has made a port.
+_INTERVAL = 0.02
 
 
-class VniPortBackend(switch_ports.SwitchPorts):
+#: See SwitchPorts.made_ports
+MadePorts: TypeAlias = tuple[set[Any], dict[Any, str]]
+_T = TypeVar('_T')
+
+_RELAY_COMMANDS = {'set': commands.SetRelayPort,
+                   'remove': commands.RemoveRelayPort}
+
+_VNI_COMMANDS = {'set': commands.SetVniPort, 'remove': commands.RemoveVniPort}
+
+
+class SwitchPorts(ovsdb_writer.Writer):
+    """A backend whose rows become ports when ovs-vswitchd has made them."""
+
+    database = 'ovs'
+
+    def made_ports(self, ovs: columns.Tables) -> MadePorts:
+        """Keys of the ports that ovs-vswitchd has made; by key, its failures.
+        """
+        raise NotImplementedError
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Write the rows, and wait until ovs-vswitchd has made the ports.
+
+        At most ``[ovn] transaction_timeout`` seconds; a failed port is tried
+        once more.
+
+        :raises base.BackendError: when the local database does not answer
+        """
+        failures = super().apply(delta)
+        wanted = [*delta.create, *(new for _old, new in delta.update)]
+        not_made, refused = self._not_made(
+            [r for r in wanted if r.ref not in failures])
+        return {**failures, **not_made, **self._again(
+            [r for r in wanted if r.ref in refused])}
+
+    def _again(self, refused: Sequence[resources.Resource]) -> base.Failures:
+        """Have ovs-vswitchd try once more to make ports.
+
+        It (3.1, seen with its user-space data path) cannot make a port while
+        the same change removes one of this name from another bridge: 'File
+        exists'.
+        """
+        if not refused:
+            return {}
+        failures = super().apply(base.Delta(create=tuple(refused)))
+        not_made, reasons = self._not_made(
+            [r for r in refused if r.ref not in failures])
+        return {**failures, **not_made, **reasons}
+
+    def _not_made(self, wanted: Sequence[resources.Resource]
+                  ) -> tuple[base.Failures, base.Failures]:
+        """Wait for ports: those not looked at in time, and those that failed.
+        """
+        deadline = time.monotonic() + self.conf.ovn.transaction_timeout
+        while True:
+            made, errors = self.rows(self.made_ports)
+            left = [r for r in wanted if r.key not in made]
+            failures = {r.ref: errors[r.key] for r in left if r.key in errors}
+            waiting = [r.ref for r in left if r.ref not in failures]
+            if not waiting:
+                return {}, failures
+            if time.monotonic() > deadline:
+                return {ref: (
+                    'ovs-vswitchd has not made the port within '
+                    f'{self.conf.ovn.transaction_timeout:d} s; is it running?')
+                    for ref in waiting}, failures
+            time.sleep(_INTERVAL)
+
+    def rows(self, function: Callable[[columns.Tables], _T]) -> _T:
+        """Call a function with the rows of the local database.
+
+        :raises BackendError: when the database is not available
+        """
+        try:
+            with self._context.databases[self.database].rows() as ovs:
+                return function(ovs)
+        except connection.Unavailable as e:
+            raise base.BackendError(str(e)) from e
+
+
+class RelayPortBackend(SwitchPorts):
+    """Tunnel ports that lead to the bridges of other gateways."""
+
+    name = 'relay_port'
+    kinds = (resources.RelayPort,)
+    doubted_by = (notices.INTERFACES, notices.SWITCH_PORTS)
+    revived_by = (notices.connected('ovs'),)
+
+    def read(self, known: base.Known) -> list[resources.RelayPort]:
+        """Read the ports with the name and the mark of a relay.
+
+        :raises base.BackendError: when the local database is not connected
+        """
+        return self.rows(lambda ovs: list(relay.ports(ovs)))
+
+    def command(self, verb: str, resource: resources.RelayPort
+                ) -> ovsdb_writer.Make:
+        """The command that makes or removes a port."""
+        return lambda api: _RELAY_COMMANDS[verb](api, resource)
+
+    def made_ports(self, ovs: columns.Tables) -> MadePorts:
+        """See :meth:`switch_ports.SwitchPorts.made_ports`."""
+        return ({port.key for port in relay.ports(ovs) if port.encap},
+                relay.errors(ovs))
+
+
+class VniPortBackend(SwitchPorts):
     """A veth pair and its port of Open vSwitch, as one object."""
 
     name = 'vni_port'
@@ -63,9 +177,9 @@ class VniPortBackend(switch_ports.SwitchPorts):
     def command(self, verb: str, resource: resources.VniPort
                 ) -> ovsdb_writer.Make:
         """The command that makes or removes a port."""
-        return lambda api: _COMMANDS[verb](api, resource)
+        return lambda api: _VNI_COMMANDS[verb](api, resource)
 
-    def made_ports(self, ovs: columns.Tables) -> switch_ports.MadePorts:
+    def made_ports(self, ovs: columns.Tables) -> MadePorts:
         """See :meth:`switch_ports.SwitchPorts.made_ports`."""
         return ({(evpn_names.vrf_end_of(name),)
                  for name, (bridge, _tag) in vni_port.ports(ovs).items()
@@ -98,7 +212,7 @@ class VniPortBackend(switch_ports.SwitchPorts):
         another of this name (3.1, seen). ovs-vswitchd may see two changes as
         one; but a port made anew has an error while there is no device.
         """
-        write = super(switch_ports.SwitchPorts, self).apply
+        write = super(SwitchPorts, self).apply
         while ports:
             write(base.Delta(delete=ports))
             refused = write(base.Delta(create=ports))

@@ -4,7 +4,6 @@
 """Each public function has a docstring: in the package, tools and the lab."""
 
 import ast
-import itertools
 import os
 import pathlib
 
@@ -66,21 +65,3 @@ class DocstringsTest(base.BaseTestCase):
         self.assertEqual(set(FOLDERS), {
             name.split(os.sep)[0] for name in programs()})
 
-    def test_what_counts(self):
-        function = 'def {}():\n    pass\n'
-        method = 'class {}:\n    @property\n    def {}(self):\n        pass\n'
-        self.assertEqual(
-            ['open', 'Box.size', 'wait', 'Box.main'],
-            undocumented(''.join((
-                function.format('open'), method.format('Box', 'size'),
-                'async def wait():\n    pass\n',
-                method.format('Box', 'main')))))
-
-    def test_what_does_not_count(self):
-        method = 'class {}:\n    def {}(self):\n        pass\n'
-        self.assertEqual([], undocumented(''.join(itertools.chain(
-            ['def main():\n    pass\n', 'def _hidden():\n    pass\n',
-             'def open():\n    """Open."""\n    def inner():\n'
-             '        pass\n'],
-            itertools.starmap(method.format, [
-                ('Box', '__len__'), ('Box', '_size'), ('_Box', 'size')])))))

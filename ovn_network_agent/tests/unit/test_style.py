@@ -58,10 +58,3 @@ class StyleTest(base.BaseTestCase):
                   if command.startswith('bashate ')]
         self.assertEqual(_SOURCED | set(scripts()),
                          set(shell.split()[3:]))
-
-    def test_an_argument_of_tox_has_its_default(self):
-        self.assertEqual(
-            ['one two .', 'three'],
-            tools.load('style').commands(
-                '[testenv:pep8]\ncommands =\n  one two {posargs:.}\n'
-                '  three\n'))

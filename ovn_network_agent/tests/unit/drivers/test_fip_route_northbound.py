@@ -81,7 +81,9 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
             {resources.Ref('default_route', (router.uuid, '0.0.0.0/0')),
              resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))},
             self.kept(router))
-        self.assertEqual({'keep'}, {r.kind for r in self.wants(router)})
+        # Also at the end of this agent.
+        self.assertEqual({('keep', True)}, {(r.kind, r.foreign)
+                                            for r in self.wants(router)})
 
     def test_the_virtual_gateway(self):
         for lrp_networks, wanted in (

@@ -98,6 +98,16 @@ class IsolationTest(gateways.ReconcilerTestCase):
         self.assertTrue(gateway.run(worlds.router(fips=[FIP]),
                                     stale=['route']).settled)
 
+    def test_what_was_refused_is_tried_when_it_changes(self):
+        gateway = self.gateway()
+        gateway.world.refuses_once[HAIRPIN] = 'no such MAC'
+        gateway.run(worlds.router(fips=[FIP]))
+        self.assertNotIn(HAIRPIN, gateway.world.objects)
+        other = worlds.port(mac='fa:16:3e:00:00:77')
+        self.assertTrue(gateway.run(
+            worlds.router(fips=[FIP], ports=(other,))).settled)
+        self.assertEqual(other.mac, gateway.world.objects[HAIRPIN].set_dst)
+
     def test_a_last_pass_does_not_wait_for_the_time(self):
         gateway = self.announcing()
         gateway.world.refuses_once[ANNOUNCEMENT] = 'vtysh is stuck'

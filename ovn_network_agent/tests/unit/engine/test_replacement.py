@@ -153,6 +153,25 @@ class MethodTest(gateways.ReconcilerTestCase):
             gateway, resources.AnnouncedRoute) | gateway.addresses())
 
 
+class ListTest(gateways.ReconcilerTestCase):
+
+    def test_the_lines_of_the_former_list_go_last(self):
+        """No route loses its permission when another list is named."""
+        gateway, router = self.announcing(), worlds.router(fips=[FIP])
+        kind = resources.PrefixListEntry
+        former = set(gateway.world.found(kind))
+        new = {('OTHER', *key[1:]) for key in former}
+        gateway.world.refuses.update(
+            (resources.Ref(kind.kind, key), 'no') for key in new)
+        gateway.set('frr_prefix_list', 'OTHER', 'frr')
+        gateway.run(router, full=True)
+        self.assertEqual(former, set(gateway.world.found(kind)))
+        gateway.world.refuses.clear()
+        gateway.clock += 100
+        self.assertTrue(gateway.run(router).settled)
+        self.assertEqual(new, set(gateway.world.found(kind)))
+
+
 def fip_announcements(gateway):
     """What fip_route announces for the routers of MethodTest."""
     return [r for r in worlds.wanted(

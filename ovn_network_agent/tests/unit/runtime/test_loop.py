@@ -14,6 +14,7 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent import model
+from ovn_network_agent import resources
 from ovn_network_agent.common import backoff
 from ovn_network_agent.common import trigger
 from ovn_network_agent.drivers import fip_route
@@ -204,6 +205,26 @@ class PeriodicTest(base.BaseTestCase):
         self.clock += self.interval
         self.assertTrue(self.made(urgent=True))
         self.assertNotEqual(readings, self.world.reads)
+
+    def announced(self):
+        return {prefix for _vrf, prefix in
+                self.world.found(resources.Announcement)}
+
+    def test_only_a_view_that_the_servers_confirm_withdraws(self):
+        """Nor does a start without OVN."""
+        self.seen.routers = (world.router(fips=['198.51.100.10']),)
+        self.made(urgent=False)
+        announced = self.announced()
+        self.assertEqual({'198.51.100.1/32', '198.51.100.10/32'}, announced)
+        self.seen.routers, self.seen.last = (), None
+        self.seen.confirmed = False
+        self.restart()
+        self.assertEqual(announced, self.announced())
+        self.made(urgent=False)
+        self.assertEqual(announced, self.announced())
+        self.seen.confirmed = True
+        self.made(urgent=False)
+        self.assertEqual(set(), self.announced())
 
     def test_it_waits_until_the_addresses_are_announced(self):
         self.clock += self.interval

@@ -14,7 +14,7 @@ from typing import Any
 from oslo_config import cfg
 
 from ovn_network_agent import model
-from ovn_network_agent.control import gateway_times
+from ovn_network_agent.control import drains
 from ovn_network_agent.control import log_level
 from ovn_network_agent.control import maintenance
 from ovn_network_agent.control.reports import bug_report
@@ -61,7 +61,7 @@ class Endpoint(base.Serving):
         self._overlap = overlap
         self._parts = parts
         self._names = directory.Directory()
-        self._since = gateway_times.Since()
+        self._since = drains.Since()
         more: dict[str, commands.Command] = {
             'health': ('', self._health),
             'log-level': (log_level.USAGE, log_level.run),

@@ -10,7 +10,7 @@ import subprocess
 
 from ovn_network_agent import ownership
 from ovn_network_agent import version
-from ovn_network_agent.control.socket import listener
+from ovn_network_agent.control.socket import server
 from ovn_network_agent.tests.functional.cmd import quiet
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -134,7 +134,7 @@ class ProgramTest(quiet.QuietTestCase):
 
     def test_a_socket_that_another_agent_has(self):
         """One of another network namespace, with the same /run."""
-        first = listener.Listener(self.socket)
+        first = server.Listener(self.socket)
         self.addCleanup(first.close)
         self.start(self.config(
             CONFIG, self.remotes(), control_socket=self.socket,

@@ -12,9 +12,8 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.control import gateway_times
+from ovn_network_agent.control import drains
 from ovn_network_agent.control import missing_steps
-from ovn_network_agent.control import overlaps
 from ovn_network_agent.control.reports import report
 from ovn_network_agent.control.reports import text
 from ovn_network_agent.ovn.chassis import directory
@@ -170,7 +169,7 @@ class ReportTest(ReportTestCase):
                   'drivers': ['gateway_drain']}, ''),
                 ({'drivers': ['gateway_drain'],
                   'gateway_drain__overlap': False}, 'off')):
-            self.assertEqual(expected, overlaps.state(
+            self.assertEqual(expected, drains.overlap_state(
                 world.conf(**values)), values)
 
     def test_nothing_is_known_yet(self):
@@ -235,7 +234,7 @@ class NamesTest(ReportTestCase):
              'priority 2 is to be lowered'], pending)
 
     def test_drains_have_names_and_times(self):
-        seen = gateway_times.Since(lambda: datetime.datetime(
+        seen = drains.Since(lambda: datetime.datetime(
             2026, 1, 31, 12, tzinfo=datetime.UTC))
         node = world.node(drains=frozenset([R1]))
         gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
@@ -251,7 +250,7 @@ class NamesTest(ReportTestCase):
         self.assertIn('port p1: on gw2, handover: announce since '
                       '2026-01-31T12:00:00Z\n', said)
         # The first sight counts, and what is over is forgotten.
-        seen = gateway_times.Since()
+        seen = drains.Since()
         seen.note(snapshot)
         first = seen.drains, seen.handovers
         seen.note(snapshot)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Tables and colours for people at a terminal."""
+"""Tables, colours and repeated output for people at a terminal."""
 
 from collections.abc import Sequence
 import os
@@ -9,6 +9,12 @@ from typing import TextIO
 
 #: Colours by their meaning, as SGR parameters of ECMA-48.
 GOOD, WARNING, BAD, DIM = '32', '33', '31', '2'
+# States of addresses, resources and intents.
+_STATES = {'announced': GOOD, 'in place': GOOD, 'created': GOOD,
+           'failed': BAD, 'refused': BAD, 'unreachable': BAD,
+           'disputed': BAD, 'conflict': BAD, 'error': BAD,
+           'waiting': WARNING, 'waits': WARNING, 'held': WARNING,
+           'pending': WARNING, 'omitted': DIM}
 
 
 def coloured(text: str, colour: str, stream: TextIO) -> str:
@@ -16,6 +22,11 @@ def coloured(text: str, colour: str, stream: TextIO) -> str:
     if not (colour and text and wants_colour(stream)):
         return text
     return f'\x1b[{colour}m{text}\x1b[0m'
+
+
+def state(text: str, stream: TextIO) -> str:
+    """A state in its colour; '-' for none."""
+    return coloured(text or '-', _STATES.get(text, ''), stream)
 
 
 def wants_colour(stream: TextIO) -> bool:

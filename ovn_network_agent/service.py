@@ -119,7 +119,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
             conf, backends, self._observers, metrics_endpoint.State(
                 self.status, self._view, self._databases,
                 lambda: self._forwards.vip_statuses, self._stop.is_set,
-                parts.passes))
+                parts.passes, self._control.report))
         self._loop = loop.Loop(conf, self._view, self._reconciler,
                                self.trigger, self.status, self._stop,
                                [*self._observers, self._control,

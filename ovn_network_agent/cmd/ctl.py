@@ -45,10 +45,22 @@ class _Version(argparse.Action):
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the help has the exit statuses."""
-    args = parser().parse_args(argv)
+    try:
+        try:
+            return _run(parser().parse_args(argv))
+        finally:
+            # Without this, the end of Python has a message about the reader.
+            sys.stdout.flush()
+    except BrokenPipeError:
+        return program.broken_pipe()
+
+
+def _run(args: argparse.Namespace) -> int:
     try:
         status: int = args.function(args)
         return status
+    except BrokenPipeError:
+        raise
     except program.NoSocket as e:
         return program.fail(e, program.USAGE)
     except client.NotRunning as e:

@@ -7,7 +7,6 @@ import argparse
 import collections
 import json
 import sys
-import time
 from typing import Any
 from typing import TextIO
 
@@ -17,13 +16,10 @@ from ovn_network_agent.ctl import terminal
 
 # Seconds for an answer of the agent.
 ANSWER = 60.0
-_INTERVAL = 2.0
 _HEADER = ['ADDRESS', 'KIND', 'ROUTER', 'NETWORK', 'STATE', 'SINCE', 'WHY']
 _RESOURCES = ['KIND', 'KEY', 'BACKEND', 'STATE', 'SINCE', 'WHY']
 STATES = ('announced', 'wanted', 'waiting', 'failed', 'held', 'withdrawing',
           'forwarded', 'omitted')
-# Clears the screen, and puts the cursor to its corner (ECMA-48).
-_CLEAR = '\x1b[2J\x1b[H'
 
 
 def add(commands: program.Commands) -> None:
@@ -43,10 +39,7 @@ def add(commands: program.Commands) -> None:
                        'this state')
     shown.add_argument('--json', action='store_true',
                        help='for programs; the keys are documented')
-    shown.add_argument('--watch', nargs='?', type=program.positive,
-                       const=_INTERVAL, metavar='SECONDS',
-                       help='again and again, every %(const)g seconds by '
-                       'default')
+    terminal.add_watch(shown)
     shown.set_defaults(function=run)
 
 
@@ -57,27 +50,20 @@ def run(args: argparse.Namespace) -> int:
     for option in ('router', 'state'):
         if getattr(args, option):
             argv.append(f'--{option}={getattr(args, option)}')
-    while True:
+
+    def show(head: str) -> int:
         # An agent from before an update of the package knows no other name.
-        answer = client.call(path, 'fips', argv, ANSWER)
-        status = _show(answer, args)
-        if args.watch is None:
-            return status
-        time.sleep(args.watch)
+        return _show(client.call(path, 'fips', argv, ANSWER), args, head)
+    return terminal.watched(args, show)
 
 
-def _show(answer: str, args: argparse.Namespace) -> int:
+def _show(answer: str, args: argparse.Namespace, head: str) -> int:
     found = json.loads(answer)
     if args.json:
         print(json.dumps(found) if args.watch else
-              json.dumps(found, indent=2), flush=True)
+              json.dumps(found, indent=2))
     else:
-        head = ''
-        if args.watch is not None:
-            head = (_CLEAR if sys.stdout.isatty() else
-                    time.strftime('%Y-%m-%dT%H:%M:%SZ\n', time.gmtime()))
         sys.stdout.write(head + text(found, sys.stdout))
-        sys.stdout.flush()
     if found['unknown']:
         return program.fail(
             f'{", ".join(found["unknown"])}: this node has nothing to do '

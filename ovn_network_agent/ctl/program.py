@@ -6,7 +6,9 @@
 import argparse
 from collections.abc import Iterable
 import itertools
+import os
 import re
+import signal
 import sys
 from typing import Any
 from typing import NoReturn
@@ -108,6 +110,16 @@ def fail(message: object, status: int) -> int:
     """Print why a command fails to standard error."""
     print(f'{NAME}: {message}', file=sys.stderr)
     return status
+
+
+def broken_pipe() -> int:
+    """The exit status after the reader of standard output has gone.
+
+    It is that of a shell's after SIGPIPE; the rest is written nowhere, so
+    that the end of Python has no message.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + signal.SIGPIPE
 
 
 class NoSocket(Exception):

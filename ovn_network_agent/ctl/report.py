@@ -54,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     except FileExistsError:
         return program.fail(f'{path} exists already; name a new file',
                             program.FAILED)
+    except BrokenPipeError:
+        raise  # as after any other output
     except OSError as e:
         return program.fail(f'{path}: {e.strerror or e}',
                             program.FAILED)

@@ -9,6 +9,7 @@ import sys
 
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
+from ovn_network_agent.ctl import terminal
 
 # Seconds for an answer of the agent.
 _ANSWER = 60.0
@@ -30,9 +31,13 @@ fast.
 def add(commands: program.Commands) -> None:
     """Add both commands to the command line."""
     status = commands.add_parser(
-        'status', help='what the agent does, and where '
-        'the gateways are; "announced" does not say that packets arrive, '
+        'status', help='whether the agent is well, its addresses, sessions '
+        'and gateways; "announced" does not say that packets arrive, '
         '"explain" looks at their way')
+    status.add_argument('--verbose', action='store_true',
+                        help='also backends, passes, repairs, and the '
+                        'candidates of each gateway')
+    terminal.add_watch(status)
     status.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
     status.set_defaults(function=_status)
@@ -41,12 +46,18 @@ def add(commands: program.Commands) -> None:
 
 def _status(args: argparse.Namespace) -> int:
     """Print the state of the agent."""
-    argv = ['--json'] if args.json else []
-    sys.stdout.write(client.call(program.socket_path(args), 'status', argv,
-                                 _ANSWER))
-    if args.json:
-        print()
-    return program.OK
+    path = program.socket_path(args)
+
+    def show(head: str) -> int:
+        answer = client.call(path, 'status', ['--json'], _ANSWER)
+        if args.json:
+            print(json.dumps(json.loads(answer)) if args.watch else answer)
+            return program.OK
+        from ovn_network_agent.control.reports import screen
+        sys.stdout.write(head + screen.of_status(
+            json.loads(answer), args.verbose, terminal.painter(sys.stdout)))
+        return program.OK
+    return terminal.watched(args, show)
 
 
 def _add_health(commands: program.Commands) -> None:

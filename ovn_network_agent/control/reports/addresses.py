@@ -228,6 +228,7 @@ class Addresses:
             'device': known.device,
             'vni': evpn_names.vni_of_subject(known.subject),
             'tag': (found.tag if found else None) or 0,
+            'withheld': bool(found and found.withheld),
             'state': state.value, 'why': why,
             'since': resource_rows.time_text(since.wall if since else None)}
         if detailed:

@@ -17,6 +17,7 @@ from ovn_network_agent import model
 from ovn_network_agent import version
 from ovn_network_agent.control import drains
 from ovn_network_agent.control import resource_rows
+from ovn_network_agent.control.reports import health
 from ovn_network_agent.control.reports import text
 from ovn_network_agent.engine import health as healths
 from ovn_network_agent.forward import vip_state as forwarding
@@ -34,8 +35,14 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
           waiting: Iterable[str] = (), overlap: str = '',
           since: drains.Since | None = None,
           reload: reloads.Answer | None = None,
-          parts: agent_parts.Inside | None = None) -> dict[str, Any]:
-    """The state of the agent; ``reasons`` is None before the first pass."""
+          parts: agent_parts.Inside | None = None,
+          verdict: dict[str, Any] | None = None,
+          situation: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The state of the agent; ``reasons`` is None before the first pass.
+
+    ``verdict`` is of :func:`health.verdict`, and ``situation`` of
+    :class:`situation.Situation`.
+    """
     node = snapshot.node if snapshot else None
     since = since or drains.Since()
     routers = _routers(snapshot, names)
@@ -43,6 +50,9 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
               for group in snapshot.groups] if snapshot else []
     return {
         'version': version.STRING,
+        'verdict': verdict or {'state': health.NOT_READY, 'reasons': []},
+        'up_seconds': (max(0, round(time.time() - parts.started))
+                       if parts else None),
         'mode': mode,
         'chassis': node.chassis if node else '',
         'hostname': node.hostname if node else '',
@@ -63,7 +73,9 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
         'groups': sorted(groups, key=lambda group: group['name']),
         'routers': [routers[uuid] for uuid in sorted(routers)],
         'vips': [_vip(standing) for standing in standings],
-        **engine(parts)}
+        **engine(parts),
+        **(situation or {'addresses': {'counts': {}, 'problem': ''},
+                         'bgp': {'sessions': [], 'problem': ''}})}
 
 
 def _vip(standing: forwarding.VipStatus) -> dict[str, Any]:

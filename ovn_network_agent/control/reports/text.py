@@ -67,47 +67,40 @@ def of_option(change: dict[str, Any]) -> str:
     return f'{text} ({change["reason"]})' if change['reason'] else text
 
 
-def of_status(found: dict[str, Any]) -> str:
-    """The state of the agent."""
+def details(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
+            ) -> Iterator[str]:
+    """What "status" adds with --verbose."""
     full = found['mode'] != mode.FORWARDS_ONLY
     role = (f'chassis {found["chassis"] or "not known yet"}' if full
             else found['mode'])
-    lines = [f'ovn-network-agent {found["version"]} on '
-             f'{found["hostname"] or "?"} ({role}): {found["phase"]}']
+    yield (f'ovn-network-agent {found["version"]} on '
+           f'{found["hostname"] or "?"} ({role}): {found["phase"]}')
     for name, state in sorted(found['databases'].items()):
         is_so = 'connected' if state['connected'] else state['trouble']
         since = f' since {state["since"]}' if state['since'] else ''
-        lines.append(f'database {name}: {is_so}{since}')
-    routers = {router['uuid']: router for router in found['routers']}
+        yield f'database {name}: {is_so}{since}'
     if full:
-        lines.append(f'drains: {_drains(found, routers) or "none"}')
+        yield f'drains: {drains(found, routers) or "none"}'
     if found['overlap']:
-        lines.append(f'overlap: {found["overlap"]}')
-    lines.append(f'degraded: {"" if found["degraded"] else "no"}')
-    lines += [f'  {reason}' for reason in found['degraded']]
-    lines[-1] = lines[-1].rstrip()
-    lines += _last_reload(found['reload'])
-    lines += [f'stopping, and waiting for: {what}'
-              for what in found['waiting']]
-    lines += engine(found)
+        yield f'overlap: {found["overlap"]}'
+    yield 'degraded:' if found['degraded'] else 'degraded: no'
+    yield from (f'  {reason}' for reason in found['degraded'])
+    yield from engine(found)
     for group in found['groups']:
-        lines += _group(group, routers)
-    if found['vips']:
-        lines.append('')
-    for vip in found['vips']:
-        lines += _vip(vip)
-    return '\n'.join(line.rstrip() for line in lines) + '\n'
+        yield from _group(group, routers)
 
 
-def _last_reload(last: dict[str, Any] | None) -> list[str]:
+def last_reload(last: dict[str, Any] | None) -> list[str]:
+    """A reload that was refused, or that waits for a restart."""
     if last is None or not (last['refused'] or last['waiting']):
         return []
     return [f'last reload, at {last["at"]}:',
             *(f'  {line}' for line in of_reload(last).splitlines())]
 
 
-def _drains(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
-            ) -> str:
+def drains(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
+           ) -> str:
+    """The drains of this node, with their begins."""
     since = found['drains_since']
     return ', '.join(
         name_of_drain(drain, routers) +
@@ -115,7 +108,8 @@ def _drains(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
         for drain in found['drains'])
 
 
-def _vip(vip: dict[str, Any]) -> Iterator[str]:
+def vip_lines(vip: dict[str, Any]) -> Iterator[str]:
+    """A VIP, its ports and dead destinations."""
     reason = f' ({vip["reason"]})' if vip['reason'] else ''
     yield f'vip {vip["address"]}: {vip["state"]}{reason}'
     for rule in vip['rules']:
@@ -140,7 +134,8 @@ def _group(group: dict[str, Any], routers: Mapping[str, dict[str, Any]]
         yield '  ' + _router(routers[uuid])
     hosts = {c['chassis']: c['hostname'] for c in group['candidates']}
     for port in group['ports']:
-        yield f'  port {_port(port)}: {_place(port, hosts)}{_handover(port)}'
+        yield (f'  port {_port(port, group)}: {_place(port, hosts)}'
+               f'{_handover(port)}')
     for candidate in group['candidates']:
         unknown = '' if candidate['known'] else ', no chassis in OVN SB'
         drained = (f', drained: {candidate["drained"]}'
@@ -151,9 +146,11 @@ def _group(group: dict[str, Any], routers: Mapping[str, dict[str, Any]]
     yield '  ' + _drain(group)
 
 
-def _port(port: dict[str, Any]) -> str:
+def _port(port: dict[str, Any], group: dict[str, Any]) -> str:
     networks = ', '.join(port['networks'])
-    return f'{networks} ({port["name"]})' if networks else port['name']
+    if networks and port['name'] != group['name']:
+        return f'{networks} ({port["name"]})'
+    return networks or port['name']
 
 
 def _place(port: dict[str, Any], hosts: Mapping[str, str]) -> str:

@@ -164,6 +164,7 @@ def _denials(outbound):
 def _privileged(data):
     _daemons(data,
              lambda: bgp.read_sessions(_VRF, ['bgpd']),
+             lambda: bgp.read_peers(_VRF),
              lambda: bgp.read_effect_digest(_VRF),
              lambda: vtysh.read_static(_VRF),
              lambda: vtysh.read_static_again(_VRF, ''),

@@ -149,7 +149,8 @@ class Situation:
         try:
             rows = bgp.read_peers(self._conf.frr.vrf_name)
         except context.FAILURES as e:
-            return {'sessions': [], 'problem': f'bgpd cannot be asked: {e}'}
+            why = getattr(e, 'strerror', None) or e
+            return {'sessions': [], 'problem': f'bgpd cannot be asked: {why}'}
         now = time.time()
         return {'problem': '', 'sessions': [{
             'peer': peer, 'family': family, 'state': state,

@@ -60,6 +60,7 @@ def _documents(data):
     found = effect.Found({}, {})
     for parse in (
             output.known_routes, found.take, effect.received,
+            lambda t: effect.peers(t, 'ipv4'),
             lambda t: output.prefix_list(t, _LIST), evpn.states,
             lambda t: _around(effect.surroundings(t, True), found)):
         with contextlib.suppress(output.Unreadable):

@@ -26,7 +26,7 @@ from ovn_network_agent.common import backoff
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.conf import mode
-from ovn_network_agent.control import overlaps
+from ovn_network_agent.control import drains
 from ovn_network_agent.control.socket import endpoint
 from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.engine import outcome
@@ -112,12 +112,12 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._control = endpoint.Endpoint(
             conf, self._databases, lambda: self._view.last, self.status,
             lambda: self._forwards.vip_statuses,
-            lambda: overlaps.state(conf), parts)
+            lambda: drains.overlap_state(conf), parts)
         self._metrics = metrics_endpoint.Endpoint(
             conf, backends, self._observers, metrics_endpoint.State(
                 self.status, self._view, self._databases,
                 lambda: self._forwards.vip_statuses, self._stop.is_set,
-                parts.passes))
+                parts.passes, self._control.report))
         self._loop = loop.Loop(conf, self._view, self._reconciler,
                                self.trigger, self.status, self._stop,
                                [*self._observers, self._control,

@@ -18,7 +18,7 @@ NAME = 'ovn_network_agent'
 PICTURE = ROOT / 'doc' / 'source' / 'contributor' / 'packages.txt'
 
 # From the top to the bottom: a package imports only from below.
-ORDER = ('cmd', 'service', 'ctl', 'migrate', 'upgrade', 'diagnosis', 'metrics',
+ORDER = ('cmd', 'service', 'ctl', 'migrate', 'diagnosis', 'metrics',
          'control', 'runtime', 'engine', 'backends', 'ovn', 'drivers',
          'gateways', 'watches', 'forward', 'files', 'ovs', 'ovsdb',
          'privileged', 'frr', 'openflow', 'nft', 'netlink', 'conf', 'values')

@@ -89,6 +89,8 @@ def main(argv: list[str] | None = None) -> int:
         plugins = _configure(conf, sys.argv[1:] if argv is None else argv)
         if conf.check_config:
             return _checked(conf)
+        if conf.strict:
+            raise validate.ConfigError(['--strict: give --check-config, too'])
         return _run(conf, *plugins)
     except (validate.ConfigError, cfg.Error, loader.LoadError) as e:
         return _fail('configuration', getattr(e, 'messages', (str(e),)),
@@ -117,7 +119,10 @@ def _warn(messages: Iterable[str]) -> None:
 
 
 def _checked(conf: cfg.ConfigOpts) -> int:
-    _warn(configuration.warnings(conf))
+    warnings = configuration.warnings(conf)
+    if conf.strict and warnings:
+        return _fail('configuration', warnings, EXIT_CONFIGURATION)
+    _warn(warnings)
     print('configuration OK')
     return EXIT_OK
 

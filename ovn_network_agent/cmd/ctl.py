@@ -11,24 +11,18 @@ from ovn_network_agent.ctl import addresses
 from ovn_network_agent.ctl import announce_method
 from ovn_network_agent.ctl import doctor
 from ovn_network_agent.ctl import drain
-from ovn_network_agent.ctl import egress
-from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import explain
-from ovn_network_agent.ctl import health
-from ovn_network_agent.ctl import log_level
-from ovn_network_agent.ctl import parsing
-from ovn_network_agent.ctl import peers
-from ovn_network_agent.ctl import plan
-from ovn_network_agent.ctl import reload
+from ovn_network_agent.ctl import intents
+from ovn_network_agent.ctl import program
+from ovn_network_agent.ctl import repair
 from ovn_network_agent.ctl import report
-from ovn_network_agent.ctl import resync
-from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import settings
 from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (doctor, explain, drain, status, addresses, peers, egress, plan,
-            resync, health, reload, announce_method, log_level, report)
+COMMANDS = (doctor, explain, drain, status, addresses, intents, repair,
+            settings, announce_method, report)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command
@@ -46,31 +40,43 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_given: object
                  ) -> None:
         from ovn_network_agent import version
-        parser.exit(message=f'{exit_status.PROGRAM} {version.STRING}\n')
+        parser.exit(message=f'{program.NAME} {version.STRING}\n')
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the help has the exit statuses."""
-    args = parser().parse_args(argv)
+    try:
+        try:
+            return _run(parser().parse_args(argv))
+        finally:
+            # Without this, the end of Python has a message about the reader.
+            sys.stdout.flush()
+    except BrokenPipeError:
+        return program.broken_pipe()
+
+
+def _run(args: argparse.Namespace) -> int:
     try:
         status: int = args.function(args)
         return status
-    except socket_path.NoSocket as e:
-        return exit_status.fail(e, exit_status.USAGE)
+    except BrokenPipeError:
+        raise
+    except program.NoSocket as e:
+        return program.fail(e, program.USAGE)
     except client.NotRunning as e:
-        return exit_status.fail(e, exit_status.NOT_RUNNING)
+        return program.fail(e, program.NOT_RUNNING)
     except (client.NoAgent, client.Refused) as e:
-        return exit_status.fail(e, exit_status.FAILED)
-    except socket_path.errors_of_configuration() as e:
-        return exit_status.fail(f'configuration: {e}', exit_status.USAGE)
+        return program.fail(e, program.FAILED)
+    except program.errors_of_configuration() as e:
+        return program.fail(f'configuration: {e}', program.USAGE)
     except KeyboardInterrupt:
-        return exit_status.fail('interrupted', exit_status.FAILED)
+        return program.fail('interrupted', program.FAILED)
 
 
-def parser() -> parsing.Parser:
-    """The command line, a :class:`parsing.Parser`."""
-    made = parsing.Parser(
-        prog=exit_status.PROGRAM, epilog=_EPILOG,
+def parser() -> program.Parser:
+    """The command line, a :class:`program.Parser`."""
+    made = program.Parser(
+        prog=program.NAME, epilog=_EPILOG,
         description='Commands to the ovn-network-agent of this node.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument('--version', action=_Version, nargs=0,
@@ -83,7 +89,7 @@ def parser() -> parsing.Parser:
         made.add_argument(
             option, action='append', default=[], metavar='PATH',
             help='as for the agent, to find its control socket')
-    commands = parsing.Commands(made)
+    commands = program.Commands(made)
     for module in COMMANDS:
         module.add(commands)
     return made

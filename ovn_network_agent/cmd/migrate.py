@@ -7,7 +7,7 @@ import argparse
 import sys
 
 from ovn_network_agent import version
-from ovn_network_agent.ctl import parsing
+from ovn_network_agent.ctl import program
 from ovn_network_agent.migrate import command
 
 _DESCRIPTION = f"""\
@@ -40,9 +40,9 @@ def main(argv: list[str] | None = None) -> int:
     return status
 
 
-def parser() -> parsing.Parser:
-    """The command line, a :class:`parsing.Parser`."""
-    made = parsing.Parser(
+def parser() -> program.Parser:
+    """The command line, a :class:`program.Parser`."""
+    made = program.Parser(
         prog=command.PROGRAM, description=_DESCRIPTION, epilog=_EPILOG,
         usage='%(prog)s [OPTION]... [-- FLAG-OF-THE-ORIGINAL...]',
         formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -3,6 +3,8 @@
 
 """Console script ovn-network-agent-status: readiness for an upgrade."""
 
+from collections.abc import Callable
+from collections.abc import Collection
 import logging
 import sys
 
@@ -15,9 +17,31 @@ from oslo_config import cfg  # noqa: E402
 from oslo_upgradecheck import upgradecheck  # noqa: E402
 
 from ovn_network_agent.conf import opts  # noqa: E402
-from ovn_network_agent.upgrade import checks  # noqa: E402
+from ovn_network_agent.conf import validate  # noqa: E402
+from ovn_network_agent.diagnosis import finding  # noqa: E402
+from ovn_network_agent.diagnosis.node import examination  # noqa: E402
+from ovn_network_agent.diagnosis.node import registry  # noqa: E402
+from ovn_network_agent.diagnosis.node import sources  # noqa: E402
 
 PROGRAM = 'ovn-network-agent-status'
+GROUPS = (
+    # The check of the configuration looks at the files of TLS, too.
+    ('Configuration', ('configuration',)),
+    ('Needs of the node', ('prerequisites', 'privileges')),
+    # Of the new version, whose program this is.
+    ('Files of the agent', ('file-access',)),
+    ('Databases of OVN and Open vSwitch',
+     ('nb-database', 'sb-database', 'ovs-database')),
+    ('Versions of programs', ('versions',)),
+    ('One agent on the node', ('single-agent',)),
+    ('Original program', ('original-program',)),
+)
+_CODES = {
+    finding.Verdict.OK: upgradecheck.Code.SUCCESS,
+    # An unchecked layer may be in any state.
+    finding.Verdict.NOT_CHECKED: upgradecheck.Code.WARNING,
+    finding.Verdict.WARN: upgradecheck.Code.WARNING,
+    finding.Verdict.BROKEN: upgradecheck.Code.FAILURE}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -29,14 +53,75 @@ def main(argv: list[str] | None = None) -> int:
     rest, files = opts.split(sys.argv[1:] if argv is None else argv)
     # The results have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
-    here = checks.Node(cfg.CONF, files)
+    here = Node(cfg.CONF, files)
     try:
         # The files are for the checks, which report each of their mistakes.
         return int(upgradecheck.main(
-            cfg.ConfigOpts(), PROGRAM, checks.Commands(here.examine), rest,
+            cfg.ConfigOpts(), PROGRAM, Commands(here.examine), rest,
             default_config_files=[]))
     finally:
         here.close()
+
+
+def result(findings: Collection[finding.Finding]) -> upgradecheck.Result:
+    """The result of one check."""
+    bad = [one for one in findings if one.verdict is not finding.Verdict.OK]
+    details = '. '.join(dict.fromkeys(
+        f'{one.evidence}; {one.remedy}' if one.remedy else one.evidence
+        for one in bad))
+    return upgradecheck.Result(
+        max(_CODES[one.verdict] for one in findings), details or None)
+
+
+class Commands(upgradecheck.UpgradeCommands):
+    """The commands of the program."""
+
+    def __init__(self,
+                 examine: Callable[[tuple[str, ...]], list[finding.Finding]]
+                 ) -> None:
+        super().__init__()
+        self._upgrade_checks = tuple(
+            (title, (_make, {'examine': examine, 'names': names}))
+            for title, names in GROUPS)
+
+
+def _make(_commands: object,
+          examine: Callable[[tuple[str, ...]], list[finding.Finding]],
+          names: tuple[str, ...]) -> upgradecheck.Result:
+    return result(examine(names))
+
+
+class Node:
+    """This node, on which each check is made once; conf is not yet read."""
+
+    def __init__(self, conf: cfg.ConfigOpts, argv: list[str]) -> None:
+        self._sources = sources.Sources(conf, argv)
+        self._examination = examination.Examination(
+            registry.CHECKS, self._sources)
+        self._unreadable = ''
+        self._started = False
+
+    def examine(self, names: Collection[str]) -> list[finding.Finding]:
+        """Make some checks; the first call starts the privileged daemons."""
+        if not self._started:
+            self._start()
+        if self._unreadable:
+            return [finding.Finding(
+                name, '', finding.Verdict.BROKEN, self._unreadable,
+                'repair the configuration first') for name in names]
+        return self._examination.run(examination.select(
+            registry.CHECKS, names))
+
+    def _start(self) -> None:
+        self._started = True
+        try:
+            self._sources.start()
+        except validate.ConfigError as error:
+            self._unreadable = f'{error}'
+
+    def close(self) -> None:
+        """Close the connections to the databases."""
+        self._sources.close()
 
 
 if __name__ == '__main__':

@@ -21,8 +21,8 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.control import peers
-from ovn_network_agent.control import readiness
+from ovn_network_agent.control import drains
+from ovn_network_agent.control import intents
 from ovn_network_agent.control.reports import text
 from ovn_network_agent.control.socket import commands
 from ovn_network_agent.drivers.common import announcing
@@ -84,7 +84,7 @@ class Maintenance:
             'stays': [{'group': group.name, 'reason': reason,
                        'routers': list(map(names.describe, group.routers))}
                       for group in _groups(snapshot, wanted)
-                      if (reason := readiness.stays(
+                      if (reason := drains.stays(
                           group, chassis, names.hostname))],
             'machines': machines, 'peerings': _peerings(snapshot),
             'forced': doubts}
@@ -185,9 +185,9 @@ class Maintenance:
                        'which candidates could take over')
         chassis = snapshot.node.chassis
         for group in _groups(snapshot, wanted):
-            if readiness.drain_scope(group, snapshot.node.drains):
+            if drains.drain_scope(group, snapshot.node.drains):
                 continue  # covered by the former wish
-            reason = readiness.stays(group, chassis, names.hostname)
+            reason = drains.stays(group, chassis, names.hostname)
             alone = len(group.candidates) == 1
             if reason and not (alone and model.ALL in wanted):
                 routers = ', '.join(map(names.describe, group.routers))
@@ -201,11 +201,11 @@ def _called(names: directory.Directory, uuids: Iterable[str]
 
 
 def _peerings(snapshot: model.Snapshot | None) -> int:
-    return len({each.pair for each in peers.of_view(
+    return len({each.pair for each in intents.of_view(
         snapshot, model.Peering)} - {''})
 
 
 def _groups(snapshot: model.Snapshot | None, wanted: Set[str]
             ) -> list[model.GatewayGroup]:
     return [group for group in (snapshot.groups if snapshot else ())
-            if readiness.drain_scope(group, wanted)]
+            if drains.drain_scope(group, wanted)]

@@ -7,34 +7,22 @@ import argparse
 import collections
 import json
 import sys
-import time
 from typing import Any
 from typing import TextIO
 
-from ovn_network_agent.control import seconds_option
 from ovn_network_agent.control.socket import client
-from ovn_network_agent.ctl import exit_status
-from ovn_network_agent.ctl import parsing
-from ovn_network_agent.ctl import socket_path
-from ovn_network_agent.ctl import tables
+from ovn_network_agent.ctl import program
+from ovn_network_agent.ctl import terminal
 
 # Seconds for an answer of the agent.
 ANSWER = 60.0
-_INTERVAL = 2.0
 _HEADER = ['ADDRESS', 'KIND', 'ROUTER', 'NETWORK', 'STATE', 'SINCE', 'WHY']
 _RESOURCES = ['KIND', 'KEY', 'BACKEND', 'STATE', 'SINCE', 'WHY']
-_COLOURS = {'announced': tables.GOOD, 'in place': tables.GOOD,
-            'failed': tables.BAD, 'refused': tables.BAD,
-            'unreachable': tables.BAD, 'disputed': tables.BAD,
-            'waiting': tables.WARNING, 'waits': tables.WARNING,
-            'held': tables.WARNING, 'omitted': tables.DIM}
 STATES = ('announced', 'wanted', 'waiting', 'failed', 'held', 'withdrawing',
           'forwarded', 'omitted')
-# Clears the screen, and puts the cursor to its corner (ECMA-48).
-_CLEAR = '\x1b[2J\x1b[H'
 
 
-def add(commands: parsing.Commands) -> None:
+def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     shown = commands.add_parser(
         'addresses', aliases=['fips'],
@@ -51,47 +39,37 @@ def add(commands: parsing.Commands) -> None:
                        'this state')
     shown.add_argument('--json', action='store_true',
                        help='for programs; the keys are documented')
-    shown.add_argument('--watch', nargs='?', type=seconds_option.positive,
-                       const=_INTERVAL, metavar='SECONDS',
-                       help='again and again, every %(const)g seconds by '
-                       'default')
+    terminal.add_watch(shown)
     shown.set_defaults(function=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the addresses."""
-    path = socket_path.find(args)
+    path = program.socket_path(args)
     argv = [*args.address]
     for option in ('router', 'state'):
         if getattr(args, option):
             argv.append(f'--{option}={getattr(args, option)}')
-    while True:
+
+    def show(head: str) -> int:
         # An agent from before an update of the package knows no other name.
-        answer = client.call(path, 'fips', argv, ANSWER)
-        status = _show(answer, args)
-        if args.watch is None:
-            return status
-        time.sleep(args.watch)
+        return _show(client.call(path, 'fips', argv, ANSWER), args, head)
+    return terminal.watched(args, show)
 
 
-def _show(answer: str, args: argparse.Namespace) -> int:
+def _show(answer: str, args: argparse.Namespace, head: str) -> int:
     found = json.loads(answer)
     if args.json:
         print(json.dumps(found) if args.watch else
-              json.dumps(found, indent=2), flush=True)
+              json.dumps(found, indent=2))
     else:
-        head = ''
-        if args.watch is not None:
-            head = (_CLEAR if sys.stdout.isatty() else
-                    time.strftime('%Y-%m-%dT%H:%M:%SZ\n', time.gmtime()))
         sys.stdout.write(head + text(found, sys.stdout))
-        sys.stdout.flush()
     if found['unknown']:
-        return exit_status.fail(
+        return program.fail(
             f'{", ".join(found["unknown"])}: this node has nothing to do '
             'with it; "explain" says which node has it',
-            exit_status.FAILED)
-    return exit_status.OK
+            program.FAILED)
+    return program.OK
 
 
 def _network(each: dict[str, Any]) -> str:
@@ -111,7 +89,7 @@ def text(found: dict[str, Any], stream: TextIO) -> str:
     tagged = any(each.get('tag') for each in addresses)
     ported = any(each.get('network') for each in addresses)
     tenants = any(each.get('vni') for each in addresses)
-    lines = tables.render([
+    lines = terminal.render([
         _HEADER[0], *['VNI'][:tenants], *_HEADER[1:3], *['PORT'][:ported],
         _HEADER[3], *['TAG'][:tagged], *_HEADER[4:]], [[
         each['address'], *[str(each.get('vni') or '-')][:tenants],
@@ -119,7 +97,8 @@ def text(found: dict[str, Any], stream: TextIO) -> str:
         each['router_name'] or '-',
         *[each['port'] if each.get('network') else '-'][:ported],
         _network(each), *[str(each.get('tag') or '-')][:tagged],
-        _state(each['state'], stream), each['since'] or '-', each['why']]
+        terminal.state(each['state'], stream), each['since'] or '-',
+        each['why']]
         for each in addresses])
     details = ''.join(
         f'\n{_title(each)}\n' + _resources(each['resources'], stream)
@@ -136,9 +115,9 @@ def _title(each: dict[str, Any]) -> str:
 
 
 def _resources(rows: list[dict[str, Any]], stream: TextIO) -> str:
-    return tables.render(_RESOURCES, [[
+    return terminal.render(_RESOURCES, [[
         row['kind'], row['ref'], row['backend'],
-        _state(row['state'], stream), row['since'] or '-', _why(row)]
+        terminal.state(row['state'], stream), row['since'] or '-', _why(row)]
         for row in rows])
 
 
@@ -146,7 +125,3 @@ def _why(row: dict[str, Any]) -> str:
     again = (f' (again in {row["due_in"]:.0f} s)'
              if row['due_in'] is not None else '')
     return f'{row["reason"]}{again}'
-
-
-def _state(state: str, stream: TextIO) -> str:
-    return tables.coloured(state, _COLOURS.get(state, ''), stream)

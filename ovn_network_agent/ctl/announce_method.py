@@ -10,11 +10,8 @@ import json
 import logging
 import typing
 
-from ovn_network_agent.control import seconds_option
 from ovn_network_agent.control.socket import client
-from ovn_network_agent.ctl import exit_status
-from ovn_network_agent.ctl import parsing
-from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import program
 
 if typing.TYPE_CHECKING:
     from oslo_config import cfg
@@ -32,7 +29,7 @@ _SECTION = 'fip_route'
 _ENDED = frozenset({'withdrawing', 'forwarded', 'omitted'})
 
 
-def add(commands: parsing.Commands) -> None:
+def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     change = commands.add_parser(
         'announce-method', help='change how addresses get '
@@ -48,8 +45,8 @@ def add(commands: parsing.Commands) -> None:
                         help='the new method')
     change.add_argument('--check', action='store_true',
                         help='only check, and reload nothing')
-    seconds_option.add_timeout(change, _TIMEOUT,
-                               'for the reload, and for the proof')
+    program.add_timeout(change, _TIMEOUT,
+                        'for the reload, and for the proof')
     change.set_defaults(function=run)
 
 
@@ -67,18 +64,18 @@ def run(args: argparse.Namespace) -> int:
     from ovn_network_agent.privileged.daemon import context
     interpreter.settle()
     logging.getLogger().addHandler(logging.NullHandler())
-    found = sources.Sources(cfg.CONF, socket_path.files(args),
+    found = sources.Sources(cfg.CONF, program.files(args),
                             args.socket or '')
     try:
         found.start()
         return _change(args, found)
     except validate.ConfigError as error:
-        return exit_status.fail(f'configuration: {error}', exit_status.USAGE)
+        return program.fail(f'configuration: {error}', program.USAGE)
     except check.NotChecked as error:
-        return exit_status.fail(f'nothing has been changed: {error}',
-                                exit_status.FAILED)
+        return program.fail(f'nothing has been changed: {error}',
+                            program.FAILED)
     except context.FAILURES as error:
-        return exit_status.fail(f'FRR: {error}', exit_status.FAILED)
+        return program.fail(f'FRR: {error}', program.FAILED)
     finally:
         found.close()
 
@@ -88,7 +85,7 @@ def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
     from ovn_network_agent.engine import executor
     path = args.socket or sources.conf.control_socket
     if not path:
-        raise socket_path.NoSocket('[DEFAULT] control_socket is empty')
+        raise program.NoSocket('[DEFAULT] control_socket is empty')
     sources.ovn()
     sources.privileged()
     change = method.Change(sources, args.method, [
@@ -96,12 +93,12 @@ def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
         if 'announced' in states])
     ready = method.readiness(sources, args.method, set(change.before))
     if not _prepared(args, sources, ready):
-        return exit_status.FAILED
+        return program.FAILED
     if change.unannounced and not change.before:
-        return exit_status.fail(
+        return program.fail(
             'nothing has been changed: FRR announces none of the addresses, '
             'so nothing can be proved; "doctor" has the reasons',
-            exit_status.FAILED)
+            program.FAILED)
     if change.unannounced:
         print(f'no neighbour gets {len(change.unannounced):d} addresses of '
               'the agent now, and they are not followed: ' +
@@ -109,15 +106,15 @@ def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
     if args.check:
         print(f'ready: {len(change.before):d} addresses would be announced '
               f'by {args.method}; run the command without --check')
-        return exit_status.OK
+        return program.OK
     answer = executor.begin(lambda: _reload(path, args.timeout))
     change.watch(answer.done)
     refused = answer.result()
     if refused:
-        return exit_status.fail(
+        return program.fail(
             '\n'.join(['the agent refuses its configuration, '
                        'nothing has been changed:', *refused]),
-            exit_status.FAILED)
+            program.FAILED)
     took = change.follow(args.timeout)
     return result(args.method, change, took, wanted(_states(path)))
 
@@ -189,18 +186,18 @@ def result(method: str, change: 'node_method.Change', took: float | None,
         print(f'this node announces {len(gone):d} addresses no longer, for '
               f'another reason: {_some(sorted(gone))}')
     if due:
-        return exit_status.fail(
+        return program.fail(
             f'{len(due):d} of {count:d} addresses are not announced by '
             f'{method} alone: {_some(due)}; "status" and "explain" have the '
-            'reasons', exit_status.WAITED)
+            'reasons', program.WAITED)
     after = '' if took is None else f', {took:.1f} s after the reload'
     print(f'{method} alone announces {count:d} addresses{after}')
     if lost:
-        return exit_status.fail(
+        return program.fail(
             f'{len(lost):d} addresses were not announced for a moment: '
-            f'{_some(lost)}', exit_status.FAILED)
+            f'{_some(lost)}', program.FAILED)
     print(f'each address was announced at each of {change.looks:d} looks')
-    return exit_status.OK
+    return program.OK
 
 
 def _some(prefixes: Sequence[str]) -> str:

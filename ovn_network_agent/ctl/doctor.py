@@ -11,9 +11,7 @@ import sys
 import typing
 from typing import Any
 
-from ovn_network_agent.ctl import exit_status
-from ovn_network_agent.ctl import parsing
-from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import program
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.diagnosis import finding
@@ -22,7 +20,7 @@ _WORDS = {'OK': 'PASS', 'WARN': 'WARN', 'BROKEN': 'FAIL',
           'NOT CHECKED': 'NOT CHECKED'}
 
 
-def add(commands: parsing.Commands) -> None:
+def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     doctor = commands.add_parser(
         'doctor', help='check this node, also without '
@@ -49,19 +47,19 @@ def run(args: argparse.Namespace) -> int:
     try:
         wanted = examination.select(registry.CHECKS, args.check)
     except examination.UnknownCheck as e:
-        return exit_status.fail(e, exit_status.USAGE)
+        return program.fail(e, program.USAGE)
     if args.list:
         for check in wanted:
             print(f'{check.name:20} {check.about}')
-        return exit_status.OK
+        return program.OK
     try:
         findings = _examined(args, registry.CHECKS, wanted)
     except validate.ConfigError as e:
-        return exit_status.fail(f'configuration: {e}', exit_status.USAGE)
+        return program.fail(f'configuration: {e}', program.USAGE)
     sys.stdout.write(_as_json(findings) if args.json
                      else _as_text(findings))
     broken = any(one.verdict.name == 'BROKEN' for one in findings)
-    return exit_status.FAILED if broken else exit_status.OK
+    return program.FAILED if broken else program.OK
 
 
 def _examined(args: argparse.Namespace, known: Any, wanted: Any
@@ -72,7 +70,7 @@ def _examined(args: argparse.Namespace, known: Any, wanted: Any
     from ovn_network_agent.diagnosis.node import sources
     # The findings have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
-    found = sources.Sources(cfg.CONF, socket_path.files(args),
+    found = sources.Sources(cfg.CONF, program.files(args),
                             args.socket or '')
     try:
         found.start()

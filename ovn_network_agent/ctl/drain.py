@@ -10,11 +10,8 @@ import time
 import typing
 from typing import Any
 
-from ovn_network_agent.control import seconds_option
 from ovn_network_agent.control.socket import client
-from ovn_network_agent.ctl import exit_status
-from ovn_network_agent.ctl import parsing
-from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import program
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.control import missing_steps
@@ -25,7 +22,7 @@ _INTERVAL = 0.5
 _WAIT = 300.0
 
 
-def add(commands: parsing.Commands) -> None:
+def add(commands: program.Commands) -> None:
     """Add both commands to the command line."""
     drain = commands.add_parser(
         'drain', help='hand gateways over to other '
@@ -44,14 +41,14 @@ def add(commands: parsing.Commands) -> None:
                  'OVN; may be given several times; default: all')
         each.add_argument('--wait', action='store_true',
                           help='return when the command is carried out')
-        seconds_option.add_timeout(each, _WAIT, 'for --wait')
+        program.add_timeout(each, _WAIT, 'for --wait')
         each.set_defaults(function=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out one of the commands."""
     from ovn_network_agent.control.reports import text
-    path = socket_path.find(args)
+    path = program.socket_path(args)
     argv = ['--json']
     for router in args.router:
         argv += ['--router', router]
@@ -62,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.write(text.of_change(done))
     sys.stdout.flush()
     return (_wait(path, done, began, args.timeout) if args.wait
-            else exit_status.OK)
+            else program.OK)
 
 
 def _wait(path: str, done: dict[str, Any], began: float, timeout: float
@@ -77,16 +74,16 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
         if not missing:
             print(f'{done["command"]}: carried out' + (
                 f', {progress.count()}' if progress.count() else ''))
-            return exit_status.OK
+            return program.OK
         line = progress.text(missing, time.monotonic() - began)
         if missing != shown:
             print(f'waiting {line}', flush=True)
             shown = missing
         left = began + timeout - time.monotonic()
         if left <= 0:
-            return exit_status.fail(
+            return program.fail(
                 f'written, but not carried out, waited {line}',
-                exit_status.WAITED)
+                program.WAITED)
         time.sleep(min(_INTERVAL, left))
 
 

@@ -11,9 +11,7 @@ import sys
 import typing
 from typing import Any
 
-from ovn_network_agent.ctl import exit_status
-from ovn_network_agent.ctl import parsing
-from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import program
 
 if typing.TYPE_CHECKING:
     from oslo_config import cfg
@@ -24,7 +22,7 @@ if typing.TYPE_CHECKING:
 _CLIENTS = {4: '192.0.2.1', 6: '2001:db8::1'}
 
 
-def add(commands: parsing.Commands) -> None:
+def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     explain = commands.add_parser(
         'explain', help='why an address is not '
@@ -70,17 +68,17 @@ def run(args: argparse.Namespace) -> int:
     interpreter.settle()
     # The findings have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
-    conf = configuration.load(socket_path.files(args))
+    conf = configuration.load(program.files(args))
     try:
         known = gathering.gather(conf, address, client,
                                  args.socket or conf.control_socket,
                                  args.vni)
     except loader.LoadError as error:
-        return exit_status.fail(f'configuration: {error}', exit_status.USAGE)
+        return program.fail(f'configuration: {error}', program.USAGE)
     if not known:
-        return exit_status.fail(
+        return program.fail(
             f'no machine on a network with VNI {args.vni:d} has {address}',
-            exit_status.NOBODY)
+            program.NOBODY)
     found = [(explanation.explain(each),
               _traces(conf, each) if args.trace else ()) for each in known]
     if args.json:
@@ -91,14 +89,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write('\n'.join(each.text() + _text(traces, args.verbose)
                                    for each, traces in found))
-    statuses = {{explanation.Outcome.OK: exit_status.OK,
-                 explanation.Outcome.WITHHELD: exit_status.OK,
-                 explanation.Outcome.BROKEN: exit_status.FAILED,
-                 explanation.Outcome.UNKNOWN: exit_status.FAILED,
-                 explanation.Outcome.ELSEWHERE: exit_status.ELSEWHERE,
-                 explanation.Outcome.NOBODY: exit_status.NOBODY}[each.outcome]
+    statuses = {{explanation.Outcome.OK: program.OK,
+                 explanation.Outcome.WITHHELD: program.OK,
+                 explanation.Outcome.BROKEN: program.FAILED,
+                 explanation.Outcome.UNKNOWN: program.FAILED,
+                 explanation.Outcome.ELSEWHERE: program.ELSEWHERE,
+                 explanation.Outcome.NOBODY: program.NOBODY}[each.outcome]
                 for each, _traces_of in found}
-    return (exit_status.FAILED if exit_status.FAILED in statuses
+    return (program.FAILED if program.FAILED in statuses
             else min(statuses))
 
 

@@ -14,11 +14,8 @@ import time
 from typing import Any
 from typing import TextIO
 
-from ovn_network_agent.control import seconds_option
 from ovn_network_agent.control.socket import client
-from ovn_network_agent.ctl import exit_status
-from ovn_network_agent.ctl import parsing
-from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import program
 
 _TIMEOUT = 60.0
 # Questions to the agent, by the key in the file; an older agent lacks some.
@@ -29,7 +26,7 @@ _MODE = 0o600
 _FORMAT = 1
 
 
-def add(commands: parsing.Commands) -> None:
+def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     report = commands.add_parser(
         'report', help='write all that a report of a bug needs into one file',
@@ -42,8 +39,8 @@ def add(commands: parsing.Commands) -> None:
                         help='a new file, which only its owner can read; "-" '
                         'is standard output; without it, a file in this '
                         'directory with the name of the host and the time')
-    seconds_option.add_timeout(report, _TIMEOUT,
-                               'for each answer of the agent')
+    program.add_timeout(report, _TIMEOUT,
+                        'for each answer of the agent')
     report.set_defaults(function=run)
 
 
@@ -55,14 +52,16 @@ def run(args: argparse.Namespace) -> int:
             json.dump(_collected(args), opened, indent=2, sort_keys=True)
             opened.write('\n')
     except FileExistsError:
-        return exit_status.fail(f'{path} exists already; name a new file',
-                                exit_status.FAILED)
+        return program.fail(f'{path} exists already; name a new file',
+                            program.FAILED)
+    except BrokenPipeError:
+        raise  # as after any other output
     except OSError as e:
-        return exit_status.fail(f'{path}: {e.strerror or e}',
-                                exit_status.FAILED)
+        return program.fail(f'{path}: {e.strerror or e}',
+                            program.FAILED)
     if path != '-':
         print(path)
-    return exit_status.OK
+    return program.OK
 
 
 def _name() -> str:
@@ -96,12 +95,12 @@ def _collected(args: argparse.Namespace) -> dict[str, Any]:
     for key, (command, argv) in _ASKED.items():
         try:
             found[key] = json.loads(client.call(
-                socket_path.find(args), command, argv, args.timeout))
+                program.socket_path(args), command, argv, args.timeout))
             answered = True
-        except socket_path.errors_of_configuration(
-                client.NoAgent, client.Refused, socket_path.NoSocket) as e:
+        except program.errors_of_configuration(
+                client.NoAgent, client.Refused, program.NoSocket) as e:
             found[key] = {'error': str(e)}
-            exit_status.fail(f'{key}: {e}', exit_status.OK)
+            program.fail(f'{key}: {e}', program.OK)
     if not answered:
         found['configuration'] = bug_report.tried(lambda: _configured(args))
     # Secrets that the agent leaves out are left out here once more.
@@ -117,7 +116,7 @@ def _configured(args: argparse.Namespace) -> dict[str, Any]:
     from ovn_network_agent.conf import masking
     from ovn_network_agent.conf import opts
     conf = cfg.ConfigOpts()
-    opts.load(conf, socket_path.files(args))
+    opts.load(conf, program.files(args))
     opts.register_daemons(conf)
     shown: dict[str, Any] = masking.everywhere(
         effective.shown(conf), effective.secrets(conf))

@@ -112,6 +112,27 @@ def received(text: str) -> list[str]:
         raise output.Unreadable(f'JSON of FRR: {error!r}') from error
 
 
+def peers(text: str, family: str) -> list[list[Any]]:
+    """The rows of 'show bgp summary' of one family; may raise Unreadable.
+
+    :returns: each [neighbour, family, state, seconds in it or None, prefixes
+        sent or None, prefixes received or None]
+    """
+    try:
+        return [[str(peer), family, str(values['state']),
+                 (_number(values.get('peerUptimeMsec')) or 0) // 1000 or None,
+                 _number(values.get('pfxSnt')), _number(values.get('pfxRcd'))]
+                for document in output.json_documents(text)
+                for peer, values in document.get('peers', {}).items()]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise output.Unreadable(f'JSON of FRR: {error!r}') from error
+
+
+def _number(value: object) -> int | None:
+    """A number of FRR, None for anything else."""
+    return value if type(value) is int and value >= 0 else None
+
+
 def _routes(document: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
     """Prefixes and entries of a document of zebra; [] of another one."""
     return [(prefix, entries) for prefix, entries in document.items()

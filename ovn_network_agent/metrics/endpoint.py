@@ -15,8 +15,11 @@ from oslo_config import cfg
 from ovn_network_agent import model
 from ovn_network_agent import version
 from ovn_network_agent.backends import base as backends_base
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.conf.logs import log_counts
+from ovn_network_agent.conf.options import metrics as options
 from ovn_network_agent.control.reports import health
+from ovn_network_agent.control.reports import situation
 from ovn_network_agent.forward import vip_state
 from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import declared
@@ -28,6 +31,12 @@ from ovn_network_agent.runtime.process import status as statuses
 from ovn_network_agent.watches import base
 
 _TEXT = 'text/plain; charset=utf-8'
+_HTML = 'text/html; charset=utf-8'
+_SOON = (b'<!DOCTYPE html><meta http-equiv="refresh" content="2">'
+         b'<title>ovn-network-agent</title><p>The agent has not answered yet.'
+         b'</p>')
+# Seconds in which no other client is served, for one client in five seconds.
+_PAGE_WAIT = 0.5
 # The format of prometheus_client.generate_latest().
 _METRICS = 'text/plain; version=0.0.4; charset=utf-8'
 _OBSERVED = ('frr_restarts_total', 'ovs_restarts_total',
@@ -49,6 +58,8 @@ class State:
     standings: Callable[[], tuple[vip_state.VipStatus, ...]]
     stopping: Callable[[], bool]  # whether the agent has been asked to stop
     passes: pass_log.PassLog
+    # What "status --json" says; takes seconds while the loop or bgpd hangs.
+    report: Callable[[], dict[str, typing.Any]] = dict
 
 
 class Endpoint(base.Serving):
@@ -77,9 +88,22 @@ class Endpoint(base.Serving):
             {'backend': self._counts.backends, 'kind': self._counts.kinds},
             self.present, (*_OBSERVED, *_KEPT))
         self.record = pass_log.Guarded(self._counts)
-        self._server = server.Server(self._conf.metrics.listen, {
-            '/metrics': self._metrics, '/healthz': _alive,
-            '/readyz': self._ready}, self._changed)
+        pages = {'/metrics': self._metrics, '/healthz': _alive,
+                 '/readyz': self._ready}
+        headers: list[tuple[str, str]] = []
+        if _has_page(self._conf):
+            from ovn_network_agent.metrics import page
+            pages['/'] = self._page
+            self._rendered = situation.Kept(lambda: page.render(
+                self._state.report(),
+                time.strftime('%Y-%m-%d %H:%M:%S UTC', time.gmtime())),
+                page.REFRESH / 2)
+            headers = [('Content-Security-Policy', page.POLICY),
+                       ('X-Content-Type-Options', 'nosniff'),
+                       ('Referrer-Policy', 'no-referrer'),
+                       ('Cache-Control', 'no-store')]
+        self._server = server.Server(self._conf.metrics.listen, pages,
+                                     self._changed, headers=headers)
 
     def present(self) -> declared.Gauges:
         """The metrics to be asked for at a scrape."""
@@ -118,6 +142,12 @@ class Endpoint(base.Serving):
     def _metrics(self) -> tuple[int, str, bytes]:
         return 200, _METRICS, self._store.page()
 
+    def _page(self) -> tuple[int, str, bytes]:
+        found, _new = self._rendered.get(_PAGE_WAIT, joins=False)
+        if found is None:
+            return 503, _HTML, _SOON
+        return 200, _HTML, found
+
     def _ready(self) -> tuple[int, str, bytes]:
         reasons = self._unready()
         if not reasons:
@@ -139,6 +169,14 @@ class Endpoint(base.Serving):
                   if not database.connected and
                   database.trouble not in found]
         return [' '.join(reason.split()) for reason in found]
+
+
+def _has_page(conf: cfg.ConfigOpts) -> bool:
+    """Whether there is a page, which users of the node alone may see."""
+    wanted = conf.metrics.page
+    host = conf.metrics.listen.rpartition(':')[0].strip('[]')
+    return wanted == options.ALWAYS or (
+        wanted == options.LOOPBACK and ip_text.address(host).is_loopback)
 
 
 def _alive() -> tuple[int, str, bytes]:

@@ -18,7 +18,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.conf.options import network_peer
-from ovn_network_agent.control import peers
+from ovn_network_agent.control import intents
 from ovn_network_agent.forward import vip_state
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.netlink.objects import neighbour_table
@@ -68,7 +68,7 @@ def _peerings(snapshot: model.Snapshot,
     if network_peer.GROUP not in conf.drivers:
         return None
     states = collections.Counter(
-        each.state for each in peers.of_view(snapshot, model.Peering))
+        each.state for each in intents.of_view(snapshot, model.Peering))
     return {(state.value,): states[state] for state in model.PeerState}
 
 
@@ -76,7 +76,7 @@ def _egress(snapshot: model.Snapshot, conf: cfg.ConfigOpts) -> declared.Gauges:
     """The places of egress addresses, and machines; {} without the driver."""
     if egress_ip.GROUP not in conf.drivers:
         return {}
-    found = peers.of_view(snapshot, model.EgressIp)
+    found = intents.of_view(snapshot, model.EgressIp)
     places = [place for each in found for place in each.places]
     machines = [machine for each in found for machine in each.machines]
     return {

@@ -13,6 +13,7 @@ requests takes only a part of one processor.
 import asyncio
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import errno
 import os
@@ -63,6 +64,7 @@ class Server:
     :param changed: called on the server's thread when ``problem`` has changed
     :param name: what the clients want, for the log
     :param setting: option with its value, for ``problem``
+    :param headers: of each answer
     :param tls: returns the context of a connection, or raises
         :class:`conf.tls.BadFile`; None without TLS
     """
@@ -71,7 +73,8 @@ class Server:
                  changed: Callable[[], None] = lambda: None,
                  timeout: float = TIMEOUT, interval: float = INTERVAL,
                  name: str = 'metrics', setting: str = '',
-                 tls: Callable[[], ssl.SSLContext] | None = None) -> None:
+                 tls: Callable[[], ssl.SSLContext] | None = None,
+                 headers: Sequence[tuple[str, str]] = ()) -> None:
         self._listen = listen
         self._pages = pages
         self._changed = changed
@@ -80,6 +83,7 @@ class Server:
         self._name = name
         self._setting = setting or f'[metrics] listen = {listen}'
         self._tls = tls
+        self._headers = headers
         self._clients: dict[socket.socket, asyncio.Task[None]] = {}
         # Of the thread, while it serves.
         self._loop: asyncio.AbstractEventLoop
@@ -216,7 +220,7 @@ class Server:
             return
         answer = [connection.send(h11.Response(status_code=status, headers=[
             ('Content-Type', kind), ('Content-Length', str(len(body))),
-            ('Connection', 'close')]))]
+            ('Connection', 'close'), *self._headers]))]
         if request is None or request.method != b'HEAD':
             answer.append(connection.send(h11.Data(data=body)))
         writer.write(b''.join(answer))

@@ -146,4 +146,8 @@ CLI_ONLY_OPTS = [
         'check-config', default=False,
         help='Check the configuration, print all mistakes, and exit without '
              'connecting to anything.'),
+    cfg.BoolOpt(
+        'strict', default=False,
+        help='With --check-config: end with status 2 also for a warning, '
+             'such as a misspelt option.'),
 ]

@@ -8,6 +8,7 @@ from oslo_config import cfg
 from ovn_network_agent.conf import types
 
 GROUP = 'metrics'
+LOOPBACK, ALWAYS, NEVER = 'loopback', 'always', 'never'
 
 OPTS = [
     cfg.Opt(
@@ -20,4 +21,14 @@ OPTS = [
              'reference of the metrics says what they tell. If the address '
              'cannot be used, the agent reports itself degraded, tries again '
              'every five seconds, and does its work.'),
+    cfg.StrOpt(
+        'page', default=LOOPBACK,
+        choices=[(LOOPBACK, 'only where "listen" has a loopback address'),
+                 (ALWAYS, 'on each address of "listen"'),
+                 (NEVER, 'nowhere')],
+        help='Whether "/" of the listener is a page for a browser, with what '
+             '"ovn-network-agent-ctl status" shows. Unlike the metrics, this '
+             'page names routers, their addresses and BGP neighbours, and '
+             'like them it has no password. So the default serves this page '
+             'only to users of the node.'),
 ]

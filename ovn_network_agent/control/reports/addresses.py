@@ -18,9 +18,7 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf.options import bridges
-from ovn_network_agent.control import address_state
 from ovn_network_agent.control import resource_rows
-from ovn_network_agent.control import timestamps
 from ovn_network_agent.drivers import tenant_network
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import segments
@@ -34,11 +32,11 @@ from ovn_network_agent.ovn.chassis import directory
 # In the order in which the first one names an address.
 VIP, PORT, TENANT, OTHER = 'vip', 'port', 'tenant', 'other'
 KINDS = (*model.KINDS, PORT, TENANT, OTHER)
-_OF_VIP = {forwarding.State.ANNOUNCED: address_state.State.ANNOUNCED,
-           forwarding.State.DORMANT: address_state.State.OMITTED,
-           forwarding.State.DOWN: address_state.State.OMITTED,
-           forwarding.State.REFUSED: address_state.State.FAILED,
-           forwarding.State.WAITING: address_state.State.WANTED}
+_OF_VIP = {forwarding.State.ANNOUNCED: resource_rows.State.ANNOUNCED,
+           forwarding.State.DORMANT: resource_rows.State.OMITTED,
+           forwarding.State.DOWN: resource_rows.State.OMITTED,
+           forwarding.State.REFUSED: resource_rows.State.FAILED,
+           forwarding.State.WAITING: resource_rows.State.WANTED}
 # Resources about a router as a whole that belong to each of its addresses.
 _OF_ROUTER = ((resources.DefaultRoute.kind, '0.0.0.0/0'),
               (resources.DefaultRoute.kind, '::/0'),
@@ -230,8 +228,9 @@ class Addresses:
             'device': known.device,
             'vni': evpn_names.vni_of_subject(known.subject),
             'tag': (found.tag if found else None) or 0,
+            'withheld': bool(found and found.withheld),
             'state': state.value, 'why': why,
-            'since': timestamps.text(since.wall if since else None)}
+            'since': resource_rows.time_text(since.wall if since else None)}
         if detailed:
             row['resources'] = [
                 resource_rows.build(row) for row in resource_rows.around(
@@ -245,27 +244,27 @@ class Addresses:
         return [ref for ref in about if self._table.state(ref) is not None]
 
     def _state(self, known: _Known
-               ) -> tuple[address_state.State, str,
+               ) -> tuple[resource_rows.State, str,
                           engine_moments.StateTime | None]:
         if known.claimed:
-            return address_state.State.OMITTED, (
+            return resource_rows.State.OMITTED, (
                 f'{known.claimed} has the address, too, and comes first'), None
         fault = self._fault(known)
         if fault and known.tenant and not known.tenant.announced:
-            return address_state.State.OMITTED, fault, None
-        judged = address_state.judge(self._table, [
+            return resource_rows.State.OMITTED, fault, None
+        judged = resource_rows.judge(self._table, [
             self._table.row(ref) for ref
             in sorted(self._refs.get(known.subject, ()), key=str)])
         if known.vip is not None and (
                 judged is None or
-                judged[0] is address_state.State.ANNOUNCED):
+                judged[0] is resource_rows.State.ANNOUNCED):
             return (_OF_VIP[known.vip.state], known.vip.reason,
                     judged[2] if judged else None)
         if judged is None:
             return *self._silent(known), None
         state, why, since = judged
-        if fault and state in (address_state.State.ANNOUNCED,
-                               address_state.State.HELD):
+        if fault and state in (resource_rows.State.ANNOUNCED,
+                               resource_rows.State.HELD):
             why = fault
         return state, why or self._remark(known, state), since
 
@@ -278,17 +277,17 @@ class Addresses:
                                                      prefix.port)))
         return f'it {found.text}; {found.outcome}' if found else ''
 
-    def _remark(self, known: _Known, state: address_state.State) -> str:
+    def _remark(self, known: _Known, state: resource_rows.State) -> str:
         port = known.port
-        if (state is address_state.State.ANNOUNCED and port and
+        if (state is resource_rows.State.ANNOUNCED and port and
                 not known.resident and
                 port.handover is model.Handover.ANNOUNCE):
             to = self._names.hostname(port.chassis) or 'another chassis'
             return f'handed over to {to}; announced until its proof'
         return self._failure(known)
 
-    def _silent(self, known: _Known) -> tuple[address_state.State, str]:
-        State = address_state.State
+    def _silent(self, known: _Known) -> tuple[resource_rows.State, str]:
+        State = resource_rows.State
         port = known.port
         served = known.served
         if known.found and known.found.withheld:

@@ -7,6 +7,7 @@ A health check comes every few seconds, too often for "status", which asks the
 replicas and ovn-controller.
 """
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from ovn_network_agent.runtime.process import status as statuses
 
 READY = 'ready'
 DEGRADED = 'degraded'
+NOT_READY = 'not ready'
 # Seconds without a pass, beyond two full intervals, of a stuck loop.  A slow
 # pass leaves as much time to others as it took.
 STUCK = 60.0
@@ -34,6 +36,21 @@ def build(snapshot: model.Snapshot | None, status: statuses.Status,
     reasons = list(_reasons(phase, status, interval, now))
     return {'health': DEGRADED if reasons else READY, 'phase': phase.value,
             'reasons': reasons}
+
+
+def verdict(snapshot: model.Snapshot | None, status: statuses.Status,
+            interval: int, now: float, troubles: Iterable[str] = ()
+            ) -> dict[str, Any]:
+    """Whether the agent is well: ``state``, and its ``reasons``.
+
+    :param troubles: of databases that are not connected, which the loop
+        reports only with its next pass
+    """
+    found = build(snapshot, status, interval, now)
+    reasons = list(dict.fromkeys((*found['reasons'], *troubles)))
+    working = status.is_ready and found['phase'] == model.Phase.RUNNING.value
+    return {'state': NOT_READY if not working else
+            DEGRADED if reasons else READY, 'reasons': reasons}
 
 
 def _reasons(phase: model.Phase, status: statuses.Status, interval: int,

@@ -10,19 +10,21 @@ keys, which must not change.
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+import time
 from typing import Any
 
 from ovn_network_agent import model
 from ovn_network_agent import version
-from ovn_network_agent.control import gateway_times as times
-from ovn_network_agent.control import names as people
-from ovn_network_agent.control import readiness
-from ovn_network_agent.control import timestamps
-from ovn_network_agent.control.reports import engine_report
+from ovn_network_agent.control import drains
+from ovn_network_agent.control import resource_rows
+from ovn_network_agent.control.reports import health
+from ovn_network_agent.control.reports import text
+from ovn_network_agent.engine import health as healths
 from ovn_network_agent.forward import vip_state as forwarding
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.runtime import agent_parts
+from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import reloads
 
 
@@ -31,17 +33,26 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
           names: directory.Directory, mode: str,
           standings: Iterable[forwarding.VipStatus] = (),
           waiting: Iterable[str] = (), overlap: str = '',
-          since: times.Since | None = None,
+          since: drains.Since | None = None,
           reload: reloads.Answer | None = None,
-          parts: agent_parts.Inside | None = None) -> dict[str, Any]:
-    """The state of the agent; ``reasons`` is None before the first pass."""
+          parts: agent_parts.Inside | None = None,
+          verdict: dict[str, Any] | None = None,
+          situation: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The state of the agent; ``reasons`` is None before the first pass.
+
+    ``verdict`` is of :func:`health.verdict`, and ``situation`` of
+    :class:`situation.Situation`.
+    """
     node = snapshot.node if snapshot else None
-    since = since or times.Since()
+    since = since or drains.Since()
     routers = _routers(snapshot, names)
     groups = [_group(snapshot, group, names, routers, since)
               for group in snapshot.groups] if snapshot else []
     return {
         'version': version.STRING,
+        'verdict': verdict or {'state': health.NOT_READY, 'reasons': []},
+        'up_seconds': (max(0, round(time.time() - parts.started))
+                       if parts else None),
         'mode': mode,
         'chassis': node.chassis if node else '',
         'hostname': node.hostname if node else '',
@@ -57,12 +68,14 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
         'databases': {
             name: {'connected': database.connected,
                    'trouble': database.trouble,
-                   'since': timestamps.text(database.since)}
+                   'since': resource_rows.time_text(database.since)}
             for name, database in databases.items()},
         'groups': sorted(groups, key=lambda group: group['name']),
         'routers': [routers[uuid] for uuid in sorted(routers)],
         'vips': [_vip(standing) for standing in standings],
-        **engine_report.build(parts)}
+        **engine(parts),
+        **(situation or {'addresses': {'counts': {}, 'problem': ''},
+                         'bgp': {'sessions': [], 'problem': ''}})}
 
 
 def _vip(standing: forwarding.VipStatus) -> dict[str, Any]:
@@ -83,11 +96,11 @@ def _vip(standing: forwarding.VipStatus) -> dict[str, Any]:
 
 def _group(snapshot: model.Snapshot, group: model.GatewayGroup,
            names: directory.Directory, routers: Mapping[str, dict[str, Any]],
-           since: times.Since) -> dict[str, Any]:
+           since: drains.Since) -> dict[str, Any]:
     node = snapshot.node
     own = group.candidate(node.chassis) or model.Candidate(node.chassis, 0)
-    drain_scope = readiness.drain_scope(group, node.drains)
-    stays = readiness.stays(group, node.chassis, names.hostname)
+    drain_scope = drains.drain_scope(group, node.drains)
+    stays = drains.stays(group, node.chassis, names.hostname)
     found = {
         'name': group.name, 'table': group.table, 'uuid': group.key,
         'routers': list(group.routers), 'state': group.state.value,
@@ -98,13 +111,13 @@ def _group(snapshot: model.Snapshot, group: model.GatewayGroup,
             'priority': c.priority, 'known': c.known, 'drained': c.drained,
             'earlier': c.earlier} for c in sorted(
                 group.candidates, key=lambda c: (-c.priority, c.chassis))]}
-    found['label'] = people.of_group(found, routers)
+    found['label'] = text.name_of_group(found, routers)
     found['pending'] = list(_pending(found, own, routers, names,
                                      bool(node.overlap) or node.overlapping))
     return found
 
 
-def _port(port: model.GroupPort, snapshot: model.Snapshot, since: times.Since
+def _port(port: model.GroupPort, snapshot: model.Snapshot, since: drains.Since
           ) -> dict[str, Any]:
     router, gateway = _gateway(snapshot, port)
     handover = gateway.handover if gateway else model.Handover.NONE
@@ -131,7 +144,7 @@ def _pending(group: dict[str, Any], own: model.Candidate,
              overlap: bool) -> Iterator[str]:
     if group['wish'] and not group['stays']:
         for port in group['ports']:
-            name = people.of_port(port, group, routers)
+            name = text.name_of_port(port, group, routers)
             if port['here']:
                 yield f'{name} is here'
             elif port['handover'] != model.Handover.NONE.value:
@@ -165,3 +178,38 @@ def _router(uuid: str, names: directory.Directory) -> dict[str, Any]:
         'neutron_name': router.label if router else '',
         'routed_by': managed[0].owner.hostname if managed else '',
         'advertised_by': managed[0].advertised if managed else ''}
+
+
+def engine(parts: agent_parts.Inside | None) -> dict[str, Any]:
+    """The engine's state as in the reference; None without a loop."""
+    if parts is None:
+        return {'started': '', 'working': '', 'backends': [], 'passes': [],
+                'repairs': []}
+    health = parts.reconciler.health
+    return {
+        'started': resource_rows.time_text(parts.started),
+        'working': parts.passes.work,
+        'backends': [_backend(each) for each in health],
+        'passes': [_pass(done) for done in parts.passes.last],
+        'repairs': [
+            {'backend': each.name, 'kind': repair.kind,
+             'count': repair.count,
+             'last': resource_rows.time_text(repair.last)}
+            for each in health for repair in each.repairs]}
+
+
+def _backend(health: healths.Health) -> dict[str, Any]:
+    retry = (None if health.retry is None else
+             round(max(0.0, health.retry - time.monotonic()), 1))
+    return {'name': health.name, 'state': health.state,
+            'reason': health.unreadable or health.reason,
+            'failed': health.failed,
+            'last_read': resource_rows.time_text(health.read),
+            'retry_in': retry}
+
+
+def _pass(done: pass_log.Done) -> dict[str, Any]:
+    return {'at': resource_rows.time_text(done.at),
+            'reasons': list(done.reasons),
+            'changes': done.changes, 'seconds': round(done.seconds, 4),
+            'full': done.full, 'trouble': done.trouble}

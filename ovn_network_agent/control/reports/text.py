@@ -9,8 +9,10 @@ from typing import Any
 
 from ovn_network_agent import model
 from ovn_network_agent.conf import mode
-from ovn_network_agent.control import names
-from ovn_network_agent.control.reports import engine_report
+
+_NAMED = 3  # routers of a group, or networks, in one name
+_SHOWN = 5  # in the text; JSON has all that are remembered
+_REASONS = 3  # reasons of a pass in one line
 
 
 def of_change(done: dict[str, Any]) -> str:
@@ -20,7 +22,7 @@ def of_change(done: dict[str, Any]) -> str:
 
     def called(drains: list[str]) -> str:
         return ', '.join('all routers' if drain == model.ALL else
-                         f'router {names.of_drain(drain, known)}'
+                         f'router {name_of_drain(drain, known)}'
                          for drain in drains)
     outcome = 'written' if done['changed'] else 'nothing to change'
     lines = [f'{done["command"]} of {called(done["wanted"])}: {outcome}',
@@ -65,55 +67,49 @@ def of_option(change: dict[str, Any]) -> str:
     return f'{text} ({change["reason"]})' if change['reason'] else text
 
 
-def of_status(found: dict[str, Any]) -> str:
-    """The state of the agent."""
+def details(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
+            ) -> Iterator[str]:
+    """What "status" adds with --verbose."""
     full = found['mode'] != mode.FORWARDS_ONLY
     role = (f'chassis {found["chassis"] or "not known yet"}' if full
             else found['mode'])
-    lines = [f'ovn-network-agent {found["version"]} on '
-             f'{found["hostname"] or "?"} ({role}): {found["phase"]}']
+    yield (f'ovn-network-agent {found["version"]} on '
+           f'{found["hostname"] or "?"} ({role}): {found["phase"]}')
     for name, state in sorted(found['databases'].items()):
         is_so = 'connected' if state['connected'] else state['trouble']
         since = f' since {state["since"]}' if state['since'] else ''
-        lines.append(f'database {name}: {is_so}{since}')
-    routers = {router['uuid']: router for router in found['routers']}
+        yield f'database {name}: {is_so}{since}'
     if full:
-        lines.append(f'drains: {_drains(found, routers) or "none"}')
+        yield f'drains: {drains(found, routers) or "none"}'
     if found['overlap']:
-        lines.append(f'overlap: {found["overlap"]}')
-    lines.append(f'degraded: {"" if found["degraded"] else "no"}')
-    lines += [f'  {reason}' for reason in found['degraded']]
-    lines[-1] = lines[-1].rstrip()
-    lines += _last_reload(found['reload'])
-    lines += [f'stopping, and waiting for: {what}'
-              for what in found['waiting']]
-    lines += engine_report.text(found)
+        yield f'overlap: {found["overlap"]}'
+    yield 'degraded:' if found['degraded'] else 'degraded: no'
+    yield from (f'  {reason}' for reason in found['degraded'])
+    yield from engine(found)
     for group in found['groups']:
-        lines += _group(group, routers)
-    if found['vips']:
-        lines.append('')
-    for vip in found['vips']:
-        lines += _vip(vip)
-    return '\n'.join(line.rstrip() for line in lines) + '\n'
+        yield from _group(group, routers)
 
 
-def _last_reload(last: dict[str, Any] | None) -> list[str]:
+def last_reload(last: dict[str, Any] | None) -> list[str]:
+    """A reload that was refused, or that waits for a restart."""
     if last is None or not (last['refused'] or last['waiting']):
         return []
     return [f'last reload, at {last["at"]}:',
             *(f'  {line}' for line in of_reload(last).splitlines())]
 
 
-def _drains(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
-            ) -> str:
+def drains(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
+           ) -> str:
+    """The drains of this node, with their begins."""
     since = found['drains_since']
     return ', '.join(
-        names.of_drain(drain, routers) +
+        name_of_drain(drain, routers) +
         (f' since {since[drain]}' if drain in since else '')
         for drain in found['drains'])
 
 
-def _vip(vip: dict[str, Any]) -> Iterator[str]:
+def vip_lines(vip: dict[str, Any]) -> Iterator[str]:
+    """A VIP, its ports and dead destinations."""
     reason = f' ({vip["reason"]})' if vip['reason'] else ''
     yield f'vip {vip["address"]}: {vip["state"]}{reason}'
     for rule in vip['rules']:
@@ -138,7 +134,8 @@ def _group(group: dict[str, Any], routers: Mapping[str, dict[str, Any]]
         yield '  ' + _router(routers[uuid])
     hosts = {c['chassis']: c['hostname'] for c in group['candidates']}
     for port in group['ports']:
-        yield f'  port {_port(port)}: {_place(port, hosts)}{_handover(port)}'
+        yield (f'  port {_port(port, group)}: {_place(port, hosts)}'
+               f'{_handover(port)}')
     for candidate in group['candidates']:
         unknown = '' if candidate['known'] else ', no chassis in OVN SB'
         drained = (f', drained: {candidate["drained"]}'
@@ -149,9 +146,11 @@ def _group(group: dict[str, Any], routers: Mapping[str, dict[str, Any]]
     yield '  ' + _drain(group)
 
 
-def _port(port: dict[str, Any]) -> str:
+def _port(port: dict[str, Any], group: dict[str, Any]) -> str:
     networks = ', '.join(port['networks'])
-    return f'{networks} ({port["name"]})' if networks else port['name']
+    if networks and port['name'] != group['name']:
+        return f'{networks} ({port["name"]})'
+    return networks or port['name']
 
 
 def _place(port: dict[str, Any], hosts: Mapping[str, str]) -> str:
@@ -181,9 +180,94 @@ def _drain(group: dict[str, Any]) -> str:
 
 
 def _router(router: dict[str, Any]) -> str:
-    text = f'router {names.of_drain(router["uuid"], {router["uuid"]: router})}'
+    text = f'router {name_of_drain(router["uuid"], {router["uuid"]: router})}'
     if not router['routed_by']:
         return text
     proof = (f'proved to be announced by {router["advertised_by"]}'
              if router['advertised_by'] else 'no proof that it is announced')
     return f'{text}: default route by {router["routed_by"]}, {proof}'
+
+
+def engine(found: dict[str, Any]) -> Iterator[str]:
+    """The state of the engine in lines."""
+    if found['working']:
+        yield f'at work: {found["working"]}'
+    if found['backends']:
+        yield from _backends(found['backends'])
+    if found['repairs']:
+        yield 'repairs of what others removed or changed:'
+        width = max(len(each['kind']) for each in found['repairs'])
+        for each in found['repairs']:
+            yield (f'  {each["kind"]:<{width}}  {each["count"]:d} times, '
+                   f'last {each["last"]}')
+    if found['passes']:
+        yield 'last passes:'
+        for done in found['passes'][-_SHOWN:]:
+            yield '  ' + _line(done)
+
+
+def _backends(backends: list[dict[str, Any]]) -> Iterator[str]:
+    well = sum(1 for each in backends if each['state'] == 'ok')
+    yield f'backends: {well:d} of {len(backends):d} ok'
+    width = max(len(each['name']) for each in backends)
+    for each in backends:
+        if each['state'] == 'ok':
+            continue
+        parts = [each['state']]
+        if each['failed']:
+            parts.append(f'{each["failed"]:d} resources')
+        if each['reason']:
+            parts.append(each['reason'])
+        parts.append(f'last read {each["last_read"] or "never"}')
+        if each['retry_in'] is not None:
+            parts.append(f'again in {each["retry_in"]:.0f} s')
+        yield f'  {each["name"]:<{width}}  {"; ".join(parts)}'
+
+
+def _line(done: dict[str, Any]) -> str:
+    reasons = ', '.join(done['reasons'][:_REASONS])
+    if len(done['reasons']) > _REASONS:
+        reasons += ', ...'
+    full = ', everything read' if done['full'] else ''
+    problem = f': {done["trouble"]}' if done['trouble'] else ''
+    return (f'{done["at"]}  {done["seconds"] * 1000:8.1f} ms  '
+            f'{done["changes"]:5d} changes  for {reasons}{full}{problem}')
+
+
+def name_of_router(router: dict[str, Any]) -> str:
+    """The name of a router: that of Neutron, that of the row, or its UUID."""
+    return str(router['neutron_name'] or router['name'] or router['uuid'])
+
+
+def name_of_group(group: dict[str, Any], routers: Mapping[str, dict[str, Any]]
+                  ) -> str:
+    """The name of a gateway group: its routers, and their addresses."""
+    names = _some([name_of_router(routers[uuid]) for uuid in group['routers']])
+    networks = _some([network for port in group['ports']
+                      for network in port['networks']])
+    found = f'{names} ({networks})' if networks else names
+    return found or group['name']
+
+
+def name_of_port(port: dict[str, Any], group: dict[str, Any],
+                 routers: Mapping[str, dict[str, Any]]) -> str:
+    """The name of a gateway port, as seen from its group."""
+    if len(group['ports']) == 1:
+        return 'gateway port'
+    router = routers.get(port['router'])
+    of = f' of {name_of_router(router)}' if router else ''
+    return f'gateway port{of} ({_some(port["networks"]) or port["name"]})'
+
+
+def name_of_drain(drain: str, routers: Mapping[str, dict[str, Any]]) -> str:
+    """The name of one wish: a router with its UUID, or all."""
+    router = routers.get(drain)
+    if router is None or name_of_router(router) == drain:
+        return drain
+    return f'{name_of_router(router)} ({drain})'
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return ', '.join(names[:_NAMED]) + (f' and {more} more' if more > 0
+                                        else '')

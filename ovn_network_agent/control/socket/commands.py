@@ -12,6 +12,7 @@ from typing import Any
 from typing import NoReturn
 
 from ovn_network_agent import version
+from ovn_network_agent.control.reports import screen
 from ovn_network_agent.control.reports import text
 from ovn_network_agent.control.socket import protocol
 
@@ -52,7 +53,7 @@ class Table:
             'drain': ('[--router ROUTER]... [--force] [--json]',
                       self._drain),
             'undrain': ('[--router ROUTER]... [--json]', self._undrain),
-            'status': ('[--json]', self._status),
+            'status': ('[--verbose] [--json]', self._status),
             'version': ('', self._version),
             'list-commands': ('', self._list),
             'help': ('', self._list),
@@ -95,10 +96,12 @@ class Table:
 
     def _status(self, _connection: protocol.Client,
                 arguments: argparse.ArgumentParser, argv: list[str]) -> str:
+        arguments.add_argument('--verbose', action='store_true')
         arguments.add_argument('--json', action='store_true')
         args = arguments.parse_args(argv)
         found = self._report()
-        return _json(found) if args.json else text.of_status(found)
+        return (_json(found) if args.json else
+                screen.of_status(found, args.verbose))
 
     def _version(self, _connection: protocol.Client,
                  arguments: argparse.ArgumentParser, argv: list[str]) -> str:

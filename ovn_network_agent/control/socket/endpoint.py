@@ -14,13 +14,14 @@ from typing import Any
 from oslo_config import cfg
 
 from ovn_network_agent import model
-from ovn_network_agent.control import gateway_times
+from ovn_network_agent.control import drains
 from ovn_network_agent.control import log_level
 from ovn_network_agent.control import maintenance
 from ovn_network_agent.control.reports import bug_report
 from ovn_network_agent.control.reports import health
 from ovn_network_agent.control.reports import inspection
 from ovn_network_agent.control.reports import report
+from ovn_network_agent.control.reports import situation
 from ovn_network_agent.control.reports import text
 from ovn_network_agent.control.socket import commands
 from ovn_network_agent.control.socket import server
@@ -61,12 +62,14 @@ class Endpoint(base.Serving):
         self._overlap = overlap
         self._parts = parts
         self._names = directory.Directory()
-        self._since = gateway_times.Since()
+        self._since = drains.Since()
+        self._situation = situation.Situation(
+            conf, snapshot, standings, self._read_names, parts)
         more: dict[str, commands.Command] = {
             'health': ('', self._health),
             'log-level': (log_level.USAGE, log_level.run),
             'report': ('', bug_report.BugReport(
-                conf, databases, self._report, self._tell_health,
+                conf, databases, self.report, self._tell_health,
                 lambda: parts.passes.last if parts else ()).run)}
         if parts is not None:
             more.update(inspection.Inspection(
@@ -79,19 +82,28 @@ class Endpoint(base.Serving):
                 conf.control_socket, commands.Table(
                     maintenance.Maintenance(conf, databases, snapshot,
                                             self._read_names),
-                    self._report, more), self._changed)
+                    self.report, more), self._changed)
 
     def seen(self, snapshot: model.Snapshot) -> None:
         """Note since when drains and handovers last, for ``status``."""
         self._since.note(snapshot)
 
-    def _report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
+        """What "status" says, on any thread but the loop's."""
         return report.build(self._snapshot(), self._status.reasons,
                             self._databases, self._read_names(), self._mode,
                             self._standings(), self._status.waiting,
                             self._overlap(), self._since,
                             self._parts.reloads.last if self._parts
-                            else None, self._parts)
+                            else None, self._parts, self._verdict(),
+                            self._situation.build())
+
+    def _verdict(self) -> dict[str, Any]:
+        return health.verdict(
+            self._snapshot(), self._status, self._conf.reconcile_interval,
+            time.monotonic(), (
+                database.trouble for database in self._databases.values()
+                if not database.connected and database.trouble))
 
     def _health(self, arguments: argparse.ArgumentParser, argv: list[str]
                 ) -> str:

@@ -23,7 +23,8 @@ class DrainTestCase(leaving.LeavingTestCase):
         frr.stop(self.cloud[name])
         self._wait_candidate(name, 0, 'unfit')
         self.assertIn('drained: unfit',
-                      self.cloud.agents[name].ctl('status').stdout)
+                      self.cloud.agents[name].ctl(
+                          'status', '--verbose').stdout)
 
     def _with_frr(self, name):
         if 'bgpd' not in self.cloud[name].services:

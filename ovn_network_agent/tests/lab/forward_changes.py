@@ -83,7 +83,8 @@ class Changes:
         self.assertIn(f'{pf.RULES}, line 2', self.said('gw1', mark))
         self.assertIn('192.0.2.300', self.said('gw1', mark))
         nodes.wait_until('the status has it', lambda: '192.0.2.300' in (
-            self.cloud.agents['gw1'].ctl('status', check=False).stdout),
+            self.cloud.agents['gw1'].ctl(
+                'status', '--verbose', check=False).stdout),
             base.SETTLE)
         after = self.state('gw1'), self.table(), self.generation()
         self.assertEqual([], dump.difference(before[0], after[0]))

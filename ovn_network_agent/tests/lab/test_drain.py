@@ -323,14 +323,15 @@ class TestDrain(draining.DrainTestCase):
         self.addCleanup(agent.ctl, 'undrain')
         reports = []
         with self.both_ways() as running:
-            self.assertIn('\noverlap: on\n', agent.ctl('status').stdout)
+            self.assertIn('\noverlap: on\n',
+                          agent.ctl('status', '--verbose').stdout)
             agent.ctl('drain', '--wait')
             self.assertNotEqual(first, self.owner())
             self.assertEqual(0, self.priorities()[first])
             reports.append(self.finished(running))
         agent.kill()
         self.start(first)
-        self.assertIn('drain', agent.ctl('status').stdout)
+        self.assertIn('drain', agent.ctl('status', '--verbose').stdout)
         self.assertEqual(0, self.priorities()[first])
         with self.followed() as followed:
             agent.ctl('undrain', '--wait')

@@ -265,7 +265,7 @@ class TestExplain(inspecting.Inspection, explaining.Explaining,
         self.assertEqual({}, self.broken(self.fip.address))
 
     def _status(self):
-        return self.agent.ctl('status', check=False).stdout
+        return self.agent.ctl('status', '--verbose', check=False).stdout
 
     # -- faults of several steps ------------------------------------------
 

@@ -61,7 +61,7 @@ class TestGuard(base.LabTestCase):
                     address: self.hops(address) for address in owners}), EMPTY)
                 for name in marks:
                     self.assertIn('has no router at all', self.cloud.agents[
-                        name].ctl('status').stdout)
+                        name].ctl('status', '--verbose').stdout)
                 # The program wants a file, and no pipe.
                 central.run(['sh', '-ec', 'cat > /tmp/nb.copy; ovsdb-client '
                              'restore unix:/run/ovn/ovnnb_db.sock '

@@ -134,7 +134,7 @@ class TestNetworkPeer(peered.PeeredTestCase):
         self.cloud.neutron.add_extra_route(self.alpha, prefix,
                                            self.here.port.address)
         self.wait_rows(*peered.NONE)
-        status = self.cloud.agents['gw1'].ctl('status').stdout
+        status = self.cloud.agents['gw1'].ctl('status', '--verbose').stdout
         self.assertIn(f'the other router has, too, what {prefix} is in',
                       ' '.join(status.split()))
         self.cloud.neutron.remove_extra_route(self.alpha, prefix)
@@ -334,7 +334,7 @@ class TestNetworkPeer(peered.PeeredTestCase):
             self.wait_rows(*rows)
             base.note(f'beside {MANY} bad intents: '
                       f'{time.monotonic() - begin:.2f} s')
-        said = self.cloud.agents['gw1'].ctl('status').stdout
+        said = self.cloud.agents['gw1'].ctl('status', '--verbose').stdout
         for name in ('itself', r'a\nb'):
             self.assertIn(f'peering {name} has no rows in OVN (error)',
                           ' '.join(said.split()))

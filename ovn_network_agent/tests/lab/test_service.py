@@ -115,10 +115,12 @@ class Signals:
         """It is made by an agent that has given up its capabilities."""
         node = self.cloud.nodes['gw1']
         said = node.out(os.path.join(os.path.dirname(sys.executable),
-                                     'ovn-network-agent-ctl'), 'status')
-        self.assertIn(f'({self.alpha.lrp}): here', said)
+                                     'ovn-network-agent-ctl'),
+                        'status', '--verbose')
+        self.assertIn(f'Gateway_Chassis {self.alpha.lrp}', said)
+        self.assertIn('/24: here', said)
         self.assertIn('drains: none', said)
-        self.assertIn(f'({self.alpha.lrp}): here', node.out(
+        self.assertIn(' READY ', node.out(
             'ovs-appctl', '-t', '/run/ovn-network-agent/control.ctl',
             'status'))
 

@@ -48,7 +48,8 @@ class TestSystemId(base.LabTestCase):
         agent = self.cloud.agents[name]
         nodes.wait_until(
             f'{name} is degraded: {wanted}', lambda: (
-                'degraded: no' in agent.ctl('status').stdout) is not wanted,
+                'degraded: no' in agent.ctl(
+                    'status', '--verbose').stdout) is not wanted,
             base.SETTLE, 0.5)
 
     def identify(self, name, system_id):
@@ -71,7 +72,8 @@ class TestSystemId(base.LabTestCase):
                 address for address in self.owners
                 if not self.hops(address)]), QUIET)
             self.assertEqual([], withdrawn.seen())
-        self.assertIn(text, self.cloud.agents[name].ctl('status').stdout)
+        self.assertIn(text, self.cloud.agents[name].ctl(
+            'status', '--verbose').stdout)
 
     def test_another_system_id(self):
         """Row SID-01: ovn-controller cannot register, and OVN forwards."""

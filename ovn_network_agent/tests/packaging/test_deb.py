@@ -229,7 +229,7 @@ class PackageTest(testtools.TestCase):
         self.systemctl('enable', '--now', NAME)
         self.assertTrue(self.announced('198.51.100.1'), self.log())
         self.assertIn('(198.51.100.1/24): Gateway_Chassis lrp-r1',
-                      self.machine.run(f'{NAME}-ctl', 'status'))
+                      self.machine.run(f'{NAME}-ctl', 'status', '--verbose'))
         wanted = {'configuration', 'file-access', 'prerequisites',
                   'single-agent', 'privileges', 'frr-daemons', 'patch-ports',
                   'nb-database', 'sb-database', 'ovs-database'}

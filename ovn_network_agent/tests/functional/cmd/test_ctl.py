@@ -41,6 +41,33 @@ class CtlTest(base.CtlTestCase):
         helped = self.ends(0, self.ctl('--help'))
         self.assertIn('exit status', helped.stdout)
 
+    def test_a_reader_that_has_gone(self):
+        reads, writes = os.pipe()
+        os.close(reads)
+        with open(writes, 'w') as pipe:
+            for argv in (['doctor', '--list'], ['--help'], ['report', '-']):
+                ended = subprocess.run(
+                    self.ctl_argv('--socket', self.socket, *argv), text=True,
+                    stdout=pipe, stderr=subprocess.PIPE, timeout=base.LIMIT)
+                self.assertEqual(128 + signal.SIGPIPE, ended.returncode,
+                                 argv)
+                said = [line for line in ended.stderr.splitlines()
+                        if 'no agent answers' not in line]
+                self.assertEqual([], said)
+
+    def test_status_at_a_terminal(self):
+        self.ready('lrp-r1')
+        plain = self.ends(0, self.ctl('status')).stdout
+        self.assertRegex(plain, r'\Agw1\S*  READY +\S+  up \d')
+        self.assertNotIn('\x1b', plain)
+        self.assertNotIn('last passes', plain)
+        started = self.begun('status', '--watch', '0.1')
+        heads = 0
+        while heads < 2:
+            line = started.stdout.readline()
+            self.assertTrue(line)
+            heads += line.endswith('Z\n') and line.startswith('20')
+
     def test_nobody_answers(self):
         ended = self.ends(4, self.ctl('status'))
         self.assertIn(self.socket, ended.stderr)

@@ -9,7 +9,7 @@ import os
 import socket
 import subprocess
 
-from ovn_network_agent.ctl import health
+from ovn_network_agent.ctl import status
 from ovn_network_agent.tests.functional.control import base
 
 
@@ -23,15 +23,15 @@ class HealthTest(base.CtlTestCase):
         self.cloud.add_router('r1', chassis=base.HERE)
         self.agent()
         self.eventually(lambda: self.ctl('health').returncode == 0, 'ready')
-        self.assertEqual('ready\n', self.health(health.READY))
+        self.assertEqual('ready\n', self.health(status.READY))
         self.assertEqual(
             {'health': 'ready', 'phase': 'running', 'reasons': []},
-            json.loads(self.health(health.READY, '--json')))
+            json.loads(self.health(status.READY, '--json')))
         self.nb.kill()
         self.eventually(lambda: self.ctl('health').returncode == 1,
                         'degraded')
-        self.assertIn('OVN_Northbound', self.health(health.DEGRADED))
-        found = json.loads(self.health(health.DEGRADED, '--json'))
+        self.assertIn('OVN_Northbound', self.health(status.DEGRADED))
+        found = json.loads(self.health(status.DEGRADED, '--json'))
         self.assertEqual('degraded', found['health'])
         self.assertTrue(found['reasons'])
         self.nb.start()
@@ -41,10 +41,10 @@ class HealthTest(base.CtlTestCase):
         agent = self.agent()
         self.eventually(lambda: self.ctl('health').returncode == 0, 'ready')
         self.stop(agent)
-        self.assertIn('an orderly stop', self.health(health.DEGRADED))
+        self.assertIn('an orderly stop', self.health(status.DEGRADED))
 
     def test_no_agent(self):
-        ended = self.ends(health.NO_AGENT, self.ctl('health', '--json'))
+        ended = self.ends(status.NO_AGENT, self.ctl('health', '--json'))
         self.assertEqual('no agent', json.loads(ended.stdout)['health'])
         self.assertIn('start the agent', ended.stderr)
 
@@ -52,7 +52,7 @@ class HealthTest(base.CtlTestCase):
         with socket.socket(socket.AF_UNIX) as deaf:
             deaf.bind(self.socket)
             deaf.listen()
-            ended = self.ends(health.NO_AGENT,
+            ended = self.ends(status.NO_AGENT,
                               self.ctl('health', '--timeout', '0.2'))
         self.assertIn('did not answer', ended.stderr)
 

@@ -122,6 +122,20 @@ class ProgramTest(base.ProgramTestCase):
         self.assertEqual(2, ended.returncode, ended.stderr)
         self.assertIn('did you mean ovn_nb_remote?', ended.stderr)
 
+    def test_strict_makes_a_warning_fatal(self):
+        config = self.config('[nonsense]\nx = 1\n', colour='red')
+        self.assertEqual(0, self.run_agent(
+            '--check-config', '--config-file', config).returncode)
+        ended = self.run_agent('--check-config', '--strict',
+                               '--config-file', config)
+        self.assertEqual(2, ended.returncode, ended.stderr)
+        for word in ('colour', 'nonsense'):
+            self.assertIn(word, ended.stderr)
+        self.assertEqual('', ended.stdout)
+        ended = self.run_agent('--strict', '--config-file', config)
+        self.assertEqual(2, ended.returncode)
+        self.assertIn('--check-config', ended.stderr)
+
     def test_the_names_of_neutron(self):
         ended = self.run_agent('--check-config', '--config-file', self.config(
             '[ovn]\novn_nb_connection = tcp:192.0.2.1:6641\n'

@@ -63,7 +63,7 @@ class ReloadTest(base.CtlTestCase):
             found['changed'], [c['option'] for c in found['waiting']],
             found['refused'], found['in_force']))
         # It is no reason for a degraded state, and status has it.
-        said = self.call('status')
+        said = self.call('status', '--verbose')
         self.assertIn('waits for a restart: [frr] vrf_name', said)
         self.assertEqual('vrf_name',
                          self.status()['reload']['waiting'][0]['option'])

@@ -10,7 +10,7 @@ import subprocess
 
 from ovn_network_agent import ownership
 from ovn_network_agent import version
-from ovn_network_agent.control.socket import listener
+from ovn_network_agent.control.socket import server
 from ovn_network_agent.tests.functional.cmd import quiet
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -40,10 +40,10 @@ class ProgramTest(quiet.QuietTestCase):
             self.assertIn(name, listed.stdout)
         self.assertEqual(f'ovn-network-agent {version.STRING}',
                          self.appctl('version').stdout.strip())
-        said = self.appctl('status').stdout
+        said = self.appctl('status', '--verbose').stdout
         for words in ('gw1.example.org', 'running', 'database nb: connected',
                       'drains: none', 'Gateway_Chassis lrp-r1',
-                      '(lrp-r1): on gw2.example.org',
+                      'port 198.51.100.1/24: on gw2.example.org',
                       'candidate gw1.example.org: priority 2'):
             self.assertIn(words, said)
         self.assertEqual(
@@ -117,7 +117,7 @@ class ProgramTest(quiet.QuietTestCase):
         self.eventually(lambda: self.status()['waiting'] == [waits],
                         self.log)
         self.assertIn('stopping, and waiting for: ' + waits,
-                      self.ctl('status').stdout)
+                      self.ctl('status', '--verbose').stdout)
         self.logged('Drain: waiting up to 60 s for', waits)
         self.assertEqual((2, ''), self.own())
         agent.terminate()
@@ -134,7 +134,7 @@ class ProgramTest(quiet.QuietTestCase):
 
     def test_a_socket_that_another_agent_has(self):
         """One of another network namespace, with the same /run."""
-        first = listener.Listener(self.socket)
+        first = server.Listener(self.socket)
         self.addCleanup(first.close)
         self.start(self.config(
             CONFIG, self.remotes(), control_socket=self.socket,

@@ -9,12 +9,12 @@ import shutil
 import subprocess
 import sys
 
+from ovn_network_agent.cmd import status
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.cmd import base
 from ovn_network_agent.tests.functional.cmd import running
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.upgrade import checks
 
 PLAIN = '[frr]\nvrf_name =\nfrr_prefix_list =\n'
 SUCCESS, WARNING, FAILURE = 0, 1, 2
@@ -34,7 +34,7 @@ class StatusTest(running.RunningTestCase):
             capture_output=True, text=True, timeout=base.LIMIT)
         self.assertEqual('', ended.stderr)
         said = json.loads(ended.stdout)['checks']
-        self.assertEqual([title for title, _names in checks.GROUPS],
+        self.assertEqual([title for title, _names in status.GROUPS],
                          [one['check'] for one in said])
         self.assertEqual(max(one['result'] for one in said),
                          ended.returncode)

@@ -250,7 +250,7 @@ class MaintenanceTest(base.ControlTestCase):
         self.assertIn('OVN has not been seen yet', self.refused('drain'))
         self.assertIn('OVN_Northbound is not', self.refused(
             'drain', '--router', 'r1'))
-        self.assertIn('restoring', self.call('status'))
+        self.assertIn('restoring', self.call('status', '--verbose'))
 
     def test_local_database_that_does_not_answer(self):
         self.ready(*self.groups)

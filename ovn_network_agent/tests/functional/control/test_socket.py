@@ -20,15 +20,14 @@ from oslotest import base as test_base
 
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.control.socket import commands
-from ovn_network_agent.control.socket import listener
 from ovn_network_agent.control.socket import server
 from ovn_network_agent.tests import waiting
 
 # Opens one as an agent does, says so, and waits to be killed.
 HOLDER = textwrap.dedent('''
     import sys
-    from ovn_network_agent.control.socket import listener
-    opened = listener.Listener(sys.argv[1])
+    from ovn_network_agent.control.socket import server
+    opened = server.Listener(sys.argv[1])
     print('open', flush=True)
     sys.stdin.read()
     ''')
@@ -121,7 +120,7 @@ class ListenerTest(SocketTestCase):
             os.lstat(self.path + '.lock').st_mode))
 
     def test_a_directory_that_it_makes_is_its_own(self):
-        listener.Listener(self.path).close()
+        server.Listener(self.path).close()
         self.assertEqual(0o700, stat.S_IMODE(
             os.stat(os.path.dirname(self.path)).st_mode))
 
@@ -160,7 +159,7 @@ class ListenerTest(SocketTestCase):
                 break
         else:
             self.fail('its queue has no end')
-        self.assertRaises(listener.InUse, listener.Listener, self.path)
+        self.assertRaises(server.InUse, server.Listener, self.path)
 
     def test_of_two_at_once_one_has_it(self):
         servers = [self.serve() for _ in range(8)]

@@ -8,7 +8,7 @@ import json
 
 from ovn_network_agent import ownership
 from ovn_network_agent.ctl import announce_method
-from ovn_network_agent.ctl import exit_status
+from ovn_network_agent.ctl import program
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.node.frr import method
 from ovn_network_agent.diagnosis.node.frr import redistribution
@@ -196,7 +196,7 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         # The agent has given up one address, and waits for the other.
         still = announce_method.wanted({ADDRESSES[0]: {'omitted'},
                                         ADDRESSES[1]: {'waiting'}})
-        self.assertEqual(exit_status.WAITED, announce_method.result(
+        self.assertEqual(program.WAITED, announce_method.result(
             'kernel', change, None, still))
-        self.assertEqual(exit_status.OK, announce_method.result(
+        self.assertEqual(program.OK, announce_method.result(
             'kernel', change, None, set()))

@@ -61,7 +61,7 @@ class DyingTest(base.ForwardTestCase):
                       self.vip()['reason'])
         self.assertIn(f'dead: {first} (connection refused), {second} '
                       '(connection refused)',
-                      self.ctl('status').stdout)
+                      self.ctl('status', '--verbose').stdout)
         self.revive(1)
         self.eventually(lambda: self.vips() == [base.VIP])
         self.eventually(lambda: self.ask())

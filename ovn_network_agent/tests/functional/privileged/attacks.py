@@ -290,6 +290,7 @@ CALLS = {
     'bgp.read_sessions': [['other', ['bgpd']], ['x y', []],
                           ['vrf-provider', ['bgpd'], '6 json\nexit'],
                           ['vrf-provider', ['bgpd'], 5]],
+    'bgp.read_peers': [['other'], ['x y'], ['vrf-provider json\nexit']],
     'bgp.read_surroundings': [['other', True], ['', True]],
     'frr_setup.read_setup': [['other', ''], ['vrf-provider', 'OTHER'],
                              ['vrf-provider', 'A B'],

@@ -65,7 +65,7 @@ class AloneTest(base.ForwardTestCase):
             (found['mode'], found['phase'], found['degraded'],
              found['databases']), self.log())
         self.assertIn('(port-forward-only): running',
-                      self.ctl('status').stdout)
+                      self.ctl('status', '--verbose').stdout)
         for command in ('drain', 'undrain'):
             ended = self.ctl(command)
             self.assertEqual(1, ended.returncode)

@@ -53,7 +53,7 @@ class ServiceTestCase(base.OvsdbTestCase):
     def setUp(self):
         super().setUp()
         # In this process: there is no daemon, and nothing is changed.
-        for context in privileged.kernel, privileged.ovs:
+        for context in privileged.kernel, privileged.ovs, privileged.frr:
             context.set_client_mode(False)
             self.addCleanup(context.set_client_mode, True)
         self.world = worlds.World()

@@ -70,6 +70,18 @@ class TestRead(FitnessTestCase):
     def test_all_is_well(self):
         self.assertEqual([[], UP, []], bgp.read_sessions('', NEEDED))
 
+    def test_the_sessions_with_their_prefixes(self):
+        (peer, family, state, seconds, _sent, received), *more = (
+            bgp.read_peers(''))
+        self.assertEqual(('10.0.0.2', 'ipv4', 'Established', 0, []),
+                         (peer, family, state, received, more))
+        self.assertGreater(seconds, -1)
+        self.tell()
+        base.wait_until(lambda: bgp.read_peers('')[0][5] == 1, 'received')
+        self.without('bgpd')
+        with self.assertRaisesRegex(OSError, 'bgpd'):
+            bgp.read_peers('')
+
     def test_who_has_told_something(self):
         self.tell()
         base.wait_until(lambda: bgp.read_sessions('', NEEDED) == [

@@ -58,6 +58,7 @@ def _documents(data):
     found = effect.Found({}, {})
     for parse in (
             output.known_routes, found.take, effect.received,
+            lambda t: effect.peers(t, 'ipv4'),
             lambda t: output.prefix_list(t, _LIST), evpn.states,
             lambda t: _around(effect.surroundings(t, True), found)):
         with contextlib.suppress(output.Unreadable):
@@ -162,6 +163,7 @@ def _denials(outbound):
 def _privileged(data):
     _daemons(data,
              lambda: bgp.read_sessions(_VRF, ['bgpd']),
+             lambda: bgp.read_peers(_VRF),
              lambda: bgp.read_effect_digest(_VRF),
              lambda: vtysh.read_static(_VRF),
              lambda: vtysh.read_static_again(_VRF, ''),

@@ -12,10 +12,10 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.control import gateway_times
+from ovn_network_agent.control import drains
 from ovn_network_agent.control import missing_steps
-from ovn_network_agent.control import overlaps
 from ovn_network_agent.control.reports import report
+from ovn_network_agent.control.reports import screen
 from ovn_network_agent.control.reports import text
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.runtime.process import mode
@@ -62,7 +62,7 @@ class ReportTestCase(base.BaseTestCase):
             mode.FULL)
         # All of it has to survive that.
         self.assertEqual(found, json.loads(json.dumps(found)))
-        self.assertTrue(text.of_status(found))
+        self.assertTrue(screen.of_status(found, True))
         return found
 
     def pending(self, *args, **kwargs):
@@ -118,7 +118,7 @@ class ReportTest(ReportTestCase):
         self.assertIn('gw2 has priority 0, as its BGP could not announce',
                       found['stays'])
         self.assertIn('candidate gw2: priority 0, drained: unfit',
-                      text.of_status(self.report(here)))
+                      screen.of_status(self.report(here), True))
         # Nobody can undo that by a command, so none waits for it.
         self.assertEqual([], self.pending(group(
             'p1', R1, own=0, drained='unfit', owner=THERE)))
@@ -129,7 +129,7 @@ class ReportTest(ReportTestCase):
                                                    state=state))
             self.assertEqual(state.value, seen['groups'][0]['state'])
             self.assertIn(f'\n  state: {state.value}\n',
-                          text.of_status(seen))
+                          screen.of_status(seen, True))
 
     def test_another_router_is_not_meant(self):
         found, = self.report(group('p2', R2), drains=[R1])['groups']
@@ -141,10 +141,10 @@ class ReportTest(ReportTestCase):
         self.names = directory.Directory({
             R1: directory.Router(R1, 'neutron-r1', 'web', (route,))},
             {HERE: 'gw1', THERE: 'gw2'})
-        said = text.of_status(self.report(
+        said = screen.of_status(self.report(
             group('p1', R1, own=0, owner=THERE, drained=MAINTENANCE),
             drains=[R1], reasons=('one', 'two'),
-            databases={'nb': Database(False, 'NB is away'), 'sb': WELL}))
+            databases={'nb': Database(False, 'NB is away'), 'sb': WELL}), True)
         self.assertIn('database nb: NB is away since '
                       '2026-01-31T12:00:00Z\n', said)
         self.assertIn('database sb: connected since 2', said)
@@ -161,7 +161,7 @@ class ReportTest(ReportTestCase):
                              overlap='not tried with OVN 31.09')
         self.assertEqual('not tried with OVN 31.09', found['overlap'])
         self.assertIn('\noverlap: not tried with OVN 31.09\n',
-                      text.of_status(found))
+                      screen.of_status(found, True))
 
     def test_where_drains_do_not_overlap(self):
         for values, expected in (
@@ -170,7 +170,7 @@ class ReportTest(ReportTestCase):
                   'drivers': ['gateway_drain']}, ''),
                 ({'drivers': ['gateway_drain'],
                   'gateway_drain__overlap': False}, 'off')):
-            self.assertEqual(expected, overlaps.state(
+            self.assertEqual(expected, drains.overlap_state(
                 world.conf(**values)), values)
 
     def test_nothing_is_known_yet(self):
@@ -179,7 +179,7 @@ class ReportTest(ReportTestCase):
         self.assertEqual(('restoring', '', [], []), (
             found['phase'], found['chassis'], found['groups'],
             found['degraded']))
-        self.assertIn('restoring', text.of_status(found))
+        self.assertIn('restoring', screen.of_status(found, True))
 
 
     def test_without_ovn(self):
@@ -188,7 +188,7 @@ class ReportTest(ReportTestCase):
         found = report.build(model.Snapshot(node), (), {},
                              directory.Directory(), 'port-forward-only')
         self.assertEqual('port-forward-only', found['mode'])
-        said = text.of_status(found)
+        said = screen.of_status(found, True)
         self.assertIn('on gw1 (port-forward-only): running\n', said)
         self.assertIn('degraded: no\n', said)
         for word in ('chassis', 'database', 'drains'):
@@ -235,7 +235,7 @@ class NamesTest(ReportTestCase):
              'priority 2 is to be lowered'], pending)
 
     def test_drains_have_names_and_times(self):
-        seen = gateway_times.Since(lambda: datetime.datetime(
+        seen = drains.Since(lambda: datetime.datetime(
             2026, 1, 31, 12, tzinfo=datetime.UTC))
         node = world.node(drains=frozenset([R1]))
         gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
@@ -245,13 +245,13 @@ class NamesTest(ReportTestCase):
         found = report.build(snapshot, (), {}, self.names, mode.FULL,
                              since=seen)
         self.assertEqual({R1: '2026-01-31T12:00:00Z'}, found['drains_since'])
-        said = text.of_status(found)
+        said = screen.of_status(found, True)
         self.assertIn(f'drains: web ({R1}) since 2026-01-31T12:00:00Z\n',
                       said)
         self.assertIn('port p1: on gw2, handover: announce since '
                       '2026-01-31T12:00:00Z\n', said)
         # The first sight counts, and what is over is forgotten.
-        seen = gateway_times.Since()
+        seen = drains.Since()
         seen.note(snapshot)
         first = seen.drains, seen.handovers
         seen.note(snapshot)
@@ -360,4 +360,4 @@ class WaitingTest(ReportTestCase):
     def test_nothing_counts_while_a_database_is_away(self):
         self.assertEqual(['database nb: away'], self.missing(
             'drain', [model.ALL], drains=[model.ALL],
-            databases={'nb': Database(False, 'away'), 'sb': WELL}))
+            databases={'nb': Database(False, 'away'), 'sb': WELL}), True)

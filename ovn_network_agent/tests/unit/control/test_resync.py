@@ -9,7 +9,7 @@ from oslotest import base
 
 from ovn_network_agent import resources
 from ovn_network_agent.common import trigger
-from ovn_network_agent.control import resync
+from ovn_network_agent.control.reports import inspection
 from ovn_network_agent.control.socket import commands
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.ovn import view
@@ -63,7 +63,7 @@ class ResyncTest(base.BaseTestCase):
         self.assertFalse(thread.is_alive())
 
     def resync(self, *names, patience=LIMIT):
-        return resync.Resync(self.parts.questions.ask, self.parts).run(
+        return inspection.Resync(self.parts.questions.ask, self.parts).run(
             names, patience)
 
     def changed(self, found):

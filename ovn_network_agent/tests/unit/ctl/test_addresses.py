@@ -7,7 +7,7 @@ import io
 
 from oslotest import base
 
-from ovn_network_agent.control import address_state
+from ovn_network_agent.control import resource_rows
 from ovn_network_agent.ctl import addresses
 
 ROW = {'kind': 'kernel_route', 'ref': '254,198.51.100.10/32',
@@ -71,5 +71,5 @@ class TextTest(base.BaseTestCase):
         self.assertEqual('', self.text(unknown=['203.0.113.9']))
 
     def test_the_states_are_those_of_the_agent(self):
-        self.assertEqual({state.value for state in address_state.State},
+        self.assertEqual({state.value for state in resource_rows.State},
                          set(addresses.STATES))

@@ -5,7 +5,7 @@ import io
 
 from oslotest import base
 
-from ovn_network_agent.ctl import egress
+from ovn_network_agent.ctl import intents
 
 PLACE = {'router': 'u', 'router_name': 'web', 'port': '', 'chassis': '',
          'family': 4, 'address': '198.51.100.9', 'why': '',
@@ -22,15 +22,15 @@ ANSWER = {'chassis': 'n1', 'lock': 'held', 'egress_ips': [SHOP], 'node': []}
 class TextTest(base.BaseTestCase):
 
     def text(self, of_machines=False, node=(), **values):
-        return egress.text({**ANSWER, 'egress_ips': [{**SHOP, **values}],
-                            'node': node}, io.StringIO(), of_machines)
+        return intents.of_egress({**ANSWER, 'egress_ips': [{**SHOP, **values}],
+                                  'node': node}, io.StringIO(), of_machines)
 
     def test_nothing(self):
-        self.assertEqual('no egress addresses\n', egress.text(
+        self.assertEqual('no egress addresses\n', intents.of_egress(
             {**ANSWER, 'egress_ips': []}, io.StringIO()))
 
     def test_what_is_left_of_a_former_object(self):
-        shown = egress.text({**ANSWER, 'egress_ips': [], 'node': [
+        shown = intents.of_egress({**ANSWER, 'egress_ips': [], 'node': [
             {'kind': 'egress_address', 'ref': 'eth1', 'state': 'failed',
              'reason': 'EPERM'}]}, io.StringIO())
         self.assertEqual('no egress addresses\n'

@@ -7,7 +7,7 @@ import io
 
 from oslotest import base
 
-from ovn_network_agent.ctl import peers
+from ovn_network_agent.ctl import intents
 from ovn_network_agent.ovsdb import lock_state
 
 PEER = {'router': 'u', 'router_name': 'web', 'name': 'db', 'target': 'u2',
@@ -21,8 +21,8 @@ PENDING = {**PEER, 'name': 'x', 'state': 'pending', 'why': 'not yet',
 class TextTest(base.BaseTestCase):
 
     def text(self, *peerings, **values):
-        return peers.text({'lock': 'held', 'peerings': list(peerings),
-                           **values}, io.StringIO())
+        return intents.of_peers({'lock': 'held', 'peerings': list(peerings),
+                                 **values}, io.StringIO())
 
     def test_no_peerings(self):
         self.assertEqual('no peerings\n', self.text())
@@ -60,4 +60,4 @@ class ChangeTest(base.BaseTestCase):
                 ({'state': 'conflict', 'why': 'too much'},
                  'router web: peering db with u2 written, conflict: too much\n'
                  )):
-            self.assertEqual(text, peers.of_change({**PEER, **done}))
+            self.assertEqual(text, intents.of_change({**PEER, **done}))

@@ -10,8 +10,7 @@ import sys
 
 from oslotest import base
 
-from ovn_network_agent.ctl import plan
-from ovn_network_agent.ctl import resync
+from ovn_network_agent.ctl import repair
 
 
 def step(verb, **values):
@@ -26,8 +25,8 @@ class PlanTest(base.BaseTestCase):
     def text(self, *steps, problems=()):
         counts = {verb: sum(1 for each in steps if each['verb'] == verb)
                   for verb in ('create', 'update', 'delete')}
-        return plan.text({'steps': list(steps), 'counts': counts,
-                          'unreadable': {}, 'problems': list(problems)},
+        return repair.of_plan({'steps': list(steps), 'counts': counts,
+                               'unreadable': {}, 'problems': list(problems)},
                          io.StringIO())
 
     def test_by_backend(self):
@@ -80,4 +79,5 @@ class ResyncTest(base.BaseTestCase):
             'route: created kernel_route dst=x\n'
             'route: failed: kernel_route y: no space\n'
             'rule: failed: rule is down\n'
-            '2 backends read, 1 changes, 2 failures\n', resync.text(found))
+            '2 backends read, 1 changes, 2 failures\n',
+            repair.of_resync(found))

@@ -10,7 +10,7 @@ from oslotest import base
 
 from ovn_network_agent import resources
 from ovn_network_agent.control.reports import report
-from ovn_network_agent.control.reports import text
+from ovn_network_agent.control.reports import screen
 from ovn_network_agent.engine import outcome as outcomes
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.forward import vip_state
@@ -228,7 +228,7 @@ class StandingTest(base.BaseTestCase):
                 {'address': '10.0.0.6', 'weight': 1, 'alive': False,
                  'why': 'timed out'}]}],
             vip['rules'])
-        said = text.of_status(found)
+        said = screen.of_status(found)
         self.assertIn('vip 192.0.2.53: announced\n'
                       '  tcp 53: 2 destinations, port 1053, dead: 10.0.0.6 '
                       '(timed out)\n'

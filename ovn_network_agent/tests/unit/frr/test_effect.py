@@ -97,6 +97,20 @@ class SurroundingsTest(unittest.TestCase):
         with self.assertRaises(output.Unreadable):
             effect.received('[]')
 
+    def test_the_sessions(self):
+        self.assertEqual(
+            [['10.0.0.2', 'ipv4', 'Established', 3600, 7, 2],
+             ['eth1', 'ipv4', 'Active', None, None, 0]],
+            effect.peers(json.dumps({'peers': {
+                '10.0.0.2': {'state': 'Established', 'pfxRcd': 2,
+                             'pfxSnt': 7, 'peerUptimeMsec': 3600999},
+                'eth1': {'state': 'Active', 'pfxRcd': 0, 'pfxSnt': 'x',
+                         'peerUptimeMsec': 0}}}), 'ipv4'))
+        self.assertEqual([], effect.peers('{}', 'ipv6'))
+        for text in ('[]', '{"peers": {"a": {}}}', '{"peers": [1]}'):
+            with self.assertRaises(output.Unreadable):
+                effect.peers(text, 'ipv4')
+
     def test_nothing_there(self):
         for bgp, neighbours in ((False, None), (True, {})):
             read = effect.Surroundings(**effect.surroundings(

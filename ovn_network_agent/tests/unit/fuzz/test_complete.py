@@ -49,14 +49,14 @@ OURS = {
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',
-        'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.parsing',
-        'ctl.tables', 'diagnosis.readers.configuration', 'migrate.settings',
+        'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.program',
+        'ctl.terminal', 'diagnosis.readers.configuration', 'migrate.settings',
         'ovsdb.streams', 'privileged.daemon.helper', 'watches.frr.frr_witness',
         'diagnosis.node.ovn.ovn', 'model.selection'),
     'answers of the agent that control.client has read': (
-        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.egress',
-        'ctl.health', 'ctl.peers', 'ctl.plan', 'ctl.reload', 'ctl.report',
-        'ctl.resync', 'diagnosis.node.sources'),
+        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.intents',
+        'ctl.repair', 'ctl.report', 'ctl.settings', 'ctl.status',
+        'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
         'control.reports.bug_report', 'control.reports.text',
         'metrics.endpoint', 'privileged.daemon.capability',

@@ -6,9 +6,9 @@
 from oslo_upgradecheck import upgradecheck
 from oslotest import base
 
+from ovn_network_agent.cmd import status
 from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.node import registry
-from ovn_network_agent.upgrade import checks
 
 Code = upgradecheck.Code
 Verdict = finding.Verdict
@@ -26,16 +26,16 @@ class ResultTest(base.BaseTestCase):
                 ([Verdict.OK, Verdict.WARN], Code.WARNING),
                 ([Verdict.NOT_CHECKED], Code.WARNING),
                 ([Verdict.BROKEN, Verdict.WARN], Code.FAILURE)):
-            self.assertEqual(code, checks.result(
+            self.assertEqual(code, status.result(
                 [found(verdict) for verdict in verdicts]).code)
 
     def test_details(self):
-        self.assertIsNone(checks.result([found(Verdict.OK)]).details)
-        self.assertEqual('a; mend it. b', checks.result([
+        self.assertIsNone(status.result([found(Verdict.OK)]).details)
+        self.assertEqual('a; mend it. b', status.result([
             found(Verdict.BROKEN, 'a', 'mend it'), found(Verdict.OK, 'c'),
             found(Verdict.WARN, 'b'), found(Verdict.WARN, 'b')]).details)
 
     def test_each_check_exists(self):
         known = {check.name for check in registry.CHECKS}
-        for _title, names in checks.GROUPS:
+        for _title, names in status.GROUPS:
             self.assertLessEqual(set(names), known)

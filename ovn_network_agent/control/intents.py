@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The peerings of routers, and the intents that an operator adds and removes.
-"""
+"""Peerings and egress addresses: their state, and intents of operators."""
 
 import argparse
+import collections
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -18,8 +18,11 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.common import control_characters
+from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.conf.options import network_peer
+from ovn_network_agent.control import resource_rows
 from ovn_network_agent.control.socket import commands
+from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import table as tables
 from ovn_network_agent.files import entries
 from ovn_network_agent.files import file_problems
@@ -36,6 +39,12 @@ from ovn_network_agent.runtime import questions
 LOG = logging.getLogger(__name__)
 
 _KIND = resources.Peering.kind
+_ROWS = resources.EgressRows.kind
+# Made by the node of mode "host" for each machine or address.
+_ON_NODE = frozenset(each.kind for each in (
+    resources.EgressTable, resources.EgressMachine, resources.EgressSource,
+    resources.EgressDrop, resources.EgressRoute, resources.EgressAddress,
+    resources.EgressHeld, resources.EgressNetworks))
 
 
 class Peers:
@@ -211,3 +220,68 @@ def _find(nb: columns.Tables, name: str) -> Any:
 def _refuse(called: str, why: str) -> None:
     if why:
         raise commands.Refused(f'router {called}: {why}')
+
+
+class Egress:
+    """The command about egress addresses; see :class:`Peers`."""
+
+    def __init__(self, conf: cfg.ConfigOpts, inside: insides.Inside,
+                 ask: questions.Ask,
+                 snapshot: Callable[[], model.Snapshot | None]) -> None:
+        self._conf = conf
+        self._inside = inside
+        self._ask = ask
+        self._snapshot = snapshot
+
+    @property
+    def commands(self) -> dict[str, commands.Command]:
+        """The commands, see :class:`commands.Table`, a dict."""
+        return {'egress': ('[--json]', self._egress)}
+
+    def _egress(self, arguments: argparse.ArgumentParser, argv: list[str]
+                ) -> str:
+        # JSON for the program, which makes a table of it.
+        arguments.add_argument('--json', action='store_true')
+        arguments.parse_args(argv)
+        need_the_driver(self._conf, egress_ip.GROUP, 'egress addresses')
+        snapshot, table = self._ask(lambda: (
+            self._snapshot(), self._inside.reconciler.table()))
+        return json.dumps({
+            'chassis': snapshot.node.chassis if snapshot else '',
+            'lock': lock_state(self._inside, resources.EgressRows),
+            'egress_ips': [_build(each, table) for each in sorted(
+                of_view(snapshot, model.EgressIp),
+                key=lambda each: each.name)],
+            # Not as wanted on this node, also of former objects.
+            'node': [resource_rows.build(row) for row in table.rows(
+                lambda ref: ref.kind in _ON_NODE)
+                if row.state is not ledger.State.IN_PLACE]})
+
+
+def _build(found: model.EgressIp, table: tables.Table) -> dict[str, Any]:
+    by_place: dict[tuple[str, int], list[str]] = collections.defaultdict(list)
+    for place in found.places:
+        if place.address:
+            by_place[place.router, place.family].append(place.address)
+    return {
+        'name': found.name, 'mode': found.mode.value,
+        'addresses': list(found.addresses),
+        'destinations': list(found.destinations), 'why': found.why,
+        'problems': list(found.problems),
+        'places': [_place(found.name, each, table) for each in found.places],
+        'machines': [{
+            'port': each.port, 'address': each.address, 'router': each.router,
+            'leaves_with': [] if each.why else by_place[
+                each.router, 6 if ':' in each.address else 4],
+            'why': each.why} for each in found.machines]}
+
+
+def _place(name: str, place: model.EgressPlace, table: tables.Table
+           ) -> dict[str, Any]:
+    row = (table.row(resources.Ref(_ROWS, (name, place.router)))
+           if place.address else None)
+    return {'router': place.router, 'router_name': place.called,
+            'port': place.port, 'chassis': place.chassis,
+            'family': place.family, 'address': place.address,
+            'why': place.why, 'rows': row.state.value if row else '',
+            'rows_why': row.reason if row else ''}

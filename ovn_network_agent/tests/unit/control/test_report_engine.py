@@ -6,7 +6,8 @@
 import json
 
 from ovn_network_agent.common import trigger
-from ovn_network_agent.control.reports import engine_report
+from ovn_network_agent.control.reports import report
+from ovn_network_agent.control.reports import text
 from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.tests.unit import world as worlds
@@ -32,9 +33,9 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         passes.end()
 
     def report(self):
-        found = engine_report.build(self.parts)
+        found = report.engine(self.parts)
         self.assertEqual(found, json.loads(json.dumps(found)))
-        return found, '\n'.join(engine_report.text(found))
+        return found, '\n'.join(text.engine(found))
 
     def backend(self, name):
         found, = (each for each in self.report()[0]['backends']
@@ -50,9 +51,9 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         self.assertIn('not read; last read never', text)
 
     def test_without_a_loop(self):
-        found = engine_report.build(None)
+        found = report.engine(None)
         self.assertEqual(self.report()[0].keys(), found.keys())
-        self.assertEqual([], list(engine_report.text(found)))
+        self.assertEqual([], list(text.engine(found)))
 
     def test_all_is_well(self):
         self.run_pass('start')

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Parser of ovn-network-agent-ctl: it names what a typo probably means."""
+"""What all commands share: parser, exit statuses, way to the agent."""
 
 import argparse
 from collections.abc import Iterable
 import itertools
+import os
 import re
+import signal
 import sys
 from typing import Any
 from typing import NoReturn
@@ -90,3 +92,100 @@ def _unknown(arguments: Iterable[str], known: Iterable[str]) -> str:
     hints = ''.join(suggestions.hint(word.partition('=')[0], known)
                     for word in arguments)
     return f'unrecognized arguments: {" ".join(arguments)}{hints}'
+
+
+NAME = 'ovn-network-agent-ctl'
+
+OK = 0
+FAILED = 1
+USAGE = 2
+WAITED = 3
+NOT_RUNNING = 4
+# explain: another node has the address, or nobody has it.
+ELSEWHERE = 5
+NOBODY = 6
+
+
+def fail(message: object, status: int) -> int:
+    """Print why a command fails to standard error."""
+    print(f'{NAME}: {message}', file=sys.stderr)
+    return status
+
+
+def broken_pipe() -> int:
+    """The exit status after the reader of standard output has gone.
+
+    It is that of a shell's after SIGPIPE; the rest is written nowhere, so
+    that the end of Python has no message.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + signal.SIGPIPE
+
+
+class NoSocket(Exception):
+    """The configuration switches the control socket off."""
+
+
+def socket_path(args: argparse.Namespace) -> str:
+    """The control socket that the command line or the configuration names.
+
+    :raises NoSocket: when the agent has no control socket
+    :raises cfg.Error: for a configuration that cannot be used
+    """
+    path = args.socket or _configured(args)
+    if not path:
+        raise NoSocket('[DEFAULT] control_socket is empty: this agent takes '
+                       'no commands; set it, or give --socket')
+    return path
+
+
+def errors_of_configuration(*others: type[Exception]
+                            ) -> tuple[type[Exception], ...]:
+    """The errors of a configuration that cannot be used, and others.
+
+    Those of oslo.config only where it is imported, which takes long.
+    """
+    cfg = sys.modules.get('oslo_config.cfg')
+    return (OSError, ValueError, *others, *((cfg.Error,) if cfg else ()))
+
+
+def files(args: argparse.Namespace) -> list[str]:
+    """The options of the command line that name configuration files."""
+    found = []
+    for name in ('config_file', 'config_dir'):
+        for path in getattr(args, name):
+            found += ['--' + name.replace('_', '-'), path]
+    return found
+
+
+def _configured(args: argparse.Namespace) -> str:
+    # A command with --socket starts much faster without these imports.
+    from oslo_config import cfg
+
+    from ovn_network_agent.conf.options import base
+    conf = cfg.ConfigOpts()
+    conf.register_opts([option for option in base.OPTS
+                        if option.name == 'control_socket'])
+    conf(args=files(args), project=base.PROJECT, prog=base.PROJECT)
+    path: str = conf.control_socket
+    return path
+
+
+def add_timeout(parser: argparse.ArgumentParser, default: float, what: str
+                ) -> None:
+    """Add the option --timeout; ``what`` says in the help what it is for."""
+    parser.add_argument('--timeout', type=positive, default=default,
+                        metavar='SECONDS',
+                        help=f'{what}, %(default)g by default')
+
+
+def positive(value: str) -> float:
+    """An argument's seconds; argparse.ArgumentTypeError for others."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0
+    if not 0 < number < float('inf'):
+        raise argparse.ArgumentTypeError(
+            f'{value!r} is not a number of seconds above 0')
+    return number

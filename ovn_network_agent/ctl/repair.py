@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The commands plan and resync: what differs, and its repair."""
+
+import argparse
+import json
+import sys
+from typing import Any
+from typing import NoReturn
+from typing import TextIO
+
+from ovn_network_agent.control.socket import client
+from ovn_network_agent.ctl import program
+from ovn_network_agent.ctl import terminal
+
+# The exit statuses of plan alone; see the epilog.
+SAME = 0
+DIFFERENT = 2
+
+# Seconds for an answer of the agent, which waits for slow systems.
+_ANSWER = 300.0
+_TIMEOUT = 60.0
+# Seconds for the answer of the agent, beyond the wait for the result.
+_MORE = 30.0
+_SIGNS = {'create': '+', 'update': '~', 'delete': '-'}
+_COLOURS = {'create': terminal.GOOD, 'update': terminal.WARNING,
+            'delete': terminal.BAD}
+_EPILOG = """\
+exit status, of this command alone: 0 there is no difference; 2 there is one;
+1 something else: refused, failed, a system could not be read, or the command
+line or the configuration cannot be used; 4 no agent runs
+"""
+
+
+def add(commands: program.Commands) -> None:
+    """Add both commands to the command line."""
+    plan = commands.add_parser(
+        'plan', help='what the running agent would '
+        'change now, after all systems have been read again', epilog=_EPILOG,
+        description='Compare what the running agent wants with what there '
+        'is, and change nothing.',
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    # argparse ends the program with 2.
+    plan.error = (  # type: ignore[method-assign]
+        lambda message: _refuse(plan, message))
+    plan.add_argument('--json', action='store_true',
+                      help='for programs; the keys are documented')
+    plan.set_defaults(function=_plan)
+    _add_resync(commands)
+
+
+def _refuse(plan: argparse.ArgumentParser, message: str) -> NoReturn:
+    """End the program; 2 says of this command that there is a difference."""
+    plan.print_usage(sys.stderr)
+    plan.exit(program.FAILED, f'{plan.prog}: error: {message}\n')
+
+
+def _plan(args: argparse.Namespace) -> int:
+    """Print the differences."""
+    try:
+        path = program.socket_path(args)
+    except program.errors_of_configuration(program.NoSocket) as e:
+        return program.fail(f'configuration: {e}', program.FAILED)
+    found = json.loads(client.call(path, 'plan', [], _ANSWER))
+    if args.json:
+        print(json.dumps(found, indent=2))
+    else:
+        sys.stdout.write(of_plan(found, sys.stdout))
+    for name, reason in sorted(found['unreadable'].items()):
+        program.fail(f'{name} could not be read: {reason}',
+                     program.FAILED)
+    if found['steps']:
+        return DIFFERENT
+    return program.FAILED if found['unreadable'] else SAME
+
+
+def of_plan(found: dict[str, Any], stream: TextIO) -> str:
+    """The differences in lines, by backend."""
+    lines = []
+    for name in dict.fromkeys(step['backend'] for step in found['steps']):
+        lines.append(f'{name}:')
+        lines += [_line(step, stream) for step in found['steps']
+                  if step['backend'] == name]
+    lines += [f'! {problem}' for problem in found['problems']]
+    counts = found['counts']
+    lines.append(
+        f'{counts["create"]:d} to create, {counts["update"]:d} to update, '
+        f'{counts["delete"]:d} to delete; nothing was changed')
+    return '\n'.join(lines) + '\n'
+
+
+def _line(step: dict[str, Any], stream: TextIO) -> str:
+    verb = step['verb']
+    sign = terminal.coloured(_SIGNS[verb], _COLOURS[verb], stream)
+    was = f' (was {step["was"]})' if verb == 'update' else ''
+    why = f': {step["reason"]}' if step['reason'] else ''
+    return f'  {sign} {step["kind"]} {step["will"] or step["was"]}{was}{why}'
+
+
+def _add_resync(commands: program.Commands) -> None:
+    resync = commands.add_parser(
+        'resync', help='have backends read again and '
+        'repaired at once')
+    resync.add_argument('backend', nargs='*', metavar='BACKEND',
+                        help='a name of "status"; default: all')
+    resync.add_argument('--force', action='store_true',
+                        help='withdraw the addresses that the withdrawal '
+                        'guard holds')
+    resync.add_argument('--json', action='store_true',
+                        help='for programs; the keys are documented')
+    program.add_timeout(resync, _TIMEOUT, 'to wait for the result')
+    resync.set_defaults(function=_resync)
+
+
+def _resync(args: argparse.Namespace) -> int:
+    """Print what was changed, and what failed."""
+    found = json.loads(client.call(
+        program.socket_path(args), 'resync',
+        [f'--timeout={args.timeout:g}', *(['--force'] * args.force),
+         '--', *args.backend],
+        args.timeout + _MORE))
+    if args.json:
+        print(json.dumps(found, indent=2))
+    else:
+        sys.stdout.write(of_resync(found))
+    if found['missing']:
+        return program.fail('not carried out in time: '
+                            f'{", ".join(found["missing"])}',
+                                program.WAITED)
+    return program.FAILED if found['failures'] else program.OK
+
+
+def of_resync(found: dict[str, Any]) -> str:
+    """The result in lines."""
+    lines = [f'{change["backend"]}: {change["verb"]} {change["kind"]} '
+             f'{change["text"]}' for change in found['changes']]
+    lines += [f'{failure["backend"]}: failed: {_about(failure)}'
+              for failure in found['failures']]
+    if found.get('released'):
+        lines.append('released by the withdrawal guard: '
+                     f'{found["released"]:d} of its addresses')
+    lines.append(
+        f'{len(found["backends"]):d} backends read, '
+        f'{len(found["changes"]):d} changes, '
+        f'{len(found["failures"]):d} failures')
+    return '\n'.join(lines) + '\n'
+
+
+def _about(failure: dict[str, Any]) -> str:
+    name = f'{failure["kind"]} {failure["ref"]}'.strip()
+    return f'{name}: {failure["reason"]}' if name else failure['reason']

@@ -66,7 +66,7 @@ def subscribe_lists(name: str, prefix_list: str) -> int:
 
 
 def report(name: str, looks: 'Looks') -> int:
-    """Look from now on, and hand out the socket of :func:`subscribe`."""
+    """Look from now on, and hand out the socket of :func:`subscribe_lists`."""
     looks.changed()
     agent_end, monitor_end = socket.socketpair(
         socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC |

@@ -530,7 +530,7 @@ TARGETS = (
                    'ovn-network-agent-egress-networks-gw1')),
     Target('ovn.rows', _rows, (NoInput,),
            ('ovn.rows', 'ovn.subjects.addresses', 'ovn.chassis.bfd',
-            'ovn.writes.priorities', 'ovn.chassis.directory',
+            'ovn.writes.lowered_priority', 'ovn.chassis.directory',
             'ovn.egress.egress_rows'), json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
     Target('ovn.chassis.absent_chassis', _silence,

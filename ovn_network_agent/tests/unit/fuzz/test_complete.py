@@ -61,7 +61,6 @@ OURS = {
         'control.reports.bug_report', 'control.reports.text',
         'metrics.endpoint', 'privileged.daemon.capability',
         'privileged.daemon.memory_trim',
-        'privileged.daemon.passed_sockets',
         'runtime.process.file_permissions', 'runtime.process.single_instance'),
     'files below /proc/sys, of numbers': (
         'diagnosis.address.kernel', 'diagnosis.node.frr.outbound',

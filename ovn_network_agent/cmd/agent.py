@@ -26,9 +26,9 @@ from oslo_log import log as logging  # noqa: E402
 from ovn_network_agent import service  # noqa: E402
 from ovn_network_agent import version  # noqa: E402
 from ovn_network_agent.backends import base  # noqa: E402
+from ovn_network_agent.conf import log_levels  # noqa: E402
 from ovn_network_agent.conf import unknown  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
-from ovn_network_agent.conf.logs import levels  # noqa: E402
 from ovn_network_agent.drivers import base as drivers_base  # noqa: E402
 from ovn_network_agent.engine import plan_text  # noqa: E402
 from ovn_network_agent.ovn import view  # noqa: E402
@@ -46,11 +46,10 @@ from ovn_network_agent.runtime.process import single_instance  # noqa: E402
 from ovn_network_agent.watches import base as watches  # noqa: E402
 from ovn_network_agent.watches import flows  # noqa: E402
 from ovn_network_agent.watches import heartbeat  # noqa: E402
+from ovn_network_agent.watches import kernel  # noqa: E402
 from ovn_network_agent.watches import node_conflicts  # noqa: E402
-from ovn_network_agent.watches import ovs_restarts  # noqa: E402
 from ovn_network_agent.watches import rate_limit  # noqa: E402
-from ovn_network_agent.watches import sysctls  # noqa: E402
-from ovn_network_agent.watches import vni_next_hops  # noqa: E402
+from ovn_network_agent.watches import restarts  # noqa: E402
 from ovn_network_agent.watches.frr import frr_observers  # noqa: E402
 
 interpreter.release()
@@ -153,7 +152,7 @@ def _configure(conf: cfg.ConfigOpts, argv: list[str]
 def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
          backends: Sequence[base.Backend]) -> int:
     logging.setup(conf, 'ovn-network-agent')
-    levels.apply(conf)
+    log_levels.apply(conf)
     signals.arm(conf)
     # systemd ends a loop that hangs with SIGABRT; the log then says where.
     faulthandler.enable()
@@ -208,14 +207,14 @@ def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]
 def _observers(conf: cfg.ConfigOpts, limiter: rate_limit.RateLimit
                ) -> list[watches.Observer]:
     heartbeats = heartbeat.Heartbeat()
-    found = [heartbeats, sysctls.Sysctls(limiter, heartbeats)]
+    found = [heartbeats, kernel.Sysctls(limiter, heartbeats)]
     if mode.name(conf) != mode.FULL:
         return found
     found += [*frr_observers.make(conf, heartbeats, limiter),
-              ovs_restarts.make(conf, heartbeats)]
-    if vni_next_hops.wanted(conf):
-        found.append(vni_next_hops.NextHops(limiter, heartbeats,
-                                            conf.evpn.table_base))
+              restarts.of_ovs(conf, heartbeats)]
+    if kernel.vnis_wanted(conf):
+        found.append(kernel.NextHops(limiter, heartbeats,
+                                     conf.evpn.table_base))
     if not conf.ovs.ovs_wrapper:
         found.append(flows.Flows(conf, limiter))
     return found

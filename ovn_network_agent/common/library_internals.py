@@ -47,11 +47,11 @@ NAMES = (
         'streams with files and reasons for each remote: what open() calls '
         'of a registered class'),
     PrivateName(
-        'oslo_config.cfg:ConfigOpts', '_mutable_ns', ('conf.library_sources',),
+        'oslo_config.cfg:ConfigOpts', '_mutable_ns', ('conf.opts',),
         'the former values, when the files have changed after their check; '
         'nothing public takes a reload back'),
     PrivateName(
-        'oslo_config.cfg:ConfigOpts', '_env_driver', ('conf.library_sources',),
+        'oslo_config.cfg:ConfigOpts', '_env_driver', ('conf.opts',),
         'variables with the names of the original; a further source of '
         'values would come after the files'),
 )

@@ -17,13 +17,12 @@ from typing import Any
 from oslo_config import cfg
 
 from ovn_network_agent.conf import effective
-from ovn_network_agent.conf import library_sources
+from ovn_network_agent.conf import log_levels
 from ovn_network_agent.conf import masking
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import settings
 from ovn_network_agent.conf import validate
-from ovn_network_agent.conf.logs import levels
 
 _ATTEMPTS = 5  # readings of files that change meanwhile
 _RULES = 'port_forward', 'rules_file'
@@ -124,7 +123,7 @@ def _apply(conf: cfg.ConfigOpts,
                    (section, option.dest) == _RULES or
                    not opts.on_command_line(conf, section, option.dest))]
     before = _values(conf, watched)
-    former, held = library_sources.reloaded(conf), _held(conf)
+    former, held = opts.reloaded(conf), _held(conf)
     _hold(conf, _begins_or_ends(conf, aside), before.get(_RULES))
     try:
         conf.mutate_config_files()
@@ -138,7 +137,7 @@ def _apply(conf: cfg.ConfigOpts,
         _back(conf, former, held, before)
         return None
     try:
-        levels.set_up(conf, before[_LOG])
+        log_levels.set_up(conf, before[_LOG])
     except Exception as error:
         # Whatever the file makes the standard library raise.
         _back(conf, former, held, before)
@@ -156,7 +155,7 @@ def _apply(conf: cfg.ConfigOpts,
 
 def _back(conf: cfg.ConfigOpts, former: Any, held: bool,
           before: dict[tuple[str, str], Any]) -> None:
-    library_sources.take_back(conf, former)
+    opts.take_back(conf, former)
     _hold(conf, held, before.get(_RULES))
     # This clears the library's cache, too.
     conf.clear_default(_RULES[1], group=_RULES[0])

@@ -13,8 +13,8 @@ from oslo_config import cfg
 
 from ovn_network_agent.common import suggestions
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import original_options
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.original import original
 
 # Registered by libraries when used, which may be never.
 _LIBRARY_GROUPS = re.compile(r'oslo_\w+|privsep\w*|profiler')
@@ -59,18 +59,18 @@ def variables(conf: cfg.ConfigOpts) -> Iterator[str]:
                 _LIBRARY_GROUPS.fullmatch(match['group'].lower())):
             yield (f'{name} in the environment is no '
                    f'option{suggestions.hint(name, by_variable)}')
-        elif name.startswith(original.PREFIX):
+        elif name.startswith(original_options.PREFIX):
             yield f'{name} in the environment {_former(name)}'
 
 
 def _former(variable: str) -> str:
-    name = variable.removeprefix(original.PREFIX).lower()
-    option = original.BY_NAME.get(name)
-    if name == original.CONFIG:
+    name = variable.removeprefix(original_options.PREFIX).lower()
+    option = original_options.BY_NAME.get(name)
+    if name == original_options.CONFIG:
         return ('is not read; ovn-network-agent-migrate makes a '
                 'configuration of the file that it names')
     if option is None:
-        return f'is not read{suggestions.hint(name, original.BY_NAME)}'
+        return f'is not read{suggestions.hint(name, original_options.BY_NAME)}'
     if option.why:
         return f'has no counterpart and is not read: {option.why}'
     instead = opts.env_name(option.section, option.option)

@@ -16,6 +16,7 @@ from oslo_config import cfg
 
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import original_options
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf import tls
 from ovn_network_agent.conf import unknown
@@ -23,7 +24,6 @@ from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.conf.options import network_peer
 from ovn_network_agent.conf.options import port_forward
 from ovn_network_agent.conf.options import veth_leak
-from ovn_network_agent.conf.original import original
 
 _OSLO_ERROR = re.compile(
     r"Value for option \S+ from LocationInfo\(.*?detail='(?P<source>.*?)'\) "
@@ -95,7 +95,7 @@ def _bad_value(group: str, name: str, error: Exception) -> str:
     source = match['source'] if match else 'command line'
     # The environment wins over a file, which oslo.config would name.
     variable = opts.env_name(group, name.replace('-', '_'))
-    former = original.variable_for(group, name.replace('-', '_'))
+    former = original_options.variable_for(group, name.replace('-', '_'))
     if variable in os.environ:
         source = variable
     elif former:

@@ -11,7 +11,7 @@ from typing import Any
 
 from oslo_log import log
 
-from ovn_network_agent.conf.logs import temporary_levels as levels
+from ovn_network_agent.conf import log_levels
 from ovn_network_agent.control.socket import commands
 
 LOG = log.getLogger(__name__)
@@ -29,7 +29,7 @@ def run(arguments: argparse.ArgumentParser, argv: list[str]) -> str:
 
     :raises commands.Refused: for a level or a time that cannot be
     """
-    arguments.add_argument('level', nargs='?', choices=list(levels.LEVELS))
+    arguments.add_argument('level', nargs='?', choices=list(log_levels.LEVELS))
     arguments.add_argument('--logger', default='')
     arguments.add_argument('--for', dest='seconds', type=float)
     arguments.add_argument('--json', action='store_true')
@@ -37,7 +37,7 @@ def run(arguments: argparse.ArgumentParser, argv: list[str]) -> str:
     if args.level is None:
         if args.seconds is not None:
             raise commands.Refused('log-level: --for needs a LEVEL: one of ' +
-                                   ', '.join(levels.LEVELS))
+                                   ', '.join(log_levels.LEVELS))
     else:
         _set(args)
     found = show(args.logger)
@@ -59,8 +59,8 @@ def _set(args: argparse.Namespace) -> None:
     if f'{_PRIVILEGED}.'.startswith(
             f'{args.logger}.' if args.logger else '') or (
                 args.logger.startswith(_PRIVILEGED)):
-        levels.temporary.set(_DAEMONS, args.level, seconds)
-    levels.temporary.set(args.logger, args.level, seconds)
+        log_levels.temporary.set(_DAEMONS, args.level, seconds)
+    log_levels.temporary.set(args.logger, args.level, seconds)
     LOG.info('Log level of %s: %s, until %s', args.logger or 'all',
              args.level, 'the next reload' if seconds is None else
              f'{math.ceil(seconds)} s have passed, or the next reload')
@@ -74,10 +74,10 @@ def show(logger: str) -> dict[str, Any]:
     """
     return {
         'logger': logger,
-        'level': levels.name_of(
+        'level': log_levels.name_of(
             logging.getLogger(logger).getEffectiveLevel()),
         'changed': [{'logger': name, 'level': level, 'seconds_left': left}
-                    for name, level, left in levels.temporary.now()]}
+                    for name, level, left in log_levels.temporary.now()]}
 
 
 def text(found: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from ovn_network_agent import model
 from ovn_network_agent import version
 from ovn_network_agent.backends import base as backends_base
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.conf.logs import log_counts
+from ovn_network_agent.conf import log_levels
 from ovn_network_agent.conf.options import metrics as options
 from ovn_network_agent.control.reports import health
 from ovn_network_agent.control.reports import situation
@@ -122,7 +122,7 @@ class Endpoint(base.Serving):
                            for state in lock_state.State},
             'log_messages_total': {
                 (level,): number for level, number
-                in log_counts.log_counts.counts.items()},
+                in log_levels.log_counts.counts.items()},
             **present.of_veth(),
             **present.of_neighbours(),
             'reconcile_in_progress': int(

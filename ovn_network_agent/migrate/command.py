@@ -17,8 +17,8 @@ import tempfile
 from oslo_config import cfg
 
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import original_options
 from ovn_network_agent.conf import validate
-from ovn_network_agent.conf.original import original
 from ovn_network_agent.forward import rules
 from ovn_network_agent.migrate import environment_file
 from ovn_network_agent.migrate import flags
@@ -100,9 +100,9 @@ def _read(arguments: argparse.Namespace) -> parsed_settings.Source:
     line = flags.parse(arguments.original)
     variables = _file(arguments.environment_file, ENVIRONMENT,
                       environment_file.parse)
-    named = [source.settings.pop(original.CONFIG)
+    named = [source.settings.pop(original_options.CONFIG)
              for source in (line, variables)
-             if original.CONFIG in source.settings]
+             if original_options.CONFIG in source.settings]
     path = arguments.config or (str(named[0].value) if named else None)
     content = _file(path, YAML, yaml_file.parse)
     found = parsed_settings.merged([line, variables, content])

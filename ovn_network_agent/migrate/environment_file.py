@@ -6,12 +6,12 @@
 from collections.abc import Iterator
 
 from ovn_network_agent.common import suggestions
-from ovn_network_agent.conf.original import original
+from ovn_network_agent.conf import original_options
 from ovn_network_agent.migrate import parsed_settings
 
 _QUOTES = ('"', "'")
 # Known beside the options; the caller looks at the first one.
-_OTHERS = {original.CONFIG: '', original.RESTART_ON_UPGRADE: (
+_OTHERS = {original_options.CONFIG: '', original_options.RESTART_ON_UPGRADE: (
     'a package of this agent never restarts a running agent, so there is '
     'nothing to set; left out')}
 
@@ -62,10 +62,10 @@ def _unquoted(value: str) -> str:
 
 def _take(made: parsed_settings.Source,
           setting: parsed_settings.Setting) -> None:
-    name = setting.spelling.removeprefix(original.PREFIX).lower()
-    known = [option.variable for option in original.OPTIONS]
-    if not setting.spelling.startswith(original.PREFIX) or not (
-            name in original.BY_NAME or name in _OTHERS):
+    name = setting.spelling.removeprefix(original_options.PREFIX).lower()
+    known = [option.variable for option in original_options.OPTIONS]
+    if not setting.spelling.startswith(original_options.PREFIX) or not (
+            name in original_options.BY_NAME or name in _OTHERS):
         made.warnings.append(setting.say(
             'is no variable of the original; left out'
             f'{suggestions.hint(setting.spelling, known)}'))

@@ -6,8 +6,7 @@
 from collections.abc import Iterable
 
 from ovn_network_agent.common import suggestions
-from ovn_network_agent.conf.original import go_values
-from ovn_network_agent.conf.original import original
+from ovn_network_agent.conf import original_options
 from ovn_network_agent.migrate import parsed_settings
 
 _WHERE = 'command line of the original'
@@ -38,15 +37,15 @@ def _take(made: parsed_settings.Source, flag: str, value: str | None,
         made.warnings.append(f'{_WHERE}: {spelling}: sets no option; '
                              'left out')
         return
-    option = original.BY_NAME.get(name)
-    if (option is None and name != original.CONFIG) or '_' in flag:
+    option = original_options.BY_NAME.get(name)
+    if (option is None and name != original_options.CONFIG) or '_' in flag:
         made.problems.append(
             f'{_WHERE}: {spelling}: is no flag of the original; remove it'
             f'{suggestions.hint(spelling, _spellings())}')
         return
     if value is None:
         # The value of a boolean needs an equals sign.
-        if option and option.convert is go_values.boolean:
+        if option and option.convert is original_options.boolean:
             value = 'true'
         elif not rest:
             made.problems.append(f'{_WHERE}: {spelling}: has no value; add '
@@ -60,4 +59,4 @@ def _take(made: parsed_settings.Source, flag: str, value: str | None,
 
 def _spellings() -> list[str]:
     return ['--' + name.replace('_', '-')
-            for name in (*original.BY_NAME, original.CONFIG)]
+            for name in (*original_options.BY_NAME, original_options.CONFIG)]

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from ovn_network_agent.common import suggestions
-from ovn_network_agent.conf.original import original
+from ovn_network_agent.conf import original_options
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
 from ovn_network_agent.migrate import parsed_settings
@@ -31,7 +31,7 @@ def convert(found: parsed_settings.Source,
             name: str) -> tuple[str, parsed_settings.Source]:
     """The text of the rules file, '' for none; problems and warnings."""
     made = parsed_settings.Source()
-    setting = found.settings.get(original.RULES)
+    setting = found.settings.get(original_options.RULES)
     if setting is None or setting.value in ([], ''):
         return '', made
     if not isinstance(setting.value, list):
@@ -40,7 +40,7 @@ def convert(found: parsed_settings.Source,
         return '', made
     vips = [_vip(made, setting, index, vip)
             for index, vip in enumerate(setting.value)]
-    text = yaml.safe_dump({original.RULES: vips}, sort_keys=False,
+    text = yaml.safe_dump({original_options.RULES: vips}, sort_keys=False,
                           default_flow_style=False, allow_unicode=True)
     try:
         rules.parse(text.encode(), name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import math
 
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf.original import original
+from ovn_network_agent.conf import original_options
 from ovn_network_agent.migrate import parsed_settings
 
 _CONTAINERS = ('docker', 'podman', 'nerdctl')
@@ -21,7 +21,7 @@ def convert(found: parsed_settings.Source) -> parsed_settings.Source:
     made = parsed_settings.Source()
     types = {(section, option.dest): option.type
              for section, option in opts.everything()}
-    for option in original.OPTIONS:
+    for option in original_options.OPTIONS:
         setting = found.settings.get(option.name)
         if setting is None:
             continue
@@ -43,7 +43,7 @@ def convert(found: parsed_settings.Source) -> parsed_settings.Source:
     return made
 
 
-def _value(made: parsed_settings.Source, option: original.Option,
+def _value(made: parsed_settings.Source, option: original_options.Option,
            setting: parsed_settings.Setting) -> str:
     """The text of one option here; ValueError with problem and remedy."""
     value = setting.value

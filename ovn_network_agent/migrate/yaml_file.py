@@ -4,11 +4,11 @@
 """The YAML file of the original."""
 
 from ovn_network_agent.common import suggestions
-from ovn_network_agent.conf.original import original
+from ovn_network_agent.conf import original_options
 from ovn_network_agent.files import document
 from ovn_network_agent.migrate import parsed_settings
 
-_KNOWN = (*original.BY_NAME, original.RULES)
+_KNOWN = (*original_options.BY_NAME, original_options.RULES)
 _SCALARS = (str, int, float, bool)
 
 
@@ -43,7 +43,8 @@ def _take(made: parsed_settings.Source, key: str,
           setting: parsed_settings.Setting) -> None:
     values = (setting.value if isinstance(setting.value, list)
               else [setting.value])
-    if key == original.RULES or all(isinstance(v, _SCALARS) for v in values):
+    if key == original_options.RULES or all(
+            isinstance(v, _SCALARS) for v in values):
         made.settings[key] = setting
     else:
         made.problems.append(setting.say(

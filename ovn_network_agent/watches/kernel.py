@@ -13,6 +13,13 @@ which the VRF needs.
 
 FRR itself does not tell when a static route is removed from its configuration,
 but zebra deletes the route in the kernel.
+
+The kernel reports only ``forwarding`` and ``proxy_arp`` of a device
+(:mod:`watches.kernel`).  Others are read each second, which takes some
+microseconds and no privileges.
+
+Nobody reports a route without a neighbour, so it looks in the kernel.  See
+:mod:`backends.kernel.vni_devices`.
 """
 
 from collections.abc import Callable
@@ -22,7 +29,13 @@ from collections.abc import Iterator
 import socket
 import typing
 
+from oslo_config import cfg
+
 from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import trigger
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import bpf
 from ovn_network_agent.netlink import messages
@@ -34,7 +47,12 @@ from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import neighbours
 from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.netlink.objects import rules
+from ovn_network_agent.netlink.objects import sysctls
+from ovn_network_agent.netlink.objects import vni_neighbours
+from ovn_network_agent.watches import base
+from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import notifications
+from ovn_network_agent.watches import rate_limit
 
 LINK = 'link'
 ADDRESS = 'address'
@@ -204,3 +222,93 @@ def _subscribe() -> socket.socket:
         sock.close()
         raise
     return sock
+
+
+class Sysctls(base.Observer):
+    """Checks once a second the sysctls that the agent has set."""
+
+    def __init__(self, limiter: rate_limit.RateLimit,
+                 heartbeats: heartbeat.Heartbeat) -> None:
+        self._limiter = limiter
+        self._heartbeats = heartbeats
+        self._expected: dict[str, str] = {}
+
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the checks, once a second."""
+        self._heartbeats.add(self.look)
+
+    def stop(self) -> None:
+        """End the checks after the present one, without a wait."""
+        self._heartbeats.remove(self.look)
+
+    def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
+                   full: bool) -> None:
+        """Take the values that are now in place as the expected ones."""
+        self._expected = {
+            wanted.path: wanted.value
+            for wanted in tracker.wanted([resources.Sysctl.kind])
+            if tracker.in_sync(wanted.ref)}
+
+    def look(self) -> None:
+        """Check once."""
+        for path, value in self._expected.items():
+            try:
+                found = sysctls.read(path)
+            except OSError:
+                # The backend reports the error at its next reading.
+                continue
+            if found is not None and found != value:
+                self._limiter.notice(notices.kernel(SYSCTL),
+                                     f'sysctl {path} was set to {found}')
+
+
+_EACH = 5  # heartbeats, of a second each
+
+
+class NextHops(base.Observer):
+    """Looks every few seconds while the agent has a VNI."""
+
+    def __init__(self, limiter: rate_limit.RateLimit,
+                 heartbeats: heartbeat.Heartbeat, base: int) -> None:
+        self._limiter = limiter
+        self._heartbeats = heartbeats
+        self._base = base
+        self._count = 0
+        self._any = False
+
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the looks."""
+        self._heartbeats.add(self.check)
+
+    def stop(self) -> None:
+        """End the looks after the present one, without a wait."""
+        self._heartbeats.remove(self.check)
+
+    def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
+                   full: bool) -> None:
+        """Note whether there are VNIs."""
+        self._any = any(tracker.wanted([resources.VniDevices.kind]))
+
+    def check(self) -> None:
+        """Look every few seconds."""
+        self._count += 1
+        if self._any and self._count % _EACH == 0:
+            self.look()
+
+    def look(self) -> None:
+        """Look once."""
+        try:
+            lost = [hop for hop in vni_neighbours.read_all(self._base)
+                    if hop.lacks]
+        except OSError:
+            # The backend reports the error at its next reading.
+            return
+        if lost:
+            self._limiter.notice(
+                notices.VNI_NEXT_HOPS, f'VNI {lost[0].vni:d} has no neighbour '
+                f'for its next hop {lost[0].via}')
+
+
+def vnis_wanted(conf: cfg.ConfigOpts) -> bool:
+    """Whether there may be VNIs."""
+    return plugins.requested(conf, plugins.VNIS)

@@ -9,19 +9,26 @@ silently lacks its objects.  The check, once a second, needs no process.  Only
 for a closed directory the privileged side is asked, on another thread, as it
 may be slow.  Doubt comes when no socket has changed for a second, and again
 some seconds later: the daemons may still have been reading their own files.
+
+The local database shows none: the port numbers are mostly the same.
 """
 
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import os
 import threading
 import time
 import typing
 
+from oslo_config import cfg
 from oslo_log import log as logging
 
+from ovn_network_agent.common import notices
+from ovn_network_agent.common import socket_identity
 from ovn_network_agent.common import trigger
 from ovn_network_agent.privileged.daemon import context
+from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import heartbeat
 
@@ -168,3 +175,18 @@ class RestartWatch(base.Observer):
         if warning is not None and warning != self._warning:
             LOG.warning('%s', warning)
         self._warning = warning
+
+
+def of_ovs(conf: cfg.ConfigOpts,
+         heartbeats: heartbeat.Heartbeat) -> RestartWatch:
+    """The watch of the provider bridge."""
+    bridge = conf.bridge_dev
+
+    def read() -> dict[str, list[int]]:
+        mark = socket_identity.of_socket(os.path.join(
+            conf.ovs.ovs_rundir, bridge + openflow.SUFFIX))
+        return {bridge: mark} if mark else {}
+    return RestartWatch(
+        heartbeats, 'Open vSwitch', '[ovs] ovs_rundir', read,
+        lambda: openflow.read_socket(bridge),
+        notices.SWITCH_RESTARTED, metric='ovs_restarts_total')

@@ -27,8 +27,8 @@ from oslo_log import log as logging
 from ovn_network_agent import privileged
 from ovn_network_agent import version
 from ovn_network_agent.conf import effective
+from ovn_network_agent.conf import log_levels
 from ovn_network_agent.conf import masking
-from ovn_network_agent.conf.logs import last_log
 from ovn_network_agent.frr import setup
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import nft
@@ -62,7 +62,7 @@ class BugReport:
             'passes': lambda: [
                 {name: getattr(done, name) for name in done.__slots__}
                 for done in passes()],
-            'threads': threads, 'log': lambda: last_log.last_log.lines}
+            'threads': threads, 'log': lambda: log_levels.last_log.lines}
 
     def run(self, arguments: argparse.ArgumentParser, argv: list[str]) -> str:
         """Make the report, see :class:`commands.Table`."""

@@ -15,7 +15,7 @@ from oslo_privsep import daemon
 from oslo_privsep import priv_context
 
 from ovn_network_agent import privileged
-from ovn_network_agent.conf.logs import temporary_levels
+from ovn_network_agent.conf import log_levels as levels
 from ovn_network_agent.privileged.daemon import capability
 from ovn_network_agent.privileged.daemon import helper
 from ovn_network_agent.privileged.daemon import log_levels
@@ -70,7 +70,7 @@ def start(conf: cfg.ConfigOpts,
         _fork(contexts, drop)
     else:
         _run_helpers(contexts)
-    temporary_levels.temporary.follow = log_levels.follow
+    levels.temporary.follow = log_levels.follow
     LOG.info('privileged daemons running: %s',
              ', '.join(context.name for context in contexts) or 'none')
 

@@ -16,7 +16,7 @@ from ovn_network_agent import privileged
 from ovn_network_agent.common import library_internals
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf.original import original
+from ovn_network_agent.conf import original_options
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 ROOT = PACKAGE.parent
@@ -284,9 +284,9 @@ class OriginalTest(unittest.TestCase):
         page = PAGES / 'configuration' / 'original.rst'
         rows = dict(ROW.findall(page.read_text()))
         self.assertEqual(
-            {option.name: option.here for option in original.OPTIONS} |
-            {original.RULES: '[port_forward] rules_file',
-             original.CONFIG: ''}, rows)
+            {option.name: option.here for option in original_options.OPTIONS} |
+            {original_options.RULES: '[port_forward] rules_file',
+             original_options.CONFIG: ''}, rows)
 
 
 class OptionsTest(DocumentsTestCase):

@@ -18,7 +18,6 @@ from ovn_network_agent.watches.frr import frr_fitness
 from ovn_network_agent.watches.frr import frr_installed
 from ovn_network_agent.watches.frr import frr_lists
 from ovn_network_agent.watches.frr import frr_verification
-from ovn_network_agent.watches.frr import frr_vnis
 from ovn_network_agent.watches.frr import frr_witness
 
 
@@ -42,8 +41,8 @@ def make(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
             lambda: any(observer.awaited() for observer in fitness)))
         if limiter is not None:
             made.append(frr_lists.Lists(conf, limiter, heartbeats))
-            if frr_vnis.wanted(conf):
-                made.append(frr_vnis.Vnis(limiter))
+            if frr_lists.vnis_wanted(conf):
+                made.append(frr_lists.Vnis(limiter))
     return [*made, *fitness]
 
 

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 
-from ovn_network_agent.conf.logs import temporary_levels
+from ovn_network_agent.conf import log_levels
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.cmd import base as programs
 from ovn_network_agent.tests.functional.cmd import running
@@ -23,7 +23,7 @@ class LogLevelTest(base.CtlTestCase):
 
     def setUp(self):
         super().setUp()
-        self.addCleanup(temporary_levels.temporary.undo)
+        self.addCleanup(log_levels.temporary.undo)
 
     def test_shown_set_and_over(self):
         self.ready()

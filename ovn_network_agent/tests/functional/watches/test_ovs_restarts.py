@@ -15,7 +15,6 @@ from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.tests.functional.openflow import base
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import heartbeat
-from ovn_network_agent.watches import ovs_restarts
 from ovn_network_agent.watches import restarts
 
 
@@ -28,7 +27,7 @@ class TestWatch(base.FlowTestCase):
         beats = heartbeat.Heartbeat()
         beats.start(self.trigger)
         self.addCleanup(beats.stop)
-        self.watch = ovs_restarts.make(cfg.CONF, beats)
+        self.watch = restarts.of_ovs(cfg.CONF, beats)
 
     def start(self):
         self.watch.start(self.trigger)

@@ -9,7 +9,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.common import notices
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.tests.functional.netlink import base
-from ovn_network_agent.watches import sysctls
+from ovn_network_agent.watches import kernel
 
 #: Of these, the kernel reports only the first.
 PATHS = ('net/ipv4/conf/br-ex/proxy_arp', 'net/ipv4/conf/br-ex/accept_local',
@@ -22,7 +22,7 @@ class TestSysctls(base.KernelTestCase):
     def setUp(self):
         super().setUp()
         self.told = []
-        self.watch = sysctls.Sysctls(self, None)
+        self.watch = kernel.Sysctls(self, None)
         self.tracker = tracking.Tracker()
 
     def notice(self, word, by):

@@ -8,7 +8,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.common import notices
 from ovn_network_agent.tests.functional.netlink import test_vni_neighbours
 from ovn_network_agent.watches import heartbeat
-from ovn_network_agent.watches import vni_next_hops
+from ovn_network_agent.watches import kernel
 
 FAR, MAC = test_vni_neighbours.FAR, test_vni_neighbours.MAC
 VNI = test_vni_neighbours.VNI
@@ -21,7 +21,7 @@ class NextHopsTest(test_vni_neighbours.VniNeighboursCase):
         self.told, self.now, self.vnis = [], 0.0, [object()]
         beats = heartbeat.Heartbeat(lambda: self.now)
         self.beats = beats
-        self.watch = vni_next_hops.NextHops(
+        self.watch = kernel.NextHops(
             self, beats, ownership.EVPN_TABLES.start)
         self.watch.start(None)
 

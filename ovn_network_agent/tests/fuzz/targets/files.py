@@ -13,9 +13,9 @@ import types as types_of_python
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.conf import original_options
 from ovn_network_agent.conf import types
 from ovn_network_agent.conf.options import evpn
-from ovn_network_agent.conf.original import go_values
 from ovn_network_agent.diagnosis.node import versions
 from ovn_network_agent.diagnosis.node.agent import running
 from ovn_network_agent.diagnosis.node.kernel import managers
@@ -134,7 +134,7 @@ def _options(data):
                   types.CommaList(types.Name()), types.NamedTag(),
                   evpn.NamedVni(),
                   types.Uuid(),
-                  go_values.seconds, go_values.listen):
+                  original_options.seconds, original_options.listen):
         with contextlib.suppress(ValueError):
             parse(text)
     with contextlib.suppress(overlap_servers.Failed):
@@ -185,7 +185,7 @@ TARGETS = (
            words=(b'198.51.100.10', b'/32', b'2001:db8::', b'::ffff:',
                   b'%eth0', b'/', b'.', b':')),
     Target('options', _options, (),
-           ('conf.options.evpn', 'conf.types', 'conf.original.go_values',
+           ('conf.options.evpn', 'conf.types', 'conf.original_options',
             'diagnosis.node.versions', 'privileged.overlap_keeper'),
            words=(b'tcp:', b'ssl:', b'unix:/', b'127.0.0.1', b':6641', b'[',
                   b']', b'1h', b'30s', b'ms')),

@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.conf.original import go_values
+from ovn_network_agent.conf import original_options
 
 
 class SecondsTest(base.BaseTestCase):
@@ -16,12 +16,13 @@ class SecondsTest(base.BaseTestCase):
                 ('1m30s', '90'), ('1h0m1.5s', '3601.5'), ('0', '0'),
                 ('0s', '0'), ('+2s', '2'), ('250us', '0.00025'),
                 ('250\u00b5s', '0.00025'), ('.5s', '0.5'), ('100h', '360000')):
-            self.assertEqual(seconds, go_values.seconds(given), given)
+            self.assertEqual(seconds, original_options.seconds(given), given)
 
     def test_what_go_refuses(self):
         for given in ('60', '', 's', '1m 30s', '-5s', '5 s', '1d', 'x1s',
                       '1.2.3s'):
-            error = self.assertRaises(ValueError, go_values.seconds, given)
+            error = self.assertRaises(
+                ValueError, original_options.seconds, given)
             self.assertIn(repr(given), str(error))
             self.assertIn('60s', str(error))
 
@@ -30,11 +31,11 @@ class OthersTest(base.BaseTestCase):
 
     def test_booleans(self):
         for given in ('1', 't', 'T', 'TRUE', 'true', 'True'):
-            self.assertEqual('true', go_values.boolean(given))
+            self.assertEqual('true', original_options.boolean(given))
         for given in ('0', 'f', 'F', 'FALSE', 'false', 'False'):
-            self.assertEqual('false', go_values.boolean(given))
+            self.assertEqual('false', original_options.boolean(given))
         for given in ('yes', 'on', '', 'tRUE', '2'):
-            self.assertRaises(ValueError, go_values.boolean, given)
+            self.assertRaises(ValueError, original_options.boolean, given)
 
     def test_listen(self):
         for given, here in ((':9273', '0.0.0.0:9273'),
@@ -42,4 +43,4 @@ class OthersTest(base.BaseTestCase):
                             ('[::1]:9273', '[::1]:9273'),
                             ('192.0.2.1:80', '192.0.2.1:80'),
                             ('9273', '9273')):
-            self.assertEqual(here, go_values.listen(given))
+            self.assertEqual(here, original_options.listen(given))

@@ -8,10 +8,8 @@ import logging
 
 from oslo_log import formatters
 
+from ovn_network_agent.conf import log_levels
 from ovn_network_agent.conf import reload
-from ovn_network_agent.conf.logs import last_log
-from ovn_network_agent.conf.logs import levels
-from ovn_network_agent.conf.logs import log_counts
 from ovn_network_agent.tests.unit.conf import base
 
 
@@ -23,7 +21,7 @@ class LevelTest(base.ConfTestCase):
         self.addCleanup(root.setLevel, root.level)
 
     def level(self, text):
-        levels.apply(self.load('[DEFAULT]\n' + text))
+        log_levels.apply(self.load('[DEFAULT]\n' + text))
         return logging.getLogger().level
 
     def test_levels(self):
@@ -41,15 +39,15 @@ class LevelTest(base.ConfTestCase):
         root.handlers = []
         conf = self.load('[DEFAULT]\n')
         for _again in range(2):
-            levels.apply(conf)
-            for handler in last_log.last_log, log_counts.log_counts:
+            log_levels.apply(conf)
+            for handler in log_levels.last_log, log_levels.log_counts:
                 self.assertEqual(1, root.handlers.count(handler))
 
     def test_a_name_begins_no_line_of_the_log(self):
         root, written = logging.getLogger(), io.StringIO()
         self.addCleanup(setattr, root, 'handlers', root.handlers)
         root.handlers = [logging.StreamHandler(written)]
-        levels.apply(self.load('[DEFAULT]\n'))
+        log_levels.apply(self.load('[DEFAULT]\n'))
         for args in ('r1\n2026-01-01 ERROR\x1b[2J',), ():
             logging.getLogger('test').warning('router %s is here', *args)
         self.assertEqual(['router r1', '  2026-01-01 ERROR\\x1b[2J is here',
@@ -64,7 +62,7 @@ class LevelTest(base.ConfTestCase):
         root.handlers = [logging.StreamHandler(written)]
         root.handlers[0].setFormatter(formatters.ContextFormatter(config=conf))
         for _again in range(2):
-            levels.apply(conf)
+            log_levels.apply(conf)
         for message in ('route: no memory', 'route: OSError: no memory',
                         'something else'):
             try:
@@ -86,7 +84,7 @@ class LevelTest(base.ConfTestCase):
 
     def test_change_without_a_restart(self):
         conf = self.load('[DEFAULT]\nlog_level = error\n')
-        levels.apply(conf)
+        log_levels.apply(conf)
         with open(conf.config_file[0], 'w') as opened:
             opened.write('[DEFAULT]\nlog_level = warn\n')
         reload.reload(conf)

@@ -7,13 +7,13 @@ import logging
 
 from oslotest import base
 
-from ovn_network_agent.conf.logs import log_counts
+from ovn_network_agent.conf import log_levels
 
 
 class LogCountsTest(base.BaseTestCase):
 
     def test_lines_are_counted_by_level(self):
-        counted = log_counts.LogCounts()
+        counted = log_levels.LogCounts()
         for level in (logging.DEBUG, logging.INFO, logging.WARNING,
                       logging.WARNING, logging.ERROR):
             counted.handle(logging.LogRecord('x', level, '', 1, 'text', (),

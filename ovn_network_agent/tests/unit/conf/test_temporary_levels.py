@@ -9,7 +9,7 @@ import logging
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.conf.logs import temporary_levels
+from ovn_network_agent.conf import log_levels
 from ovn_network_agent.tests import waiting
 
 NAME = 'ovn_network_agent.test_temporary_levels'
@@ -22,7 +22,7 @@ class TemporaryTest(base.BaseTestCase):
         self.logger = logging.getLogger(NAME)
         self.logger.setLevel(logging.WARNING)
         self.addCleanup(self.logger.setLevel, logging.NOTSET)
-        self.levels = temporary_levels.Temporary()
+        self.levels = log_levels.Temporary()
         self.addCleanup(self.levels.undo)
         self.followed = []
 

@@ -10,7 +10,7 @@ import threading
 
 from oslotest import base
 
-from ovn_network_agent.conf.logs import last_log
+from ovn_network_agent.conf import log_levels
 from ovn_network_agent.control.reports import bug_report
 from ovn_network_agent.control.socket import commands
 from ovn_network_agent.runtime import pass_log
@@ -59,14 +59,14 @@ class BugReportTest(base.BaseTestCase):
 
     def test_secrets_of_the_configuration_in_the_log(self):
         logger = logging.getLogger('ovn_network_agent.test_bug_report')
-        kept = last_log.LastLog()
+        kept = log_levels.LastLog()
         logger.addHandler(kept)
         self.addCleanup(logger.removeHandler, kept)
         logger.warning('ran with %s', 'hunter2')
         logger.warning('password: %s', 'swordfish')
         self.assertIn('hunter2', kept.lines[-2])
-        self.addCleanup(setattr, last_log, 'last_log', last_log.last_log)
-        last_log.last_log = kept
+        self.addCleanup(setattr, log_levels, 'last_log', log_levels.last_log)
+        log_levels.last_log = kept
         found = self.report(world.conf(
             frr__vtysh_wrapper='ssh --password=hunter2 frr'))
         self.assertEqual(2, len(found['log']))

@@ -6,7 +6,7 @@
 from oslotest import base
 
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf.original import original
+from ovn_network_agent.conf import original_options
 from ovn_network_agent.migrate import command
 from ovn_network_agent.migrate import flags
 from ovn_network_agent.migrate import ini
@@ -51,7 +51,7 @@ def made(content):
 class SettingsTest(base.BaseTestCase):
 
     def test_each_option_in_all_three_sources(self):
-        for option in original.OPTIONS:
+        for option in original_options.OPTIONS:
             value, here = VALUES.get(option.name, ('x', 'x'))
             flag = '--' + option.name.replace('_', '-')
             if option.why:
@@ -142,6 +142,6 @@ class IniTest(base.BaseTestCase):
 
     def test_sections_exist(self):
         self.assertLessEqual(
-            {option.section for option in original.OPTIONS
+            {option.section for option in original_options.OPTIONS
              if option.section},
             {section for section, _option in opts.everything()})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The options of the original program, and what each of them is here.
+"""The options of the original program, and its values in the form of Go.
 
 It names one ``bridge_dev`` in its YAML file, ``OVN_NETWORK_BRIDGE_DEV`` in the
 environment, ``--bridge-dev`` on the command line.
@@ -10,8 +10,57 @@ environment, ``--bridge-dev`` on the command line.
 from collections.abc import Callable
 import dataclasses
 import os
+import re
 
-from ovn_network_agent.conf.original import go_values
+_UNITS = {'ns': 1e-9, 'us': 1e-6, '\u00b5s': 1e-6, '\u03bcs': 1e-6,
+          'ms': 1e-3, 's': 1, 'm': 60, 'h': 3600}
+# Without the look-behind, a search takes time with the cube of the digits.
+_PART = re.compile(r'(?<![\d.])(\d+(?:\.\d*)?|\.\d+)'
+                   r'(ns|us|\u00b5s|\u03bcs|ms|s|m|h)')
+_TRUE = ('1', 't', 'T', 'TRUE', 'true', 'True')
+_FALSE = ('0', 'f', 'F', 'FALSE', 'false', 'False')
+
+
+def text(value: str | int) -> str:
+    """A text, or a number, as it is."""
+    return str(value)
+
+
+def seconds(value: str | int) -> str:
+    """A duration, like ``1m30s`` or ``500ms``, as seconds, like '90' or '0.5'.
+
+    :raises ValueError: when the text is no duration of Go
+    """
+    text = str(value).strip()
+    rest = text.removeprefix('+')
+    parts = _PART.findall(rest)
+    if rest == '0':
+        return '0'
+    if not parts or ''.join(number + unit for number, unit in parts) != rest:
+        raise ValueError(f'{text!r} is not a duration of at least 0; write '
+                         'it like 60s, 500ms or 1m30s')
+    total = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return f'{total:.9f}'.rstrip('0').rstrip('.')
+
+
+def boolean(value: str | bool) -> str:
+    """'true' or 'false'; ValueError for no boolean of Go."""
+    text = str(value).strip()
+    if text in _TRUE:
+        return 'true'
+    if text in _FALSE:
+        return 'false'
+    raise ValueError(f'{text!r} is not a boolean; use true or false')
+
+
+def listen(value: str | int) -> str:
+    """An address to listen on, whose host may be missing, or localhost."""
+    text = str(value).strip()
+    host, colon, port = text.rpartition(':')
+    if colon and host in ('', 'localhost'):
+        return f'{"127.0.0.1" if host else "0.0.0.0"}:{port}'  # noqa: S104
+    return text
+
 
 PREFIX = 'OVN_NETWORK_'
 # Not options, in its YAML file, environment or command line.
@@ -30,7 +79,7 @@ class Option:
     name: str  # key of the YAML file
     section: str = ''  # of the counterpart here, '' without one
     option: str = ''  # name of the counterpart here, '' without one
-    convert: Callable[..., str] = go_values.text
+    convert: Callable[..., str] = text
     why: str = ''  # For an option without a counterpart: what is here instead.
 
     @property
@@ -45,45 +94,45 @@ class Option:
 
 
 def _same(section: str, *names: str,
-          convert: Callable[..., str] = go_values.text) -> list[Option]:
+          convert: Callable[..., str] = text) -> list[Option]:
     return [Option(name, section, name, convert) for name in names]
 
 
 OPTIONS = (
     *_same('DEFAULT', 'bridge_dev', 'bridge_ip', 'network_cidr',
            'gateway_port', 'log_level'),
-    *_same('DEFAULT', 'reconcile_interval', convert=go_values.seconds),
+    *_same('DEFAULT', 'reconcile_interval', convert=seconds),
     *_same('DEFAULT', 'cleanup_on_shutdown', 'dry_run',
-           convert=go_values.boolean),
+           convert=boolean),
     *_same('ovn', 'ovn_nb_remote', 'ovn_sb_remote', 'ovn_ssl_ca',
            'ovn_ssl_cert', 'ovn_ssl_key'),
     *_same('ovs', 'ovs_wrapper'),
     *_same('frr', 'vrf_name', 'frr_prefix_list'),
-    *_same('frr', 'frr_watch', convert=go_values.boolean),
+    *_same('frr', 'frr_watch', convert=boolean),
     *_same('fip_route', 'route_table_id'),
-    *_same('veth_leak', 'veth_leak_enabled', convert=go_values.boolean),
+    *_same('veth_leak', 'veth_leak_enabled', convert=boolean),
     *_same('veth_leak', 'veth_nexthop', 'veth_provider_ip',
            'veth_leak_table_id', 'veth_leak_rule_priority'),
-    *_same('gateway_drain', 'drain_on_shutdown', convert=go_values.boolean),
+    *_same('gateway_drain', 'drain_on_shutdown', convert=boolean),
     *_same('gateway_drain', 'drain_timeout', 'drain_settle_delay',
-           'stale_chassis_grace_period', convert=go_values.seconds),
+           'stale_chassis_grace_period', convert=seconds),
     *_same('port_forward', 'port_forward_dev', 'port_forward_table_id',
            'port_forward_ct_zone'),
     *_same('port_forward', 'port_forward_l3mdev_accept',
-           convert=go_values.boolean),
-    Option('metrics_listen', 'metrics', 'listen', go_values.listen),
-    Option('route_watch', convert=go_values.boolean,
+           convert=boolean),
+    Option('metrics_listen', 'metrics', 'listen', listen),
+    Option('route_watch', convert=boolean,
            why='the kernel\'s routes, rules and addresses are always '
                'watched; a static route that another program removes from '
                'FRR comes back after [DEFAULT] reconcile_interval'),
-    Option('ovs_flow_watch', convert=go_values.boolean,
+    Option('ovs_flow_watch', convert=boolean,
            why='a restart of Open vSwitch is noticed at once; a flow that '
                'another program removes comes back after [DEFAULT] '
                'reconcile_interval'),
-    Option('bfd_check_enabled', convert=go_values.boolean, why=_BFD),
+    Option('bfd_check_enabled', convert=boolean, why=_BFD),
     Option('bfd_check_max_detect', why=_BFD),
-    Option('ovn_bfd_manage', convert=go_values.boolean, why=_BFD),
-    Option('frr_bfd_manage', convert=go_values.boolean, why=_BFD),
+    Option('ovn_bfd_manage', convert=boolean, why=_BFD),
+    Option('frr_bfd_manage', convert=boolean, why=_BFD),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
 _BY_HERE = {(option.section, option.option): option

@@ -28,7 +28,6 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
-from ovn_network_agent.nft import names
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values
 from ovn_network_agent.privileged import nft
@@ -79,7 +78,7 @@ class Tables:
             wanted = {*wanted, ownership.NFT_PREFIXES}
         return _parsed(*_reading(
             nft.read_sets, family, [name for name in sorted(wanted)
-                                    if names.is_name(name)]).values())
+                                    if values.is_name(name)]).values())
 
     def change(self, function: Callable[..., Any], *args: Any) -> None:
         """Call an entry point that changes the table."""

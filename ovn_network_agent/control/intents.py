@@ -30,9 +30,9 @@ from ovn_network_agent.ovn.peering import peer_changes
 from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.ovn.peering import peer_routers
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state as states
-from ovn_network_agent.ovsdb import writing
 from ovn_network_agent.runtime import agent_parts as insides
 from ovn_network_agent.runtime import questions
 
@@ -159,10 +159,10 @@ class Peers:
 
     def _write(self, called: str, make: Callable[[Any], Any]) -> None:
         try:
-            done = writing.write(
+            done = command.write(
                 self._databases['nb'], 'OVN_Northbound', make,
                 self._conf.ovn.transaction_timeout, 'peers')
-        except writing.NotWritten as e:
+        except command.NotWritten as e:
             raise commands.Refused(f'options of router {called}: {e}'
                                    ) from e
         _refuse(called, done.refused)

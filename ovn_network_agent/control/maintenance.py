@@ -28,8 +28,8 @@ from ovn_network_agent.control.socket import commands
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovs import drain_writer
+from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import writing
 
 LOG = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class Maintenance:
         try:
             return drain_writer.change(self._databases['ovs'], how,
                                        self._conf.ovn.transaction_timeout)
-        except writing.NotWritten as e:
+        except command.NotWritten as e:
             raise commands.Refused(
                 f'external_ids:{ownership.EXT_ID_DRAIN} of the local '
                 f'Open_vSwitch row: {e}') from e

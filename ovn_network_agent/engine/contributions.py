@@ -4,6 +4,8 @@
 """The answers of the drivers: asked for changed subjects only, and merged.
 
 Pure.  The former contribution of a driver that raises stays.
+
+The former owner of a gateway port announces until the new owner has the proof.
 """
 
 import collections
@@ -21,10 +23,48 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.common import bucketed_mapping
+from ovn_network_agent.common import networks
 from ovn_network_agent.drivers import base
-from ovn_network_agent.engine import proofs
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.model import port_forwards
+
+
+def complete(proof: resources.Advertised,
+             wanted: Iterable[resources.Resource]
+             ) -> resources.Advertised | None:
+    """The proof with all that it requires, None if it is not wanted.
+
+    There is none while a resource of the router is only kept as found, or an
+    address of its family is reachable and not announced.
+
+    :param wanted: all resources that the driver wants for the router
+    """
+    addresses: set[str] = set()
+    announced: dict[str, resources.Ref] = {}
+    following: list[resources.Ref] = []
+    for resource in wanted:
+        if resource.kind == resources.Keep.kind:
+            return None
+        subject = resource.subject
+        # Nobody waits for a proof about a VNI.
+        if (not subject or resource.kind == resources.VniRoute.kind or
+                resource.kind == resources.DefaultRoute.kind or
+                networks.family_of_valid(subject) != proof.version):
+            continue
+        if resource.follows:
+            following.append(resource.ref)
+        if resource.stage is resources.Stage.ANNOUNCE:
+            announced[subject] = resource.ref
+        elif resource.kind != resources.Flow.kind:
+            addresses.add(subject)
+    if not addresses <= announced.keys():
+        return None
+    prefixes = tuple(sorted(announced))
+    return dataclasses.replace(
+        proof, prefixes=prefixes, requires=(
+            *proof.requires, *map(announced.__getitem__, prefixes),
+            *sorted(set(following), key=str)))
+
 
 LOG = logging.getLogger(__name__)
 
@@ -224,7 +264,7 @@ class Contributions:
         for about in self._proofs:
             if about[1] not in changed or about[1] in doubtful:
                 continue
-            proof = proofs.complete(
+            proof = complete(
                 self._proofs[about], self._of_router(about, of_routers))
             self._state.contribute((*about, _PROOF), filter(None, (proof,)))
 

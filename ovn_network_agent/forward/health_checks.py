@@ -15,10 +15,52 @@ import typing
 from oslo_log import log as logging
 
 from ovn_network_agent.common import trigger as triggers
-from ovn_network_agent.forward import health
+from ovn_network_agent.model import port_forwards
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.forward import health_thread
+
+
+class Target(typing.NamedTuple):
+    """The target of a check."""
+
+    address: str  # IP address of a destination, canonical text
+    port: int  # TCP port to connect to, never 0
+    check: port_forwards.HealthCheck
+
+    @property
+    def label(self) -> str:
+        """The target in a message."""
+        return f'{self.address} port {self.port:d} ({self.check.kind})'
+
+
+class Health:
+    """The interface, without any check: each target counts as alive.
+
+    All methods return at once.
+    """
+
+    def start(self, trigger: triggers.Trigger) -> None:
+        """Start to check; each change of :meth:`alive` fires the trigger."""
+
+    def want(self, targets: Set[Target]) -> None:
+        """Check these targets from now on, and no others.
+
+        Called on any thread, at each change of the rules, also before
+        :meth:`start`.
+        """
+
+    def alive(self, target: Target) -> bool:
+        """Whether a target is alive; True without a result."""
+        return True
+
+    def why(self, target: Target) -> str:
+        """The reason why a target is dead, or ''; see :meth:`alive`."""
+        return ''
+
+    def stop(self) -> None:
+        """End the checks, without a wait; may be called twice."""
+
 
 LOG = logging.getLogger(__name__)
 
@@ -26,7 +68,7 @@ LOG = logging.getLogger(__name__)
 ROOM = 256
 
 
-class Checks(health.Health):
+class Checks(Health):
     """The health of all destinations that have a check."""
 
     def __init__(self, room: int = ROOM) -> None:
@@ -35,9 +77,9 @@ class Checks(health.Health):
         self._trigger: triggers.Trigger | None = None
         self._rounds: health_thread.Rounds | None = None
         self._stopping = False
-        self._targets: frozenset[health.Target] = frozenset()
+        self._targets: frozenset[Target] = frozenset()
         # Replaced as a whole, so that readers need no lock.
-        self._dead: dict[health.Target, str] = {}
+        self._dead: dict[Target, str] = {}
 
     # -- for the agent (any thread) ---------------------------------------
 
@@ -47,7 +89,7 @@ class Checks(health.Health):
             self._trigger = trigger
             self._tell()
 
-    def want(self, targets: Set[health.Target]) -> None:
+    def want(self, targets: Set[Target]) -> None:
         """Begin and end the checks of single targets."""
         with self._lock:
             # A dead target whose check has changed waits for its first good
@@ -61,11 +103,11 @@ class Checks(health.Health):
             self._targets = frozenset(targets)
             self._tell()
 
-    def alive(self, target: health.Target) -> bool:
+    def alive(self, target: Target) -> bool:
         """False if a check has found the target dead; True without result."""
         return target not in self._dead
 
-    def why(self, target: health.Target) -> str:
+    def why(self, target: Target) -> str:
         """The result of the check that found the target dead, or ''."""
         return self._dead.get(target, '')
 
@@ -89,7 +131,7 @@ class Checks(health.Health):
 
     # -- for the thread ---------------------------------------------------
 
-    def _take(self, target: health.Target, verdict: 'health_thread.Verdict',
+    def _take(self, target: Target, verdict: 'health_thread.Verdict',
               why: str) -> None:
         with self._lock:
             known = target not in self._dead

@@ -15,7 +15,7 @@ import os
 import h11
 
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.forward import health
+from ovn_network_agent.forward import health_checks
 
 # Errors of this node, which say nothing about the destination.
 _OUR_OWN = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM,
@@ -30,7 +30,7 @@ class NoResult(Exception):
     """The check could not be made; the text says why."""
 
 
-async def look(target: health.Target) -> str:
+async def look(target: health_checks.Target) -> str:
     """Check a destination once; why it is not good, '' when it is.
 
     :raises NoResult: when this node could not find out
@@ -52,7 +52,7 @@ async def look(target: health.Target) -> str:
         return reason
 
 
-async def _look(target: health.Target) -> str:
+async def _look(target: health_checks.Target) -> str:
     reader, writer = await asyncio.open_connection(
         target.address, target.port, limit=_CHUNK)
     try:
@@ -65,7 +65,7 @@ async def _look(target: health.Target) -> str:
 
 
 async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
-               target: health.Target) -> str:
+               target: health_checks.Target) -> str:
     """Ask for the path and look at the status; the rest is not read.
 
     The number of steps is limited: the owner of a destination could use a
@@ -91,7 +91,7 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
     return 'the answer has no status after many pieces or interim answers'
 
 
-def _host(target: health.Target) -> str:
+def _host(target: health_checks.Target) -> str:
     address = (target.address
                if ip_text.address(target.address).version == 4
                else f'[{target.address}]')

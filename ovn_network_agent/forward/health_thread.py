@@ -13,7 +13,7 @@ import threading
 
 from oslo_log import log as logging
 
-from ovn_network_agent.forward import health
+from ovn_network_agent.forward import health_checks
 from ovn_network_agent.forward import health_probe
 
 LOG = logging.getLogger(__name__)
@@ -63,9 +63,10 @@ class Rounds:
     :param room: number of checks at the same time
     """
 
-    def __init__(self, wanted: Callable[[], frozenset[health.Target] | None],
+    def __init__(self, wanted: Callable[
+                     [], frozenset[health_checks.Target] | None],
                  take: Callable[
-                     [health.Target, Verdict, str], None],
+                     [health_checks.Target, Verdict, str], None],
                  room: int) -> None:
         self._wanted = wanted
         self._take = take
@@ -91,7 +92,7 @@ class Rounds:
         with self._lock:
             self._loop, self._news = asyncio.get_running_loop(), news
         room = asyncio.Semaphore(self._room)
-        running: dict[health.Target, asyncio.Task[None]] = {}
+        running: dict[health_checks.Target, asyncio.Task[None]] = {}
         try:
             while (wanted := self._wanted()) is not None:
                 for target in running.keys() - wanted:
@@ -105,7 +106,7 @@ class Rounds:
             with self._lock:
                 self._loop = None
 
-    async def _follow(self, target: health.Target,
+    async def _follow(self, target: health_checks.Target,
                       room: asyncio.Semaphore) -> None:
         check = target.check
         verdict = Verdict(check.rise, check.fall)
@@ -126,7 +127,7 @@ class Rounds:
             due = max(due + pause, loop.time())
             pause = check.interval
 
-    async def _result(self, target: health.Target) -> tuple[str, str]:
+    async def _result(self, target: health_checks.Target) -> tuple[str, str]:
         """Why it is bad or '', and why that is not known or ''."""
         try:
             return await health_probe.look(target), ''
@@ -137,7 +138,7 @@ class Rounds:
             LOG.exception('The check of %s failed', target.label)
             return '', f'{type(error).__name__}: {error}'
 
-    def _say_doubt(self, target: health.Target, doubt: str) -> None:
+    def _say_doubt(self, target: health_checks.Target, doubt: str) -> None:
         if doubt:
             LOG.warning('The check of %s could not be made, what is known of '
                         'it stays: %s', target.label, doubt)

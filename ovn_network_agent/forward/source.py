@@ -19,7 +19,7 @@ from oslo_log import log as logging
 from ovn_network_agent import model
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.files import watched
-from ovn_network_agent.forward import health as healths
+from ovn_network_agent.forward import health_checks as healths
 from ovn_network_agent.forward import neighbours
 from ovn_network_agent.forward import node_addresses
 from ovn_network_agent.forward import rules

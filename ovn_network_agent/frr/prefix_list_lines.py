@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Lines of the prefix list: their shape, and their numbers.  Pure."""
+"""Lines of the prefix list: their shape, and their numbers.  Pure.
+
+FRR 8 keeps a list's networks again for route maps, and the removal of an entry
+takes its network out of there, also when another entry has it.  A new entry
+puts it back, but not with the same number: FRR finds no difference.  So it
+gets another number.  bgpd may look at its routes between two lines, so both
+halves of the network are permitted meanwhile.
+"""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import functools
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
+from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 
 # the same few lines are compared with each address of a node
@@ -119,3 +128,60 @@ def counted(lines: Mapping[str, int]) -> set[str]:
             if ':' not in network and not is_ours(network, number) and any(
                 number > other and not (number - other) % _STEP
                 for other in (0, *lines.values()))}
+
+
+def renewal(name: str, due: Mapping[str, int],
+            copies: Mapping[str, Sequence[output.Entry]]
+            ) -> tuple[list[tuple[str, int, int]], list[str]]:
+    """The lines that write entries of the list ``name`` again.
+
+    :param due: number of the entry by network
+    :param copies: by daemon
+    :returns: (network, former number, new number); lines.  Without entries
+        that have another number in a daemon, or no free one
+    """
+    entries = [entry for copy in copies.values() for entry in copy]
+    renewed: list[tuple[str, int, int]] = []
+    before: list[str] = []
+    between: list[str] = []
+    after: list[str] = []
+    for network, former in sorted(due.items()):
+        held = {shaped(copy).get(network)
+                for copy in copies.values()}
+        number = free_number(network, [entries])
+        if held != {former} or number is None:
+            # a copy that differs is for the next comparison
+            continue
+        entries.append(_entry(network, number))
+        for half in _halves(network, entries):
+            free = free_number(half, [entries])
+            if free is not None:
+                entries.append(_entry(half, free))
+                before.append(_line(name, half, free))
+                after.append(_line(name, half))
+        between += [_line(name, network), _line(name, network, number)]
+        renewed.append((network, former, number))
+    return renewed, [*before, *between, *after]
+
+
+def _halves(network: str, entries: Iterable[output.Entry]) -> list[str]:
+    """Halves of more than two addresses; others' entries would be disturbed.
+    """
+    whole = ip_text.network(network)
+    if whole.prefixlen > whole.max_prefixlen - 2:
+        return []
+    halves = [str(half) for half in whole.subnets()]
+    taken = {entry.prefix for entry in entries}
+    return [] if taken.intersection(halves) else halves
+
+
+def _entry(network: str, number: int) -> output.Entry:
+    return output.Entry(number, 'permit', network,
+                        *hosts(network))
+
+
+def _line(name: str, network: str, number: int | None = None) -> str:
+    """The line that adds the entry, or removes it without a number."""
+    line = lines.prefix_list_entry(name, network,
+                                   *hosts(network), number)
+    return line if number is not None else 'no ' + line

@@ -13,6 +13,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import typing
 
 from oslo_config import cfg
 
@@ -23,10 +24,32 @@ from ovn_network_agent.forward import rules
 from ovn_network_agent.migrate import environment_file
 from ovn_network_agent.migrate import flags
 from ovn_network_agent.migrate import forwards
-from ovn_network_agent.migrate import ini
 from ovn_network_agent.migrate import parsed_settings
 from ovn_network_agent.migrate import settings
 from ovn_network_agent.migrate import yaml_file
+
+# Values by section and option.
+Options: typing.TypeAlias = dict[tuple[str, str], str]
+
+_HEAD = '''\
+# Made by ovn-network-agent-migrate from the settings of the original program.
+# Options that are not here have their defaults, see
+# ovn-network-agent.conf.sample.
+'''
+
+
+def render(options: Options) -> str:
+    """The content of the file."""
+    sections: dict[str, list[str]] = {'DEFAULT': []}
+    for (section, option), value in options.items():
+        # oslo.config would replace $name by the value of an option.
+        value = value.replace('$', '$$')
+        sections.setdefault(section, []).append(
+            f'{option} = {value}'.rstrip())
+    return _HEAD + ''.join(
+        f'\n[{name}]\n' + '\n'.join(lines) + '\n'
+        for name, lines in sections.items() if lines)
+
 
 PROGRAM = 'ovn-network-agent-migrate'
 YAML = '/etc/ovn-network-agent/config.yaml'
@@ -46,7 +69,7 @@ WOULD_NOT_START = 3
 class Made:
     """The files that are to be written."""
 
-    options: ini.Options
+    options: Options
     forwards: str  # text of the rules file, '' for none
     problems: list[str]  # nothing is written then
     warnings: list[str]
@@ -62,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     if made.problems:
         _say('error', made.problems)
         return UNUSABLE
-    contents = {os.path.join(folder, INI): ini.render(made.options)}
+    contents = {os.path.join(folder, INI): render(made.options)}
     if made.forwards:
         contents[rules_path] = made.forwards
     if arguments.output is None:
@@ -140,7 +163,7 @@ def _say(kind: str, messages: Iterable[object]) -> None:
 
 # -- the check of the new files, as a start of the agent would make it -------
 
-def _problems(options: ini.Options, forwards: str) -> list[str]:
+def _problems(options: Options, forwards: str) -> list[str]:
     """Reasons that would keep the agent from starting with new files."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'rules')
@@ -151,7 +174,7 @@ def _problems(options: ini.Options, forwards: str) -> list[str]:
             options = {**options, _RULES_OPTION: path}
         config = os.path.join(folder, 'conf')
         with open(config, 'w', encoding='utf-8') as opened:
-            opened.write(ini.render(options))
+            opened.write(render(options))
         return [message.replace(path, named) for message in _found(config)]
 
 

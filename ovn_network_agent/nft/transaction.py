@@ -15,7 +15,6 @@ from typing import Any
 from ovn_network_agent import ownership
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
-from ovn_network_agent.nft import names
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values
 
@@ -83,7 +82,7 @@ def pruning(family: str, rules: list[Any], chains: list[str], sets: list[str]
     """
     _check_family(family)
     for name in (*(chain for chain, _handle in rules), *chains, *sets):
-        if not names.is_name(name):
+        if not values.is_name(name):
             raise ValueError(f'{name!r} is no name of a chain or set')
     for _chain, handle in rules:
         if type(handle) is not int or not 0 < handle < 1 << 64:

@@ -9,7 +9,19 @@ command.
 """
 
 import dataclasses
+import re
 import typing
+
+_NAME = re.compile(r'[a-z][a-z0-9_]{0,62}')
+
+
+def is_name(name: object) -> bool:
+    """Whether a chain or set of ours can have this name.
+
+    The names of an earlier version count, too: a new table removes its chains.
+    """
+    return type(name) is str and bool(_NAME.fullmatch(name))
+
 
 #: (index of a destination, number of buckets) of each share
 Shares: typing.TypeAlias = tuple[tuple[int, int], ...]

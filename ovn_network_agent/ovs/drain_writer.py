@@ -1,17 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Writes the wish of an operator into the local database."""
+"""Writes the wish of an operator into the local database.
+
+'all', or UUIDs of routers, separated by commas.
+"""
 
 from collections.abc import Callable
+from collections.abc import Iterable
+import re
 from typing import Any
 
 from ovsdbapp.backend.ovs_idl import command
 
+from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovs import drain_request
+from ovn_network_agent.ovsdb import command as writing
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import writing
+
+_UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z')
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text is a UUID as OVSDB writes them, in lower case."""
+    return _UUID.match(text) is not None
+
+
+def parse(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Parse the text of a wish; only the malformed parts are left out.
+
+    :returns: drains as in :class:`model.Node`, messages about the rest
+    """
+    parts = [part.strip() for part in text.split(',') if part.strip()]
+    drains = {part.lower() for part in parts
+              if part.lower() == model.ALL or is_uuid(part.lower())}
+    bad = [part for part in parts if part.lower() not in drains]
+    return frozenset(drains), tuple(
+        f'Open_vSwitch external_ids:{ownership.EXT_ID_DRAIN}: {part!r} is '
+        f'neither "{model.ALL}" nor the UUID of a router, and is left out; '
+        'correct it with "ovn-network-agent-ctl drain" or "undrain"'
+        for part in bad)
+
+
+def render(drains: Iterable[str]) -> str:
+    """The text of a wish for a set of drains, '' for none."""
+    return ','.join(sorted(drains))
+
 
 _How = Callable[[frozenset[str]], frozenset[str]]
 
@@ -30,11 +64,11 @@ class _Change(command.BaseCommand):
         row, = found
         row.verify('external_ids')
         external_ids = dict(row.external_ids)
-        before, _bad = drain_request.parse(
+        before, _bad = parse(
             external_ids.pop(ownership.EXT_ID_DRAIN, ''))
         after = self._change(before)
         if after:
-            external_ids[ownership.EXT_ID_DRAIN] = drain_request.render(after)
+            external_ids[ownership.EXT_ID_DRAIN] = render(after)
         # This also removes malformed parts alone.
         if external_ids != row.external_ids:
             row.external_ids = external_ids

@@ -11,7 +11,7 @@ import os
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.model import wiring as values
-from ovn_network_agent.ovs import drain_request
+from ovn_network_agent.ovs import drain_writer
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovsdb import columns
 
@@ -26,7 +26,7 @@ def read(ovs: columns.Tables,
     for row in ovs['Open_vSwitch'].values():
         external_ids = row.external_ids
     mappings = bridge_mappings(external_ids)
-    wanted, problems = drain_request.parse(
+    wanted, problems = drain_writer.parse(
         external_ids.get(ownership.EXT_ID_DRAIN, ''))
     bridges = {bridge for _network, bridge in mappings}
     return values.Wiring(

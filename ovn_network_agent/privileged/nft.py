@@ -21,7 +21,6 @@ from ovn_network_agent.netlink import multicast
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import elements
-from ovn_network_agent.nft import names as known_names
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.nft import values
 from ovn_network_agent.privileged.daemon import command
@@ -53,7 +52,7 @@ def read_tables(families: Sequence[str]) -> dict[str, str]:
 def read_sets(family: str, names: Sequence[str]) -> dict[str, str]:
     """Sets that are there: JSON by name; a table takes 100 times as long."""
     for name in checks.sequence(names):
-        if not known_names.is_name(name):
+        if not values.is_name(name):
             raise checks.invalid(f'{name!r} is no name of a set')
     return present({name: ['set', *table(family), name]
                      for name in names})

@@ -121,7 +121,7 @@ class Advertised(base.Resource):
     # This chassis.
     owner: ownership.Owner
     # '198.51.100.10/32', to be advertised to a BGP neighbour before the proof
-    # is written; the engine adds them (engine.proofs).
+    # is written; the engine adds them (engine.contributions).
     prefixes: tuple[str, ...] = dataclasses.field(
         default=(), compare=False, repr=False)
     # 4 or 6; not part of the value, likewise prefixes.

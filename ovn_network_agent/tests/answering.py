@@ -32,7 +32,7 @@ def serve(case, namespace, text, address, port):
     """Start a server, ended with a test, and wait until it listens.
 
     :param case: the test
-    :param namespace: :class:`namespaces.Namespace`
+    :param namespace: :class:`valuespaces.Namespace`
     :param text: see :func:`program`
     :param address: text
     :param port: number

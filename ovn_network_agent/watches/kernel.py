@@ -40,7 +40,6 @@ from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import bpf
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import multicast
-from ovn_network_agent.netlink import sender
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import addresses
 from ovn_network_agent.netlink.objects import links
@@ -126,7 +125,7 @@ class LinkWatch(notifications.Watch):
         own = self._own_ports()
         for data in datagrams:
             for name, text, port in self._kinds(data, own, kinds):
-                kinds[name] = text + sender.described(port)
+                kinds[name] = text + multicast.described(port)
         return list(kinds.items())
 
     def _kinds(self, data: bytes, own: Container[int],

@@ -18,7 +18,7 @@ import threading
 from oslo_log import log as logging
 
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink import sender
+from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import nftables
 from ovn_network_agent.privileged import nft
@@ -70,7 +70,7 @@ class TableWatch(notifications.Watch):
                        for port in self._authors(data)]
         if not authors:
             return []
-        return [('the table was changed' + sender.described(authors[-1]),)]
+        return [('the table was changed' + multicast.described(authors[-1]),)]
 
     def _all_read(self) -> None:
         # All own changes have been read, too.

@@ -25,8 +25,8 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent.common import notices
-from ovn_network_agent.common import socket_identity
 from ovn_network_agent.common import trigger
+from ovn_network_agent.common import unix_sockets
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.watches import base
@@ -183,7 +183,7 @@ def of_ovs(conf: cfg.ConfigOpts,
     bridge = conf.bridge_dev
 
     def read() -> dict[str, list[int]]:
-        mark = socket_identity.of_socket(os.path.join(
+        mark = unix_sockets.of_socket(os.path.join(
             conf.ovs.ovs_rundir, bridge + openflow.SUFFIX))
         return {bridge: mark} if mark else {}
     return RestartWatch(

@@ -17,7 +17,6 @@ from ovn_network_agent import privileged
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import prefix_list_lines
-from ovn_network_agent.frr import rewriting
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import checks
 from ovn_network_agent.privileged.routing import vty
@@ -122,8 +121,8 @@ def change(name: str, adds: checks.Items, deletes: checks.Items
 
 @privileged.frr.change
 def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
-    """Write entries again that bgpd disobeys (:mod:`frr.rewriting`), in one
-    call of vtysh, which withdraws nothing on the way.
+    """Write entries again that bgpd disobeys, in one call of vtysh (see
+    :mod:`frr.prefix_list_lines`), which withdraws nothing on the way.
 
     :param addresses: host prefixes that bgpd refuses; what the list does not
         permit in bgpd has another fault, and is left out
@@ -134,7 +133,7 @@ def renew(name: str, addresses: Sequence[str]) -> list[typing.Any]:
               for text in checks.sequence(addresses)]
     copies = _copies(name)
     due = prefix_list_lines.permitting(copies['BGP'], wanted)
-    renewed, configuration = rewriting.renewal(name, due, copies)
+    renewed, configuration = prefix_list_lines.renewal(name, due, copies)
     return [[list(each) for each in renewed],
             vtysh.configure(configuration, _DAEMONS)
             if configuration else '']

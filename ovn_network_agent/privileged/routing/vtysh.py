@@ -23,7 +23,7 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import privileged
-from ovn_network_agent.common import socket_identity
+from ovn_network_agent.common import unix_sockets
 from ovn_network_agent.conf import registered
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.frr import batch_size
@@ -339,6 +339,6 @@ def running_lines(daemons: Iterable[str], needed: Iterable[str]) -> list[str]:
 def read_sockets() -> dict[str, list[int]]:
     """[inode, time of change in ns] of the socket of each daemon."""
     cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
-    found: dict[str, list[int]] = socket_identity.of_directory(
+    found: dict[str, list[int]] = unix_sockets.of_directory(
         cfg.CONF.frr.frr_run_dir, SUFFIX)
     return found

@@ -18,7 +18,7 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import privileged
-from ovn_network_agent.common import socket_identity
+from ovn_network_agent.common import unix_sockets
 from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.openflow import bridge as openflow
 from ovn_network_agent.openflow import connection
@@ -71,7 +71,7 @@ def dump_flows(bridge: str, former: str = '', known: Sequence[bytes] = ()
 @privileged.ovs.entrypoint
 def read_socket(bridge: str) -> dict[str, list[int]]:
     """[inode, time of change in ns] of a bridge's socket, if it is there."""
-    mark = socket_identity.of_socket(socket_path(bridge))
+    mark = unix_sockets.of_socket(socket_path(bridge))
     return {bridge: mark} if mark else {}
 
 

@@ -31,7 +31,7 @@ from ovn_network_agent.tests.lab import reports
 
 SETTLE, VRF_TABLE = objects.SETTLE, objects.VRF_TABLE
 _CHANGE = re.compile(
-    r' INFO ovn_network_agent\.engine\.change_log \[-\] '
+    r' INFO ovn_network_agent\.engine\.application \[-\] '
     r'((created|updated|deleted) .*)')
 # Seconds without work in a test that are printed.
 WORTH_TELLING = 2.0

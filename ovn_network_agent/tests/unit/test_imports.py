@@ -18,7 +18,7 @@ PURE = ('resources', 'model', 'ownership', 'engine.tracking', 'drivers',
         'backends.base', 'ovn.snapshot', 'ovn.subjects.addresses',
         'ovn.indexes', 'ovn.rows', 'model.address_sources',
         'gateways.transitions',
-        'gateways.group_state', 'gateways.ownership_mode',
+        'gateways.membership', 'gateways.ownership_mode',
         'gateways.membership')
 # Of the conf package the pure ones take lists of option declarations.
 DECLARATIONS = 'conf.'

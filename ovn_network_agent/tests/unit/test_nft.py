@@ -13,7 +13,6 @@ from oslotest import base
 
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
-from ovn_network_agent.nft import names
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.nft import values
@@ -46,10 +45,10 @@ class NamesTest(base.BaseTestCase):
             rendering.chains(rendering.text(NO_VRF)))
 
     def test_what_is_a_name(self):
-        self.assertTrue(names.is_name('balance_0123456789abcdef'))
+        self.assertTrue(values.is_name('balance_0123456789abcdef'))
         for bad in ('', 'a b', 'a\n', 'a;', 'A', '1', 'a' * 64, 'a}', None, 1,
                     b'a', ['a'], Text('a')):
-            self.assertFalse(names.is_name(bad))
+            self.assertFalse(values.is_name(bad))
 
 
 class ElementsTest(base.BaseTestCase):

@@ -19,8 +19,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import settings
 from ovn_network_agent.engine import contributions
-from ovn_network_agent.engine import proofs
-from ovn_network_agent.gateways import group_state
+from ovn_network_agent.gateways import membership
 from ovn_network_agent.model import address_sources
 from ovn_network_agent.model import selection
 from ovn_network_agent.tests import configs
@@ -252,8 +251,8 @@ def wanted(made, router, node):
     told = contributions.merged(
         each for each in found if each.kind == resources.Problem.kind)
     return [*told, *filter(None, (
-        proofs.complete(each, found) if each.kind == resources.Advertised.kind
-        else each for each in found
+        contributions.complete(each, found)
+        if each.kind == resources.Advertised.kind else each for each in found
         if each.kind != resources.Problem.kind))]
 
 
@@ -408,7 +407,7 @@ def settled(group, node, conf, held=False):
 
     :param held: whether it waits for its relay
     """
-    return dataclasses.replace(group, state=group_state.settled(
+    return dataclasses.replace(group, state=membership.settled(
         group, node, conf, held))
 
 

@@ -7,9 +7,9 @@ The privileged side asks (:mod:`privileged.routing.monitors`).  A notice
 names the daemons for the log; its receiver reads the lists anew.
 
 bgpd of FRR 8 forgets a line in its route maps when an entry of the same
-network is removed (:mod:`frr.rewriting`): it keeps back what the list permits.
-Another filter has the same effect, so a line is written again only once for
-each fault, without withdrawing anything.
+network is removed (:mod:`frr.prefix_list_lines`): it keeps back what the list
+permits.  Another filter has the same effect, so a line is written again only
+once for each fault, without withdrawing anything.
 """
 
 from collections.abc import Callable

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from oslo_config import cfg
 
 from ovn_network_agent.common import notices
-from ovn_network_agent.common import socket_identity
+from ovn_network_agent.common import unix_sockets
 from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import heartbeat
@@ -53,8 +53,8 @@ def restarts_of_frr(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
     """The watch for daemons of FRR that were started again."""
     return restarts.RestartWatch(
         heartbeats, 'FRR', '[frr] frr_run_dir',
-        lambda: socket_identity.of_directory(conf.frr.frr_run_dir,
-                                             vtysh.SUFFIX),
+        lambda: unix_sockets.of_directory(conf.frr.frr_run_dir,
+                                          vtysh.SUFFIX),
         vtysh.read_sockets, notices.FRR_RESTARTED, restarted,
         metric='frr_restarts_total',
         # The fabric has lost what staticd had.

@@ -203,7 +203,7 @@ class TrafficTestCase(base.NftTestCase):
     def node(self, name, here, there):
         """A namespace with a device towards this one.
 
-        :returns: :class:`namespaces.Namespace`
+        :returns: :class:`valuespaces.Namespace`
         """
         made = namespaces.hold(self)
         dev = f'to-{name}'

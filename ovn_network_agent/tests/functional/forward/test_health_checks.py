@@ -13,7 +13,6 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent.common import trigger
-from ovn_network_agent.forward import health
 from ovn_network_agent.forward import health_checks
 from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests import waiting
@@ -108,7 +107,7 @@ class HealthTestCase(base.BaseTestCase):
 
     def follow(self, check, server, address='127.0.0.1'):
         """Check a server; gives its target."""
-        target = health.Target(address, server.port, check)
+        target = health_checks.Target(address, server.port, check)
         self.checks.want(frozenset([target]))
         self.checks.start(self.trigger)
         return target
@@ -153,7 +152,7 @@ class TcpTest(HealthTestCase):
         server = self.server()
         server.stop()
         slow = port_forwards.HealthCheck('tcp', interval=3600, timeout=5)
-        target = health.Target('127.0.0.1', server.port, slow)
+        target = health_checks.Target('127.0.0.1', server.port, slow)
         # Nobody knows before, nor without a start.
         self.checks.want(frozenset([target]))
         self.assertTrue(self.checks.alive(target))
@@ -252,8 +251,8 @@ class ManyTest(HealthTestCase):
         self.addCleanup(server.close)
         check = port_forwards.HealthCheck('http', interval=0.5, timeout=0.2)
         targets = frozenset(
-            health.Target(f'127.0.{n // 100}.{n % 100 + 1}',
-                          server.getsockname()[1], check)
+            health_checks.Target(f'127.0.{n // 100}.{n % 100 + 1}',
+                                 server.getsockname()[1], check)
             for n in range(300))
         self.checks = health_checks.Checks(room=30)
         before, most = opened(), 0
@@ -278,7 +277,7 @@ class ChangeTest(HealthTestCase):
 
     def test_what_is_not_wanted_any_more_is_not_checked(self):
         gone, stays = self.server(), self.server()
-        one, two = (health.Target('127.0.0.1', server.port, TCP)
+        one, two = (health_checks.Target('127.0.0.1', server.port, TCP)
                     for server in (gone, stays))
         self.checks.want(frozenset([one, two]))
         self.checks.start(self.trigger)
@@ -300,7 +299,7 @@ class ChangeTest(HealthTestCase):
         server.stop()
         target = self.follow(TCP, server)
         self.dies(target, 'connection refused')
-        more = health.Target('127.0.0.1', other.port, TCP)
+        more = health_checks.Target('127.0.0.1', other.port, TCP)
         self.checks.want(frozenset([target, more]))
         self.assertFalse(self.checks.alive(target))
         self.eventually(lambda: other.accepted > 3)
@@ -319,6 +318,6 @@ class ChangeTest(HealthTestCase):
         self.assertEqual(0, self.threads())
         server = self.server()
         self.checks.want(frozenset([
-            health.Target('127.0.0.1', server.port, TCP)]))
+            health_checks.Target('127.0.0.1', server.port, TCP)]))
         self.eventually(lambda: server.accepted)
         self.assertEqual(1, self.threads())

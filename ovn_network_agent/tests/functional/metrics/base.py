@@ -18,7 +18,7 @@ class Listener:
     """The listener of one agent, as a client sees it.
 
     :param host: address
-    :param namespace: :class:`namespaces.Namespace`, None for that of the test
+    :param namespace: :class:`valuespaces.Namespace`, None for that of the test
     :param port: TCP port
     """
 

@@ -19,7 +19,7 @@ _WITHDRAWN = re.compile(r'UPDATE about (\S+) .*-- withdrawn')
 def kernel(namespace):
     """Have the kernel tell of routes, rules, addresses and devices.
 
-    :param namespace: :class:`namespaces.Namespace`
+    :param namespace: :class:`valuespaces.Namespace`
     :returns: context with a function that gives the lines so far
     """
     def mark(number):

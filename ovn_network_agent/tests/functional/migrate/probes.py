@@ -83,7 +83,7 @@ def serve(case, namespace, address, port):
     """Have somebody answer connections until the end of a test.
 
     :param case: the test
-    :param namespace: :class:`namespaces.Namespace`
+    :param namespace: :class:`valuespaces.Namespace`
     """
     answering.serve(case, namespace, _SERVER, address, port)
 

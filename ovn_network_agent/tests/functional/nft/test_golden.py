@@ -5,7 +5,7 @@
 
 import subprocess
 
-from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.tests.functional.nft import base
 from ovn_network_agent.tests.unit import golden
 
@@ -42,7 +42,7 @@ class GoldenTest(base.NftTestCase):
             with self.subTest(name):
                 _version, _vips, manner = case
                 self.fix_limits(self.configure(base.VRF if manner.vrf else ''))
-                table = nft_table.wanted(*case)
+                table = port_forward.wanted(*case)
                 self.load(table)
                 self.assertEqual([], self.change(self.backend,
                                                  delete=[table]))
@@ -51,8 +51,8 @@ class GoldenTest(base.NftTestCase):
         """All tables of one VIP, one in the place of the other."""
         rule = golden.rule(1, 1, 1)
         for manner in (golden.IN_VRF, golden.CONSISTENT):
-            before = nft_table.wanted(4, (golden.vip(rule),), manner)
-            after = nft_table.wanted(
+            before = port_forward.wanted(4, (golden.vip(rule),), manner)
+            after = port_forward.wanted(
                 4, (golden.vip(golden.without(rule, 1)),), manner)
             self.load(before)
             self.assertEqual([after], self.change(

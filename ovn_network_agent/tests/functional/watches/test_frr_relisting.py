@@ -12,7 +12,7 @@ from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.frr import output
-from ovn_network_agent.frr import rewriting
+from ovn_network_agent.frr import prefix_list_lines
 from ovn_network_agent.privileged.routing import prefix_lists
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
@@ -154,7 +154,7 @@ class OtherFaultsTest(RelistingTestCase):
         before = base.wait_until(self.version, 'in use')
         copies = {daemon: [output.Entry(*entry) for entry in entries]
                   for daemon, entries in prefix_lists.read(base.LIST).items()}
-        _renewed, configuration = rewriting.renewal(
+        _renewed, configuration = prefix_list_lines.renewal(
             base.LIST, {NETWORK: NUMBERS[0]}, copies)
         self.assertEqual(6, len(configuration))
         for other, line in enumerate(configuration, 11):

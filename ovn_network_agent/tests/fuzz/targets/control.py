@@ -179,7 +179,8 @@ TARGETS = (
            ('metrics.server',), share=0.2, words=(
                b'GET ', b'HEAD ', b'/metrics', b' HTTP/1.1\r\n', b'\r\n',
                b'Host: x', b'Content-Length: ')),
-    Target('forward.health', _health, (health_probe.h11.RemoteProtocolError,),
+    Target('forward.health_checks', _health,
+           (health_probe.h11.RemoteProtocolError,),
            ('forward.health_probe',), share=0.2, words=(
                b'HTTP/1.1 200 OK\r\n', b'HTTP/1.1 100 Continue\r\n',
                b'\r\n', b'HTTP/1.1 503 x\r\n', b'Content-Length: ')),

@@ -22,7 +22,6 @@ from ovs import stream
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.engine import contributions
-from ovn_network_agent.engine import proofs
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
@@ -39,7 +38,7 @@ from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.peering import peerings
 from ovn_network_agent.ovn.subjects import addresses
 from ovn_network_agent.ovn.writes import lowered_priority
-from ovn_network_agent.ovs import drain_request
+from ovn_network_agent.ovs import drain_writer
 from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import framing
@@ -316,7 +315,7 @@ def _of_router(driver, subjects, node):
     contributions.merged(each for each in wanted
                          if isinstance(each, resources.Problem))
     return [*wanted, *filter(None, (
-        proofs.complete(each, wanted) for each in wanted
+        contributions.complete(each, wanted) for each in wanted
         if isinstance(each, resources.Advertised)))]
 
 
@@ -442,8 +441,8 @@ def _silence(data):
 
 
 def _drains(data):
-    wish, _problems = drain_request.parse(data.decode('utf-8', 'replace'))
-    assert drain_request.parse(drain_request.render(wish)) == (wish, ())
+    wish, _problems = drain_writer.parse(data.decode('utf-8', 'replace'))
+    assert drain_writer.parse(drain_writer.render(wish)) == (wish, ())
 
 
 def _objects(data):
@@ -536,6 +535,6 @@ TARGETS = (
     Target('ovn.chassis.absent_chassis', _silence,
            (NoInput,), ('ovn.chassis.absent_chassis',),
            json=True, share=0.5),
-    Target('ovs.drain_request', _drains, (), ('ovs.drain_request',),
+    Target('ovs.drain_writer', _drains, (), ('ovs.drain_writer',),
            words=(b'all', b',', b'11111111-2222-4333-8444-555555555555')),
 )

@@ -276,7 +276,7 @@ _VALUES = (VRF, LIST, BRIDGE, DEVICE, 'veth-default', 'veth-provider', 'lo',
 
 
 # Modules without an entry point that parse for one.
-_BELOW = {'nft': ('nft.names',), 'vtysh': ('privileged.daemon.command',),
+_BELOW = {'nft': ('nft.values',), 'vtysh': ('privileged.daemon.command',),
           'ovsdb': ('privileged.daemon.passed_sockets',)}
 
 

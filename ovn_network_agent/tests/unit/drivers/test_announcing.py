@@ -7,7 +7,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.engine import proofs
+from ovn_network_agent.engine import contributions
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
 
@@ -101,7 +101,7 @@ class ProofTest(fip_routes.FipRouteTestCase):
         rest = [r for r in wanted if r is not proof]
         bare = dataclasses.replace(proof, prefixes=(),
                                    requires=proof.requires[:1])
-        again = proofs.complete(bare, rest)
+        again = contributions.complete(bare, rest)
         self.assertEqual((proof, proof.prefixes, proof.requires),
                          (again, again.prefixes, again.requires))
 

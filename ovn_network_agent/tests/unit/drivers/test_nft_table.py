@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.model import port_forwards
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
@@ -27,7 +27,7 @@ class GoldenTest(base.BaseTestCase):
 class TableTest(base.BaseTestCase):
 
     def render(self, *vips, manner=golden.IN_VRF):
-        return nft_table.wanted(4, vips, manner)
+        return port_forward.wanted(4, vips, manner)
 
     def rendered(self, *vips, manner=golden.IN_VRF):
         return golden.rendered(self.render(*vips, manner=manner))
@@ -50,7 +50,7 @@ class TableTest(base.BaseTestCase):
     def test_the_text_is_framed_as_promised(self):
         # So that two tables are easily compared.
         for case in golden.cases().values():
-            text = golden.rendered(nft_table.wanted(*case))
+            text = golden.rendered(port_forward.wanted(*case))
             depth = 0
             for line in text.removesuffix('\n').split('\n'):
                 if not depth:
@@ -65,7 +65,7 @@ class TableTest(base.BaseTestCase):
     def test_the_root_side_takes_every_case(self):
         for name, case in golden.cases().items():
             found = rendering.sets(codec.unpack(codec.pack(
-                nft_table.wanted(*case).content)))
+                port_forward.wanted(*case).content)))
             self.assertLessEqual({'provider_networks', 'snat_addresses'},
                                  found, name)
 

@@ -7,7 +7,7 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent import resources
-from ovn_network_agent.engine import change_log
+from ovn_network_agent.engine import application
 
 
 def route(number):
@@ -19,10 +19,10 @@ class LinesTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.log = self.useFixture(fixtures.FakeLogger(change_log.__name__))
+        self.log = self.useFixture(fixtures.FakeLogger(application.__name__))
 
     def told(self, *changes):
-        change_log.tell(changes)
+        application.tell(changes)
         return self.log.output.splitlines()
 
     def test_one_by_one(self):

@@ -12,7 +12,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent.common import trigger
 from ovn_network_agent.files import file_problems
-from ovn_network_agent.forward import health
+from ovn_network_agent.forward import health_checks
 from ovn_network_agent.forward import source
 from ovn_network_agent.tests.unit import world
 
@@ -26,7 +26,7 @@ def text(*addresses, managed=True, check=''):
 ''' for address in addresses)
 
 
-class Patient(health.Health):
+class Patient(health_checks.Health):
     """Somebody who knows who is dead."""
 
     def __init__(self):

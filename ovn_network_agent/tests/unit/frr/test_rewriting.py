@@ -9,7 +9,6 @@ from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import prefix_list_lines
-from ovn_network_agent.frr import rewriting
 
 LIST = 'ANNOUNCED-NETWORKS'
 
@@ -27,7 +26,7 @@ class RenewalTest(base.BaseTestCase):
     def renewed(self, *networks, others=()):
         """The lines for these networks of a list."""
         entries = [entry(network) for network in networks]
-        return rewriting.renewal(
+        return prefix_list_lines.renewal(
             LIST, {each.prefix: each.sequence for each in entries},
             {'BGP': [*entries, *others], 'ZEBRA': [*entries, *others]})
 
@@ -85,7 +84,7 @@ class RenewalTest(base.BaseTestCase):
 
     def test_a_copy_that_differs_is_left_alone(self):
         ours = entry('198.51.100.0/24')
-        self.assertEqual(([], []), rewriting.renewal(
+        self.assertEqual(([], []), prefix_list_lines.renewal(
             LIST, {ours.prefix: ours.sequence}, {'BGP': [ours], 'ZEBRA': []}))
 
     def test_no_number_is_left(self):

@@ -10,7 +10,7 @@ from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent.gateways import group_state
+from ovn_network_agent.gateways import membership
 from ovn_network_agent.gateways import transitions
 from ovn_network_agent.tests.unit.gateways import states
 
@@ -62,7 +62,7 @@ class WalkTest(base.BaseTestCase):
                     (THIRD, step['third'])) if there]
         one = node.look(group(1, step['owner'], made, step['facts']),
                         phase, step['drains'], step['alive'])
-        pair = state, group_state.read(
+        pair = state, membership.read(
             one, node.node, node.conf, one.state is State.HELD,
             one.state is State.OVERLAPPING)
         self.assertNotIn(pair, transitions.GROUP.impossible)

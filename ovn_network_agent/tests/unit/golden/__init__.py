@@ -14,16 +14,16 @@ import dataclasses
 import pathlib
 
 from ovn_network_agent import ownership
-from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.model import port_forwards
 from ovn_network_agent.nft import rendering
 
 DIRECTORY = pathlib.Path(__file__).parent
 
-IN_VRF = nft_table.Manner(64000, 'jhash', True)
-NO_VRF = nft_table.Manner(64000, 'jhash', False)
-BESIDE_VNIS = nft_table.Manner(64000, 'jhash', True, True)
-CONSISTENT = nft_table.Manner(64000, 'consistent', True)
+IN_VRF = port_forward.Manner(64000, 'jhash', True)
+NO_VRF = port_forward.Manner(64000, 'jhash', False)
+BESIDE_VNIS = port_forward.Manner(64000, 'jhash', True, True)
+CONSISTENT = port_forward.Manner(64000, 'consistent', True)
 
 
 def backends(*weights, net='10.0.0.'):
@@ -83,6 +83,6 @@ def rendered(table):
 
 def text(version, vips, manner):
     """A whole table as nft reads it."""
-    table = nft_table.wanted(version, vips, manner)
+    table = port_forward.wanted(version, vips, manner)
     return (f'table {table.family} {ownership.NFT_TABLE} {{\n'
             f'{rendered(table)}}}\n')

@@ -10,7 +10,7 @@ another text loads the table anew on every gateway at its upgrade.  So
 
 import random
 
-from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.model import port_forwards
 from ovn_network_agent.tests.unit import golden
 
@@ -28,7 +28,7 @@ def case(number):
     """
     one_of = _OneOf(number)
     version = one_of(4, 4, 6)
-    manner = nft_table.Manner(
+    manner = port_forward.Manner(
         one_of(1, 64000, 65535), one_of('jhash', 'consistent'),
         one_of(True, False))
     return version, tuple(

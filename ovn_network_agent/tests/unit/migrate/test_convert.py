@@ -9,7 +9,6 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import original_options
 from ovn_network_agent.migrate import command
 from ovn_network_agent.migrate import flags
-from ovn_network_agent.migrate import ini
 from ovn_network_agent.migrate import parsed_settings
 from ovn_network_agent.migrate import yaml_file
 
@@ -134,8 +133,8 @@ class RulesTest(base.BaseTestCase):
 class IniTest(base.BaseTestCase):
 
     def test_a_dollar_is_kept(self):
-        text = ini.render({('frr', 'vrf_name'): 'a', ('ovs', 'x'): '$y',
-                           ('DEFAULT', 'bridge_ip'): ''})
+        text = command.render({('frr', 'vrf_name'): 'a', ('ovs', 'x'): '$y',
+                               ('DEFAULT', 'bridge_ip'): ''})
         self.assertTrue(text.endswith(
             '\n[DEFAULT]\nbridge_ip =\n\n[frr]\nvrf_name = a\n'
             '\n[ovs]\nx = $$y\n'), text)

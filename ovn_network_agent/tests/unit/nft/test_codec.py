@@ -8,7 +8,7 @@ from hypothesis import strategies as general
 import msgpack
 from oslotest import base
 
-from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import values
 from ovn_network_agent.tests.unit import golden
@@ -30,14 +30,14 @@ class CodecTest(base.BaseTestCase):
 
     def test_every_golden_table(self):
         for name, case in golden.cases().items():
-            content = nft_table.wanted(*case).content
+            content = port_forward.wanted(*case).content
             self.assertEqual(content, codec.unpack(codec.pack(content)),
                              name)
 
     def test_nothing_else_in_any_place(self):
         """Each value of each field is exchanged for each of the hostile."""
         for name in ('masquerade', 'weights', 'ipv6'):
-            packed = codec.pack(nft_table.wanted(
+            packed = codec.pack(port_forward.wanted(
                 *golden.cases()[name]).content)
             for path in places.everywhere(packed):
                 for value in places.HOSTILE:
@@ -45,7 +45,7 @@ class CodecTest(base.BaseTestCase):
                         self.refused(places.exchanged(packed, path, value))
 
     def test_a_number_is_no_truth_and_a_truth_no_number(self):
-        packed = codec.pack(nft_table.wanted(
+        packed = codec.pack(port_forward.wanted(
             *golden.cases()['weights']).content)
         for path in places.everywhere(packed):
             value = places.at(packed, path)
@@ -66,7 +66,7 @@ class CodecTest(base.BaseTestCase):
         self.refused(places.exchanged(packed, path, text))
 
     def test_a_field_too_many_or_too_few(self):
-        content = nft_table.wanted(*golden.cases()['weights']).content
+        content = port_forward.wanted(*golden.cases()['weights']).content
         [vip] = content.vips
         [service] = vip.services
         packed = codec.pack(content)
@@ -81,12 +81,12 @@ class CodecTest(base.BaseTestCase):
 
     def test_of_one_family(self):
         for name, family in (('ipv6', 'ip'), ('one_vip', 'ip6')):
-            packed = codec.pack(nft_table.wanted(
+            packed = codec.pack(port_forward.wanted(
                 *golden.cases()[name]).content)
             self.refused((family, *packed[1:]))
 
     def test_a_service_is_there_once(self):
-        packed = codec.pack(nft_table.wanted(
+        packed = codec.pack(port_forward.wanted(
             *golden.cases()['one_vip']).content)
         for path in ((3,), (3, 0, 3)):
             found = places.at(packed, path)

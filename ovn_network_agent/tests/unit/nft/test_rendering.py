@@ -9,7 +9,7 @@ import re
 import hypothesis
 from oslotest import base
 
-from ovn_network_agent.drivers.common import nft_table
+from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values
@@ -126,13 +126,13 @@ class RenderingTest(base.BaseTestCase):
 
     def test_every_golden_file(self):
         for name, case in golden.cases().items():
-            blocks(rendering.text(nft_table.wanted(*case).content))
+            blocks(rendering.text(port_forward.wanted(*case).content))
             self.assertIn(
-                rendering.text(nft_table.wanted(*case).content),
+                rendering.text(port_forward.wanted(*case).content),
                 (golden.DIRECTORY / (name + '.nft')).read_text())
 
     def test_an_upgrade_changes_no_table(self):
         """The first renderer had these digests."""
         known = many.DIGESTS.read_text().split()
-        self.assertEqual(known, [nft_table.wanted(*many.case(number)).digest
+        self.assertEqual(known, [port_forward.wanted(*many.case(number)).digest
                                  for number in range(many.COUNT)])

@@ -9,7 +9,7 @@ import struct
 
 from oslotest import base
 
-from ovn_network_agent.openflow import flow_digest
+from ovn_network_agent.openflow import bridge
 from ovn_network_agent.openflow import wire
 
 _HEAD = struct.Struct('!HBxIIHHHH4xQQQ')
@@ -29,11 +29,11 @@ def body(*flows, more=0):
 class DigestTest(base.BaseTestCase):
 
     def assert_same(self, one, other, same=True):
-        one, other = map(flow_digest.plain, (one, other))
-        self.assertEqual(same, flow_digest.of_flows(one) ==
-                         flow_digest.of_flows(other))
-        self.assertEqual(same, flow_digest.portions(one).keys() ==
-                         flow_digest.portions(other).keys())
+        one, other = map(bridge.plain, (one, other))
+        self.assertEqual(same, bridge.of_flows(one) ==
+                         bridge.of_flows(other))
+        self.assertEqual(same, bridge.portions(one).keys() ==
+                         bridge.portions(other).keys())
 
     def test_packets_and_time_do_not_count(self):
         dice = random.Random(32)
@@ -64,13 +64,13 @@ class DigestTest(base.BaseTestCase):
         whole = body(flow(1), flow(2))
         for wrong in (whole[:-1], whole + b'x', body(flow(1)[:40]),
                       body(struct.pack('!H', 4) + flow(1)[2:])):
-            self.assertRaises(wire.Malformed, flow_digest.plain, [wrong])
+            self.assertRaises(wire.Malformed, bridge.plain, [wrong])
 
     def test_the_order_counts_for_no_portion(self):
         flows = [flow(n, 136 + 8 * (n % 3), cookie=n) for n in range(300)]
-        before = flow_digest.portions(flow_digest.plain([body(*flows)]))
+        before = bridge.portions(bridge.plain([body(*flows)]))
         random.Random(33).shuffle(flows)
-        after = flow_digest.portions(flow_digest.plain(
+        after = bridge.portions(bridge.plain(
             [body(*flows[:100]), body(*flows[100:])]))
         self.assertEqual(before.keys(), after.keys())
         self.assertCountEqual(
@@ -79,14 +79,14 @@ class DigestTest(base.BaseTestCase):
 
     def test_few_portions_change_with_a_flow(self):
         flows = [flow(n, cookie=n) for n in range(3000)]
-        before = flow_digest.portions(flow_digest.plain([body(*flows)]))
+        before = bridge.portions(bridge.plain([body(*flows)]))
         for change in (flows[1:], [*flows, flow(1, cookie=9000)],
                        [*flows[1:], flow(0, cookie=9000)]):
-            after = flow_digest.portions(flow_digest.plain([body(*change)]))
+            after = bridge.portions(bridge.plain([body(*change)]))
             self.assertLessEqual(len(after.keys() - before.keys()), 2)
 
     def test_equal_flows_count_twice(self):
-        one, two = (flow_digest.portions(flow_digest.plain(
+        one, two = (bridge.portions(bridge.plain(
                         [body(*[flow(1)] * count)]))
                     for count in (1, 2))
         self.assertNotEqual(one.keys(), two.keys())

@@ -57,7 +57,8 @@ class StatusTest(EngineTestCase):
             'connected'], 'lost')
         self.assertGreaterEqual(self.status()['databases']['nb']['since'],
                                 before['since'])
-        self.assertIn('since 2', self.ends(0, self.ctl('status')).stdout)
+        self.assertIn('since 2', self.ends(
+            0, self.ctl('status', '--verbose')).stdout)
 
 
 class PlanTest(EngineTestCase):

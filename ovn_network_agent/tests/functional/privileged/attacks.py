@@ -131,7 +131,9 @@ ITEMS = {
         [2000, 0, None, None, 'br-ex', None, None, True],
         [2001, 0, None, None, DEVICE, None, None, True],
         [2001, 0, '2001:db8::/64', None, 'br-ex', None, None, None],
-        [1997, 254, None, None, 'veth-default', None, 0, True],
+        *([1997, 254, None, None, 'veth-default', None, 0, ipv6]
+          for ipv6 in (None, True)),
+        [1998, 0, None, None, 'veth-default', None, None, None],
         [2001, 0, None, '10.9.9.0/24', DEVICE, None, None, None],
         [2001, 0, '10.9.9.0/24', '10.9.9.0/24', 'br-ex', None, None, None],
         [1997, 254, None, '10.9.9.0/24', 'veth-default', None, None, None],

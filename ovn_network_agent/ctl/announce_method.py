@@ -19,8 +19,8 @@ from ovn_network_agent.ctl import socket_path
 if typing.TYPE_CHECKING:
     from oslo_config import cfg
 
+    from ovn_network_agent.diagnosis.node import method
     from ovn_network_agent.diagnosis.node import sources as node_sources
-    from ovn_network_agent.diagnosis.node.frr import method as node_method
 
 _TIMEOUT = 60.0
 _ANSWER = 60.0
@@ -85,7 +85,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
-    from ovn_network_agent.diagnosis.node.frr import method
     from ovn_network_agent.engine import executor
     path = args.socket or sources.conf.control_socket
     if not path:
@@ -137,7 +136,7 @@ def wanted(states: dict[str, set[str]]) -> set[str]:
 
 
 def _prepared(args: argparse.Namespace, sources: 'node_sources.Sources',
-              ready: 'node_method.Readiness') -> bool:
+              ready: 'method.Readiness') -> bool:
     if ready.others:
         print('other kernel routes here, which "redistribute kernel" takes '
               'along unless a route map denies them: ' + _some(ready.others))
@@ -178,7 +177,7 @@ def _reload(path: str, timeout: float) -> list[str]:
     return refused
 
 
-def result(method: str, change: 'node_method.Change', took: float | None,
+def result(method: str, change: 'method.Change', took: float | None,
            still: Collection[str]) -> int:
     """Print the result; ``took`` is in seconds, None when it was given up."""
     gone = {prefix for prefix in change.before

@@ -16,7 +16,7 @@ from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
 
 if typing.TYPE_CHECKING:
-    from ovn_network_agent.diagnosis import finding
+    from ovn_network_agent import diagnosis
 
 _WORDS = {'OK': 'PASS', 'WARN': 'WARN', 'BROKEN': 'FAIL',
           'NOT CHECKED': 'NOT CHECKED'}
@@ -45,10 +45,9 @@ def run(args: argparse.Namespace) -> int:
     own_threads.keep_eventlet_out()
     from ovn_network_agent.conf import validate
     from ovn_network_agent.diagnosis.node import examination
-    from ovn_network_agent.diagnosis.node import registry
     garbage_collector.settle()
     try:
-        wanted = examination.select(registry.CHECKS, args.check)
+        wanted = examination.select(examination.CHECKS, args.check)
     except examination.UnknownCheck as e:
         return exit_status.fail(e, exit_status.USAGE)
     if args.list:
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
             print(f'{check.name:20} {check.about}')
         return exit_status.OK
     try:
-        findings = _examined(args, registry.CHECKS, wanted)
+        findings = _examined(args, examination.CHECKS, wanted)
     except validate.ConfigError as e:
         return exit_status.fail(f'configuration: {e}', exit_status.USAGE)
     sys.stdout.write(_as_json(findings) if args.json
@@ -66,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _examined(args: argparse.Namespace, known: Any, wanted: Any
-              ) -> 'list[finding.Finding]':
+              ) -> 'list[diagnosis.Finding]':
     from oslo_config import cfg
 
     from ovn_network_agent.diagnosis.node import examination
@@ -82,7 +81,7 @@ def _examined(args: argparse.Namespace, known: Any, wanted: Any
         found.close()
 
 
-def _as_json(findings: 'Sequence[finding.Finding]') -> str:
+def _as_json(findings: 'Sequence[diagnosis.Finding]') -> str:
     return json.dumps({
         'failed': sorted({one.check for one in findings
                           if one.verdict.name == 'BROKEN'}),
@@ -90,7 +89,7 @@ def _as_json(findings: 'Sequence[finding.Finding]') -> str:
                      for one in findings]}, indent=2) + '\n'
 
 
-def _as_text(findings: 'Sequence[finding.Finding]') -> str:
+def _as_text(findings: 'Sequence[diagnosis.Finding]') -> str:
     """One line for each finding, and one for its remedy."""
     lines = []
     for one in findings:

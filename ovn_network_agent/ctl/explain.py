@@ -18,7 +18,7 @@ from ovn_network_agent.ctl import socket_path
 if typing.TYPE_CHECKING:
     from oslo_config import cfg
 
-    from ovn_network_agent.diagnosis.readers import trace
+    from ovn_network_agent.diagnosis.readers import packets
 
 # Addresses for examples (RFC 5737, RFC 3849), which no network has.
 _CLIENTS = {4: '192.0.2.1', 6: '2001:db8::1'}
@@ -65,12 +65,11 @@ def run(args: argparse.Namespace) -> int:
     garbage_collector.hold()
     from ovn_network_agent.diagnosis.address import explanation
     from ovn_network_agent.diagnosis.address import gathering
-    from ovn_network_agent.diagnosis.readers import configuration
     from ovn_network_agent.runtime import loader
     garbage_collector.settle()
     # The findings have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
-    conf = configuration.load(socket_path.files(args))
+    conf = gathering.load(socket_path.files(args))
     try:
         known = gathering.gather(conf, address, client,
                                  args.socket or conf.control_socket,
@@ -102,12 +101,12 @@ def run(args: argparse.Namespace) -> int:
             else min(statuses))
 
 
-def _of_traces(traces: 'Iterable[trace.Traced]') -> dict[str, Any]:
+def _of_traces(traces: 'Iterable[packets.Traced]') -> dict[str, Any]:
     return {'trace_verdicts': {each.title: each.verdict for each in traces},
             'traces': {each.title: each.text for each in traces}}
 
 
-def _text(traces: 'Iterable[trace.Traced]', verbose: bool) -> str:
+def _text(traces: 'Iterable[packets.Traced]', verbose: bool) -> str:
     """The traces for people: the verdicts, and the texts on demand."""
     verdicts = ''.join(f'Trace, {each.title}: {each.verdict}\n'
                        for each in traces)
@@ -116,9 +115,10 @@ def _text(traces: 'Iterable[trace.Traced]', verbose: bool) -> str:
         for each in traces if verbose)
 
 
-def _traces(conf: 'cfg.ConfigOpts', facts: Any) -> 'tuple[trace.Traced, ...]':
-    from ovn_network_agent.diagnosis.readers import trace
-    return trace.read(conf, facts.setup, facts.subject)
+def _traces(conf: 'cfg.ConfigOpts', facts: Any
+            ) -> 'tuple[packets.Traced, ...]':
+    from ovn_network_agent.diagnosis.readers import packets
+    return packets.read_traces(conf, facts.setup, facts.subject)
 
 
 def _client(text: str, address: str) -> str:

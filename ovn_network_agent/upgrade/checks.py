@@ -9,10 +9,9 @@ from collections.abc import Collection
 from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent.conf import validate
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.node import examination
-from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
 
 GROUPS = (
@@ -28,16 +27,16 @@ GROUPS = (
     ('Original program', ('original-program',)),
 )
 _CODES = {
-    finding.Verdict.OK: upgradecheck.Code.SUCCESS,
+    diagnosis.Verdict.OK: upgradecheck.Code.SUCCESS,
     # An unchecked layer may be in any state.
-    finding.Verdict.NOT_CHECKED: upgradecheck.Code.WARNING,
-    finding.Verdict.WARN: upgradecheck.Code.WARNING,
-    finding.Verdict.BROKEN: upgradecheck.Code.FAILURE}
+    diagnosis.Verdict.NOT_CHECKED: upgradecheck.Code.WARNING,
+    diagnosis.Verdict.WARN: upgradecheck.Code.WARNING,
+    diagnosis.Verdict.BROKEN: upgradecheck.Code.FAILURE}
 
 
-def result(findings: Collection[finding.Finding]) -> upgradecheck.Result:
+def result(findings: Collection[diagnosis.Finding]) -> upgradecheck.Result:
     """The result of one check."""
-    bad = [one for one in findings if one.verdict is not finding.Verdict.OK]
+    bad = [one for one in findings if one.verdict is not diagnosis.Verdict.OK]
     details = '. '.join(dict.fromkeys(
         f'{one.evidence}; {one.remedy}' if one.remedy else one.evidence
         for one in bad))
@@ -49,7 +48,7 @@ class Commands(upgradecheck.UpgradeCommands):
     """The commands of the program."""
 
     def __init__(self,
-                 examine: Callable[[tuple[str, ...]], list[finding.Finding]]
+                 examine: Callable[[tuple[str, ...]], list[diagnosis.Finding]]
                  ) -> None:
         super().__init__()
         self._upgrade_checks = tuple(
@@ -58,7 +57,7 @@ class Commands(upgradecheck.UpgradeCommands):
 
 
 def _make(_commands: object,
-          examine: Callable[[tuple[str, ...]], list[finding.Finding]],
+          examine: Callable[[tuple[str, ...]], list[diagnosis.Finding]],
           names: tuple[str, ...]) -> upgradecheck.Result:
     return result(examine(names))
 
@@ -69,20 +68,20 @@ class Node:
     def __init__(self, conf: cfg.ConfigOpts, argv: list[str]) -> None:
         self._sources = sources.Sources(conf, argv)
         self._examination = examination.Examination(
-            registry.CHECKS, self._sources)
+            examination.CHECKS, self._sources)
         self._unreadable = ''
         self._started = False
 
-    def examine(self, names: Collection[str]) -> list[finding.Finding]:
+    def examine(self, names: Collection[str]) -> list[diagnosis.Finding]:
         """Make some checks; the first call starts the privileged daemons."""
         if not self._started:
             self._start()
         if self._unreadable:
-            return [finding.Finding(
-                name, '', finding.Verdict.BROKEN, self._unreadable,
+            return [diagnosis.Finding(
+                name, '', diagnosis.Verdict.BROKEN, self._unreadable,
                 'repair the configuration first') for name in names]
         return self._examination.run(examination.select(
-            registry.CHECKS, names))
+            examination.CHECKS, names))
 
     def _start(self) -> None:
         self._started = True

@@ -5,9 +5,9 @@
 
 from collections.abc import Iterable
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import resources
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import lookups
@@ -24,7 +24,7 @@ _NAMED = 5
 _VTYSH = 'in "configure terminal" of vtysh'
 
 
-def judge(facts: facts.Facts) -> list[finding.Finding]:
+def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The findings from FRR's route to the neighbours, in order."""
     found = _routes(facts)
     if facts.setup.prefix_list:
@@ -35,7 +35,7 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
     return found
 
 
-def _routes(facts: facts.Facts) -> list[finding.Finding]:
+def _routes(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The route of zebra and of the kernel, the origin first."""
     of_frr = [verdicts.unread('frr-route', facts.zebra) or route(facts)]
     if not facts.setup.vrf or facts.subject.vip:
@@ -58,7 +58,7 @@ def _where(facts: facts.Facts) -> str:
     return f'VRF {facts.setup.vrf}' if facts.setup.vrf else 'the default VRF'
 
 
-def route(facts: facts.Facts) -> finding.Finding:
+def route(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about zebra's route."""
     prefix, origin = facts.subject.prefix, protocol(facts)
     own = [each for each in facts.zebra if each[0] == origin]
@@ -83,7 +83,7 @@ def route(facts: facts.Facts) -> finding.Finding:
                                     'and installed')
 
 
-def prefix_list(facts: facts.Facts, daemon: str) -> finding.Finding:
+def prefix_list(facts: facts.Facts, daemon: str) -> diagnosis.Finding:
     """The finding about the prefix list in one daemon."""
     check, name = f'prefix-list-{daemon}', facts.setup.prefix_list
     entries = facts.lists[daemon]
@@ -112,7 +112,7 @@ def prefix_list(facts: facts.Facts, daemon: str) -> finding.Finding:
     return verdicts.ok(check, f'{name}: {text}')
 
 
-def redistribute(facts: facts.Facts) -> finding.Finding:
+def redistribute(facts: facts.Facts) -> diagnosis.Finding:
     """The finding whether bgpd has the route from this node."""
     check, prefix, origin = ('redistribute', facts.subject.prefix,
                              protocol(facts))
@@ -149,7 +149,7 @@ def redistribute(facts: facts.Facts) -> finding.Finding:
         'vtysh')
 
 
-def neighbours(facts: facts.Facts) -> finding.Finding:
+def neighbours(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the BGP sessions."""
     unread = verdicts.unread('bgp-neighbours', facts.neighbours)
     if unread:
@@ -193,7 +193,7 @@ def _families(facts: facts.Facts) -> str:
     return f'vrf {facts.setup.vrf} ' if facts.setup.vrf else ''
 
 
-def _advertised(facts: facts.Facts) -> finding.Finding:
+def _advertised(facts: facts.Facts) -> diagnosis.Finding:
     """The finding whether each established neighbour gets the address."""
     check = 'advertised'
     unread = (verdicts.unread(check, facts.path) or

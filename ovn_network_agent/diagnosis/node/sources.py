@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Answers that the readers share: each system is asked only once.
 
 Nothing changes: the privileged daemons refuse changes, as in a dry run.
@@ -28,8 +27,7 @@ from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import validate
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node.agent import running
-from ovn_network_agent.diagnosis.node.ovn import replicas
+from ovn_network_agent.diagnosis.node import replicas
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.drivers import base as drivers
@@ -187,9 +185,9 @@ class Sources:
                                    'alone')
 
     @shared
-    def agents(self) -> tuple[running.Agent, ...]:
+    def agents(self) -> tuple[agent.Agent, ...]:
         """The agents of this network namespace."""
-        return running.agents()
+        return agent.agents()
 
     @shared
     def former(self) -> original_program.Former:

@@ -6,11 +6,11 @@
 
 from oslotest import base
 
-from ovn_network_agent.diagnosis import finding
+from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import examination
 
-Verdict = finding.Verdict
+Verdict = diagnosis.Verdict
 
 
 def made(name, read=lambda sources: '', judge=None, after=()):

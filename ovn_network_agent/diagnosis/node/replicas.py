@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """The databases as the agent would see them, for one look."""
 
 from collections.abc import Iterable

@@ -15,8 +15,8 @@ from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import evpn as of_address
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import limits
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.diagnosis.node.kernel import mtu
 from ovn_network_agent.diagnosis.readers import evpn
 from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.frr import evpn as of_evpn
@@ -120,7 +120,7 @@ def judge_local(found: Local) -> Iterator[check.Result]:
             'set [evpn] udp_dstport to another port on all nodes and in the '
             'fabric, or have OVN use geneve (ovn-encap-type)')
     elif (found.address and found.device and found.domain == found.vrf and
-            found.up):
+          found.up):
         yield check.ok(f'{found.address} on {found.device}, UDP port '
                        f'{found.port:d}')
 
@@ -151,7 +151,7 @@ def read_sizes(sources: sources.Sources) -> Sizes:
         for end in sorted(ends):
             way = lookups.look_up(kernel, end, '', 0, vrf.index if vrf else 0)
             names |= {way.dev} - {''}
-    return Sizes(sources.conf.evpn.underlay_mtu, mtu.sizes(sorted(names)))
+    return Sizes(sources.conf.evpn.underlay_mtu, limits.sizes(sorted(names)))
 
 
 def judge_sizes(found: Sizes) -> Iterator[check.Result]:

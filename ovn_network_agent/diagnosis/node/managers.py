@@ -15,7 +15,7 @@ import typing
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.diagnosis.node.agent import running
+from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.privileged.daemon import command
 
 _NETWORKD, _NM = 'systemd-networkd', 'NetworkManager'
@@ -74,14 +74,14 @@ def read_managers(sources: sources.Sources) -> Managers:
 
 def _processes() -> dict[str, int]:
     """Process ids of the managers of this network namespace, by program."""
-    here, found = running.namespace('thread-self'), {}
+    here, found = agent.namespace('thread-self'), {}
     for pid in filter(str.isdigit, os.listdir('/proc')):
         # A process may end meanwhile, or belong to another user.
         with contextlib.suppress(OSError):
             with open(f'/proc/{pid}/comm', encoding='utf-8',
                       errors='replace') as opened:
                 program = _PROCESSES.get(opened.read().rstrip('\n'))
-            if program and running.namespace(pid) == here:
+            if program and agent.namespace(pid) == here:
                 found[program] = int(pid)
     return found
 

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
-"""A change of the announce method: its prerequisites, and its proof.
-
-The agent makes the change at a reload; this asks FRR, and not the agent.
-"""
+"""A change of the announce method: its lines for FRR, prerequisites, proof."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -13,12 +9,12 @@ import dataclasses
 import time
 import typing
 
+from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.diagnosis.node.frr import redistribution
-from ovn_network_agent.diagnosis.readers import frr_filters
+from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import effect
 from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import setup
@@ -30,8 +26,18 @@ METHODS = ('static', 'kernel')
 # Seconds between two looks; beside 1,000 addresses a look takes 0.2.
 _PAUSE = 0.05
 _HINT = {'kernel': ' (a kernel route has no tag, so "match tag" fits none; '
-                   'use "match metric")'}
+         'use "match metric")'}
 _DEFAULTS = ('0.0.0.0/0', '::/0')
+#: what a route map matches to find the tag of a route of a method
+MATCH = {'static': 'tag', 'kernel': 'metric'}
+# Words of FRR, end of the route maps' names, default route of each family.
+_WORDS_OF = {4: ('ip', '', '0.0.0.0/0'), 6: ('ipv6', '6', '::/0')}
+_DEFAULT_ROUTE = 'DEFAULT-ROUTE'
+_NO_MED = 'metric 0'
+_FIRST, _STEP = 20, 10
+
+#: (tag, its "set" clauses), in their order
+Entries: typing.TypeAlias = tuple[tuple[int, tuple[str, ...]], ...]
 
 
 class Readiness(typing.NamedTuple):
@@ -72,8 +78,7 @@ def readiness(sources: sources.Sources, method: str, prefixes: set[str]
            if each.asn and method not in each.redistributes]
     copies, left = _copies({family: found[family] for family in due}, method)
     cautions += left
-    lines = redistribution.lines(found[4].asn, vrf, method, copies) if (
-        due) else ()
+    instead = lines(found[4].asn, vrf, method, copies) if due else ()
     others = sorted(set(vtysh.read_known(vrf, 'kernel')) - prefixes) if (
         method == 'kernel') else []
     effects = bgp.read_effect(vrf, others, True)[1] if others else {}
@@ -83,7 +88,7 @@ def readiness(sources: sources.Sources, method: str, prefixes: set[str]
         'of "redistribute kernel" deny it (route-map KERNEL, see "Announce '
         'methods" in the documentation)'
         for network in _DEFAULTS if network in effects]
-    return Readiness(tuple(lacks), lines, tuple(others), effects,
+    return Readiness(tuple(lacks), instead, tuple(others), effects,
                      tuple(cautions))
 
 
@@ -99,8 +104,7 @@ def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
                      for prefix in sorted(prefixes)
                      if networks.family(prefix) == family]
         try:
-            parts = _as_seen(frr_filters.read_parts([], [name], own, family),
-                             method)
+            parts = _as_seen(frr.read_parts([], [name], own, family), method)
             denied = [(address, denial) for address in addresses if (
                 denial := parts.denial(filters.MAP, name, address))]
         except readers.Unread as error:
@@ -119,7 +123,7 @@ def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
 
 
 def _copies(found: dict[int, setup.Setup], method: str
-            ) -> tuple[dict[int, redistribution.Entries], list[str]]:
+            ) -> tuple[dict[int, Entries], list[str]]:
     """The entries for tags in the maps of the other method, and cautions."""
     other, = set(METHODS) - {method}
     entries, cautions = {}, []
@@ -127,17 +131,16 @@ def _copies(found: dict[int, setup.Setup], method: str
         name = dict(each.mapped).get(other)
         where = f'the route map {name} of "redistribute {other}"'
         try:
-            copy = redistribution.copy(
-                name and frr_filters.read_map(name) or (), method)
+            copied = copy(name and frr.read_map(name) or (), method)
         except readers.Unread as error:
-            copy = redistribution.Copy()
+            copied = Copy()
             cautions.append(f'{where} cannot be read, so the lines lack its '
                             f'entries: {error}')
-        entries[family] = copy.entries
-        if copy.left:
+        entries[family] = copied.entries
+        if copied.left:
             cautions.append(f'{where} has entries that the lines lack, so '
                             'write them yourself if routes of this node need '
-                            f'them: {", ".join(copy.left)}')
+                            f'them: {", ".join(copied.left)}')
     return entries, cautions
 
 
@@ -227,3 +230,109 @@ class Change:
         if self._bgp:
             return bool(found.advertised.get(prefix))
         return bool(set(METHODS) & set(found.active.get(prefix, ())))
+
+
+class Copy(typing.NamedTuple):
+    """The entries for tags of the route map of the other method."""
+
+    entries: Entries = ()
+    # Texts such as 'deny 10': the entries that the lines do not have.
+    left: tuple[str, ...] = ()
+
+
+def copy(rules: Iterable[filters.Rule], method: str) -> Copy:
+    """Take over another map's entries for tags into that of ``method``."""
+    other, = set(MATCH) - {method}
+    entries, left = [], []
+    for rule in sorted(rules):
+        tag = _tag(rule, f'{MATCH[other]} ')
+        if tag:
+            entries.append((tag, rule.sets))
+        elif _lets_all_pass(rule):
+            break
+        elif not _denies_default(rule):
+            left.append(f'{rule.action} {rule.sequence:d}')
+    return Copy(tuple(entries), tuple(left))
+
+
+def _tag(rule: filters.Rule, word: str) -> int:
+    """The tag of an entry that can be taken over, 0 of another entry."""
+    if rule.action != 'permit' or rule.call or not rule.ends or (
+            len(rule.matches) != 1 or not rule.matches[0].startswith(word) or
+            not all(map(_movable, rule.sets))):
+        return 0
+    number = rule.matches[0].removeprefix(word)
+    return int(number) if number.isdecimal() and (
+        int(number) in ownership.TAGS) else 0
+
+
+def _movable(clause: str) -> bool:
+    """Whether a "set" clause does the same to a route of the other method.
+
+    FRR cuts "comm-list" short.  A relative metric starts from the route's.
+    """
+    word, _space, value = clause.partition(' ')
+    return not word.endswith('comm-list') and (
+        word != 'metric' or value.isdecimal())
+
+
+def _lets_all_pass(rule: filters.Rule) -> bool:
+    return rule.action == 'permit' and rule.ends and not rule.call and (
+        not rule.matches and set(rule.sets) <= {_NO_MED})
+
+
+def _denies_default(rule: filters.Rule) -> bool:
+    """Whether it is the entry of :func:`lines` for the default route."""
+    return rule.action == 'deny' and rule.matches in {
+        (f'{of_list}{_DEFAULT_ROUTE}',) for of_list in
+        filters.OF_LIST.values()}
+
+
+def lines(asn: str, vrf: str, method: str, entries: dict[int, Entries]
+          ) -> tuple[str, ...]:
+    """The lines for vtysh that redistribute the routes of a method.
+
+    :param entries: by family, 4 or 6, those of a :class:`Copy`; these families
+        are redistributed
+    """
+    made, names = ['configure terminal'], {}
+    for family, copied in entries.items():
+        if method == 'kernel' or copied:
+            names[family] = method.upper() + _WORDS_OF[family][1]
+            made += _map(names[family], family, method, copied)
+    made.append(f'router bgp {asn}' + (f' vrf {vrf}' if vrf else ''))
+    for family in entries:
+        mapped = f' route-map {names[family]}' if family in names else ''
+        made += [f' address-family ipv{family:d} unicast',
+                 f'  redistribute {method}{mapped}', ' exit-address-family']
+    return (*made, 'end')
+
+
+def _map(name: str, family: int, method: str, copied: Entries) -> list[str]:
+    of_all = (_NO_MED,) if method == 'kernel' else ()
+    made, sequence = list(_denial(name, family)) if (
+        method == 'kernel') else [], _FIRST
+    for tag, sets in copied:
+        fixed = any(clause.startswith('metric ') for clause in sets)
+        made += _permit(name, sequence, f'{MATCH[method]} {tag:d}',
+                        sets if fixed else (*sets, *of_all))
+        sequence += _STEP
+    return [*made, *_permit(name, sequence, '', of_all)]
+
+
+def _permit(name: str, sequence: int, match: str, sets: Iterable[str]
+            ) -> tuple[str, ...]:
+    return (f'route-map {name} permit {sequence:d}',
+            *([f' match {match}'] if match else []),
+            *(f' set {clause}' for clause in sets), 'exit')
+
+
+def _denial(name: str, family: int) -> tuple[str, ...]:
+    """Lines that keep back the kernel's default route.
+
+    In a VRF it is "unreachable", and would hide that of the neighbours.
+    """
+    word, _end, default = _WORDS_OF[family]
+    return (f'{word} prefix-list {_DEFAULT_ROUTE} seq 5 permit {default}',
+            f'route-map {name} deny 10',
+            f' match {word} address prefix-list {_DEFAULT_ROUTE}', 'exit')

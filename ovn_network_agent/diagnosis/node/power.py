@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Checks of what a power failure of a gateway node costs.
 
 Two systems have to notice the failure.  OVN notices by BFD in the tunnels, and

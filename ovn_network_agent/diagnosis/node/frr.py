@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Checks of FRR: its daemons, its configuration, its sessions."""
 
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
+import dataclasses
 import os
 import socket
 import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent.diagnosis import finding
+from ovn_network_agent import diagnosis
+from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.diagnosis.node.kernel import families
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import setup
+from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.watches.frr import frr_fitness
 
 # Since FRR 9, mgmtd has the configuration.
@@ -136,7 +137,7 @@ def read_setup(sources: sources.Sources, version: int = 4) -> Configured:
         found.asn, f'VRF {sources.vrf}' if sources.vrf else 'the default VRF')
 
 
-def _judge(part: str, verdict: finding.Verdict, message: str
+def _judge(part: str, verdict: diagnosis.Verdict, message: str
            ) -> Callable[[Configured], list[check.Result]]:
     """The judge of one part; the verdict is of a fault."""
     def judge(found: Configured) -> list[check.Result]:
@@ -238,6 +239,38 @@ def judge_sessions(found: Sessions) -> Iterator[check.Result]:
         yield check.ok(f'{", ".join(up)} established')
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Announced:
+    """The static routes of FRR."""
+
+    method: str  # the announce method of the configuration
+    count: int  # number of static host routes in the VRF
+
+
+def read_announced(sources: sources.Sources) -> Announced:
+    """Count the static routes."""
+    sources.ovn()
+    sources.privileged()
+    method = sources.conf.fip_route.announce_method
+    return Announced(method, len(vtysh.read_static(sources.vrf))
+                     if method == 'static' else 0)
+
+
+def judge_announced(found: Announced) -> Iterator[check.Result]:
+    """Many static routes are worth another method."""
+    if found.count > frr_static.MANY:
+        yield check.warn(
+            f'FRR has {found.count:d} static routes here, and its time for '
+            'each change grows with their number',
+            'with announce_method = kernel a change stays fast: '
+            '"ovn-network-agent-ctl announce-method kernel" says what FRR '
+            'needs, and changes the method without a loss')
+    else:
+        yield check.ok(f'{found.method} suits so few static routes: '
+                       f'{found.count:d}' if found.method == 'static'
+                       else 'kernel suits any number of addresses')
+
+
 CHECKS = (
     check.Check(
         'frr-daemons', 'FRR', 'zebra and bgpd run; staticd for static '
@@ -252,23 +285,27 @@ CHECKS = (
         'neighbours', read_setup,
         _judge(setup.INSTANCE, check.Verdict.BROKEN,
                'AS {0.asn} in {0.where}'), ('frr-daemons',)),
-    *families.of_both('redistribution-ipv6', check.Check(
+    *check.of_both('redistribution-ipv6', check.Check(
         'bgp-redistribution', 'BGP', 'the instance redistributes the routes '
         'of announce_method, and a route map there exists', read_setup,
         _judge(setup.REDISTRIBUTION, check.Verdict.BROKEN,
                'the routes are redistributed'),
         ('frr-daemons', 'bgp-instance'))),
-    *families.of_both('bgp-filter-ipv6', check.Check(
+    *check.of_both('bgp-filter-ipv6', check.Check(
         'bgp-filter', 'BGP', 'the prefix list of frr_prefix_list is an '
         'outbound filter, and has no description', read_setup,
         _judge(setup.FILTER, check.Verdict.BROKEN,
                'only the provider networks go out'),
         ('frr-daemons', 'bgp-instance'))),
-    *families.of_both('prefix-list-ipv6', check.Check(
+    *check.of_both('prefix-list-ipv6', check.Check(
         'prefix-list', 'BGP', 'zebra and bgpd have the same entries of the '
         'prefix list', read_lists, judge_lists, ('frr-daemons',))),
-    *families.of_both('bgp-sessions-ipv6', check.Check(
+    *check.of_both('bgp-sessions-ipv6', check.Check(
         'bgp-sessions', 'BGP', 'the neighbours are established, and have '
         'sent routes', read_sessions, judge_sessions,
         ('frr-daemons', 'vrf', 'uplink', 'l3mdev-rule', 'bgp-instance'))),
+    check.Check(
+        'announce-method', 'FRR', 'FRR has few static routes, or the '
+        'addresses are announced by kernel routes', read_announced,
+        judge_announced, ('frr-daemons',)),
 )

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Checks of the gateway groups and gateway ports of this chassis."""
 
 from collections.abc import Collection
@@ -232,9 +231,9 @@ def read_ipv6(sources: sources.Sources) -> Ipv6:
     snapshot = sources.snapshot()
     places: list[tuple[str, announcing.Place]] = [
         *((router.called, port) for router in snapshot.routers
-                for port in router.local_ports),
-              *((network.called, network)
-                for network in snapshot.networks.values())]
+          for port in router.local_ports),
+        *((network.called, network)
+          for network in snapshot.networks.values())]
     return Ipv6(tuple(dict.fromkeys(
         called for called, place in places
         if any(net.version == 6 for net in announcing.provider_networks(

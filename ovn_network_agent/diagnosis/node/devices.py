@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Checks of the devices that the operator makes, and of their sysctls."""
 
 from collections.abc import Iterable

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Checks of routing tables and policy rules."""
 
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ from ovn_network_agent import ownership
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.diagnosis.node.kernel import families
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink.objects import rules
 
@@ -241,7 +239,7 @@ CHECKS = (
     check.Check(
         'l3mdev-rule', 'policy rules', 'the kernel\'s rule for VRFs is '
         'there', read_rules, judge_l3mdev, ('vrf',)),
-    *families.of_both('default-route-ipv6', check.Check(
+    *check.of_both('default-route-ipv6', check.Check(
         'vrf-default-route', 'provider VRF', 'the VRF has a default route of '
         'IPv4', read_default, judge_default,
         ('vrf', 'uplink', 'l3mdev-rule', 'bgp-sessions')),

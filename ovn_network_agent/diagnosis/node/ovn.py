@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Checks of the databases, the chassis and ovn-controller."""
 
 from collections.abc import Callable

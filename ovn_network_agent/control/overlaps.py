@@ -5,6 +5,7 @@
 
 from oslo_config import cfg
 
+from ovn_network_agent.common import error_words
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.privileged import overlap
@@ -24,4 +25,4 @@ def state(conf: cfg.ConfigOpts) -> str:
     try:
         return overlap.standing() or 'on'
     except context.FAILURES as error:
-        return f'not known: {error}'
+        return f'not known: {error_words.text(error)}'

@@ -10,6 +10,7 @@ import json
 import logging
 import typing
 
+from ovn_network_agent.common import error_words
 from ovn_network_agent.control import seconds_option
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import exit_status
@@ -79,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
         return exit_status.fail(f'nothing has been changed: {error}',
                                 exit_status.FAILED)
     except context.FAILURES as error:
-        return exit_status.fail(f'FRR: {error}', exit_status.FAILED)
+        return exit_status.fail(f'FRR: {error_words.text(error)}',
+                                exit_status.FAILED)
     finally:
         found.close()
 

@@ -4,6 +4,9 @@
 """The command doctor: checks of the node, with or without an agent."""
 
 import argparse
+import collections
+from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import json
 import logging
@@ -14,12 +17,16 @@ from typing import Any
 from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import tables
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent import diagnosis
 
 _WORDS = {'OK': 'PASS', 'WARN': 'WARN', 'BROKEN': 'FAIL',
           'NOT CHECKED': 'NOT CHECKED'}
+_COLOURS = {word: tables.VERDICTS[verdict] for verdict, word in _WORDS.items()}
+# The most names of checks in one line.
+_NAMED = 3
 
 
 def add(commands: parsing.Commands) -> None:
@@ -27,6 +34,9 @@ def add(commands: parsing.Commands) -> None:
     doctor = commands.add_parser(
         'doctor', help='check this node, also without '
         'an agent; as root, changes nothing')
+    doctor.add_argument('--all', action='store_true',
+                        help='show each check, also those that passed, in '
+                        'the order of a repair')
     doctor.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
     doctor.add_argument('--list', action='store_true',
@@ -59,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
     except validate.ConfigError as e:
         return exit_status.fail(f'configuration: {e}', exit_status.USAGE)
     sys.stdout.write(_as_json(findings) if args.json
-                     else _as_text(findings))
+                     else _each(findings) if args.all or args.check
+                     else _summary(findings, examination.CHECKS))
     broken = any(one.verdict.name == 'BROKEN' for one in findings)
     return exit_status.FAILED if broken else exit_status.OK
 
@@ -89,16 +100,75 @@ def _as_json(findings: 'Sequence[diagnosis.Finding]') -> str:
                      for one in findings]}, indent=2) + '\n'
 
 
-def _as_text(findings: 'Sequence[diagnosis.Finding]') -> str:
-    """One line for each finding, and one for its remedy."""
-    lines = []
-    for one in findings:
-        lines.append(f'{_WORDS[one.verdict.value]:12}{one.check:20} '
-                     f'{one.evidence}')
-        if one.remedy:
-            lines.append(f'{"":12}{"":20} -> {one.remedy}')
-    counts = {word: sum(_WORDS[one.verdict.value] == word
-                        for one in findings) for word in _WORDS.values()}
-    lines.append(', '.join(f'{count:d} {word}'
-                           for word, count in counts.items()))
+def _each(findings: 'Iterable[diagnosis.Finding]') -> str:
+    """All findings, and their numbers."""
+    found = list(findings)
+    return '\n'.join([*_lines(found), _counts(found)]) + '\n'
+
+
+def _summary(findings: 'Sequence[diagnosis.Finding]', known: Any) -> str:
+    """Failures, warnings, and the numbers of the other findings."""
+    by_word = {word: [one for one in findings
+                      if _WORDS[one.verdict.value] == word]
+               for word in _WORDS.values()}
+    lines = [*_lines(by_word['FAIL']), *_lines(by_word['WARN'])]
+    if by_word['PASS']:
+        passed = len({one.check for one in by_word['PASS']})
+        lines.append(_line('PASS', '', _number(passed)))
+    lines += _not_checked(by_word['NOT CHECKED'], {
+        one.check for one in by_word['FAIL']},
+        {check.name: check.after for check in known})
+    lines.append(f'{_counts(findings)} ("--all" shows each check)')
     return '\n'.join(lines) + '\n'
+
+
+def _not_checked(findings: 'Iterable[diagnosis.Finding]', failed: set[str],
+                 after: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    """The checks that wait for others, and the rest by reason."""
+    waiting: list[str] = []
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for one in findings:
+        if failed.intersection(after[one.check]):
+            waiting.append(one.check)
+        else:
+            reasons.setdefault((one.evidence, one.remedy), []).append(
+                one.check)
+    if waiting:
+        causes = failed.intersection(
+            cause for name in waiting for cause in after[name])
+        yield _line('NOT CHECKED', '', (
+            f'{_number(len(waiting))} {"wait" if waiting[1:] else "waits"} '
+            f'for {", ".join(name for name in after if name in causes)}'))
+    for (evidence, remedy), names in reasons.items():
+        who = (', '.join(dict.fromkeys(names)) if len(names) <= _NAMED
+               else _number(len(names)))
+        yield _line('NOT CHECKED', '', f'{who}: {evidence}')
+        if remedy:
+            yield _remedy(remedy)
+
+
+def _number(checks: int) -> str:
+    return f'{checks:d} check{"" if checks == 1 else "s"}'
+
+
+def _lines(findings: 'Iterable[diagnosis.Finding]') -> Iterator[str]:
+    """One line for each finding, and one for its remedy."""
+    for one in findings:
+        yield _line(_WORDS[one.verdict.value], one.check, one.evidence)
+        if one.remedy:
+            yield _remedy(one.remedy)
+
+
+def _line(word: str, check: str, text: str) -> str:
+    shown = tables.coloured(f'{word:12}', _COLOURS[word], sys.stdout)
+    return f'{shown}{check:20} {text}' if check else f'{shown}{text}'
+
+
+def _remedy(remedy: str) -> str:
+    return f'{"":12}{"":20} -> {remedy}'
+
+
+def _counts(findings: 'Iterable[diagnosis.Finding]') -> str:
+    numbers = collections.Counter(_WORDS[one.verdict.value]
+                                  for one in findings)
+    return ', '.join(f'{numbers[word]:d} {word}' for word in _WORDS.values())

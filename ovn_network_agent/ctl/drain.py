@@ -23,6 +23,8 @@ if typing.TYPE_CHECKING:
 ANSWER = 60.0
 _INTERVAL = 0.5
 _WAIT = 300.0
+# The most addresses in one line.
+_NAMED = 5
 
 
 def add(commands: parsing.Commands) -> None:
@@ -77,7 +79,8 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
         if not missing:
             print(f'{done["command"]}: carried out' + (
                 f', {progress.count()}' if progress.count() else ''))
-            return exit_status.OK
+            return _remained(path) if done['command'] == 'drain' else (
+                exit_status.OK)
         line = progress.text(missing, time.monotonic() - began)
         if missing != shown:
             print(f'waiting {line}', flush=True)
@@ -88,6 +91,22 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
                 f'written, but not carried out, waited {line}',
                 exit_status.WAITED)
         time.sleep(min(_INTERVAL, left))
+
+
+def _remained(path: str) -> int:
+    """Whether each address was withdrawn; says which could not be."""
+    listed = json.loads(client.call(path, 'fips', ['--json'], ANSWER))
+    failed = [each['address'] for each in listed['addresses']
+              if each['state'] == 'failed']
+    if not failed:
+        return exit_status.OK
+    more = f' and {len(failed) - _NAMED:d} more' if failed[_NAMED:] else ''
+    return exit_status.fail(
+        f'{len(failed):d} addresses could not be withdrawn or repaired, so '
+        'this node may still announce them: '
+        f'{", ".join(failed[:_NAMED])}{more}; "ovn-network-agent-ctl '
+        'addresses --state failed" and "ovn-network-agent-ctl doctor" say '
+        'why', exit_status.REMAINED)
 
 
 def _missing(path: str, progress: 'missing_steps.Progress', left: float

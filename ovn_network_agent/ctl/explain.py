@@ -14,6 +14,7 @@ from typing import Any
 from ovn_network_agent.ctl import exit_status
 from ovn_network_agent.ctl import parsing
 from ovn_network_agent.ctl import socket_path
+from ovn_network_agent.ctl import tables
 
 if typing.TYPE_CHECKING:
     from oslo_config import cfg
@@ -88,8 +89,9 @@ def run(args: argparse.Namespace) -> int:
                           for each, traces in found)
         print(json.dumps({**first, 'others': others}))
     else:
-        sys.stdout.write('\n'.join(each.text() + _text(traces, args.verbose)
-                                   for each, traces in found))
+        sys.stdout.write('\n'.join(
+            each.text(_coloured) + _text(traces, args.verbose)
+            for each, traces in found))
     statuses = {{explanation.Outcome.OK: exit_status.OK,
                  explanation.Outcome.WITHHELD: exit_status.OK,
                  explanation.Outcome.BROKEN: exit_status.FAILED,
@@ -99,6 +101,10 @@ def run(args: argparse.Namespace) -> int:
                 for each, _traces_of in found}
     return (exit_status.FAILED if exit_status.FAILED in statuses
             else min(statuses))
+
+
+def _coloured(text: str, verdict: str) -> str:
+    return tables.coloured(text, tables.VERDICTS[verdict], sys.stdout)
 
 
 def _of_traces(traces: 'Iterable[packets.Traced]') -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import TextIO
 
 #: Colours by their meaning, as SGR parameters of ECMA-48.
 GOOD, WARNING, BAD, DIM = '32', '33', '31', '2'
+#: of the verdicts of a diagnosis
+VERDICTS = {'OK': GOOD, 'WARN': WARNING, 'BROKEN': BAD, 'NOT CHECKED': DIM}
 
 
 def coloured(text: str, colour: str, stream: TextIO) -> str:

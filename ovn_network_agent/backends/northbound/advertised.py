@@ -20,6 +20,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends.northbound import nb_writer
 from ovn_network_agent.backends.northbound import ovsdb_writer
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovn.writes import routes
@@ -126,10 +127,11 @@ class AdvertisedBackend(nb_writer.Writer):
         except context.FAILURES as error:
             raise base.BackendError(
                 'it is unknown whether the addresses are announced: '
-                f'{error}; without FRR, set [frr] bgp_check to false'
+                f'{error_words.text(error)}; without FRR, '
+                'set [frr] bgp_check to false'
                 if self.conf.frr.bgp_check and not frr_witness.tools(self.conf)
                 else 'it is unknown whether the addresses are announced'
-                     f': {error}') from error
+                     f': {error_words.text(error)}') from error
         for prefixes in missing.values():
             prefixes -= found
 

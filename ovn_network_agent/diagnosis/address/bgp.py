@@ -4,6 +4,7 @@
 """Judges of what FRR has for an address.  Pure."""
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 
 from ovn_network_agent import diagnosis
 from ovn_network_agent import resources
@@ -26,13 +27,24 @@ _VTYSH = 'in "configure terminal" of vtysh'
 
 def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The findings from FRR's route to the neighbours, in order."""
-    found = _routes(facts)
+    found = [*_daemons(facts), *_routes(facts)]
     if facts.setup.prefix_list:
         found += [verdicts.unread(f'prefix-list-{daemon}', facts.lists) or
                   prefix_list(facts, daemon) for daemon in ('zebra', 'bgpd')]
     if facts.setup.bgp:
         found += [redistribute(facts), neighbours(facts), _advertised(facts)]
     return found
+
+
+def _daemons(facts: facts.Facts) -> Iterator[diagnosis.Finding]:
+    """The daemons that do not run; what they lack follows from that."""
+    missing = facts.missing_daemons
+    if missing and not isinstance(missing, readers.Unread):
+        names = ' and '.join(missing)
+        yield verdicts.broken(
+            'frr-daemons', f'{names} of FRR does not run',
+            f'set {names} to "yes" in /etc/frr/daemons, "systemctl restart '
+            'frr", and look into the log of FRR')
 
 
 def _routes(facts: facts.Facts) -> list[diagnosis.Finding]:

@@ -14,6 +14,7 @@ from oslo_config import cfg
 from ovn_network_agent import diagnosis
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.control import resource_rows
@@ -80,7 +81,7 @@ def layers(driver: base.Driver, subject: typing.Any, address: str
     except Exception as error:
         found.append(diagnosis.Finding(
             f'driver-{driver.name}', f'driver {driver.name}',
-            Verdict.NOT_CHECKED, f'{type(error).__name__}: {error}'))
+            Verdict.NOT_CHECKED, error_words.named(error)))
     return tuple(found)
 
 

@@ -3,6 +3,7 @@
 
 """From the facts about an address to the findings and the answer.  Pure."""
 
+from collections.abc import Callable
 import dataclasses
 import enum
 import typing
@@ -36,6 +37,10 @@ class Outcome(enum.Enum):
     UNKNOWN = 'unknown'
 
 
+def _plain(text: str, _verdict: str) -> str:
+    return text
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Explanation:
     """Why an address is reachable or not, as far as this node can tell."""
@@ -60,12 +65,16 @@ class Explanation:
                 'outcome': self.outcome.value,
                 'findings': [each.json() for each in self.findings]}
 
-    def text(self) -> str:
-        """The explanation for people, several lines."""
+    def text(self, coloured: Callable[[str, str], str] = _plain) -> str:
+        """The explanation for people, several lines.
+
+        :param coloured: gives a text the colour of a verdict
+        """
         place = f' in VNI {self.vni:d}' if self.vni else ''
         lines = [f'{self.address}{place}: {self.kind}']
-        lines += [f'{each.verdict.value:<12} {each.layer:<26} '
-                  f'{each.evidence}' for each in self.findings]
+        lines += [
+            f'{coloured(f"{each.verdict.value:<12}", each.verdict.value)} '
+            f'{each.layer:<26} {each.evidence}' for each in self.findings]
         warned = [each for each in self.findings
                   if each.verdict is verdicts.Verdict.WARN]
         lines += [f'Warning, {each.layer}: {each.remedy}' for each in warned]

@@ -89,6 +89,8 @@ class Facts:
     flows: dict[resources.Flow, tuple[switch.Found, ...]] = NOT_READ
     packet_traces: tuple[packets.PacketTrace, ...] = NOT_READ
     kernel: kernels.Kernel = NOT_READ
+    # The daemons of FRR that it needs and that do not run.
+    missing_daemons: tuple[str, ...] | readers.Unread = ()
     zebra: tuple[frr.Route, ...] = NOT_READ
     lists: frr.Lists = NOT_READ
     path: frr.Path = NOT_READ

@@ -16,6 +16,7 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import resources
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import mode
@@ -150,7 +151,7 @@ def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                     driver.resources(subject, subjects.certain(
                         found.subject.node)), address)
             except Exception as error:
-                failed.append(f'{text}: {type(error).__name__}: {error}')
+                failed.append(f'{text}: {error_words.named(error)}')
                 continue
             if wanted:
                 about.append(driver_subjects.DriverSubject(
@@ -304,7 +305,10 @@ def announcement(found: facts.Facts) -> facts.Facts:
     """The facts with what FRR has for an address."""
     about, known = found.subject, found.setup
     found = dataclasses.replace(
-        found, zebra=attempt(frr.read_zebra, known.vrf, about.prefix))
+        found, missing_daemons=attempt(frr.read_missing, (
+            'zebra', *(('staticd',) if known.method == 'static' else ()),
+            *(('bgpd',) if known.bgp else ()))),
+        zebra=attempt(frr.read_zebra, known.vrf, about.prefix))
     if known.prefix_list:
         found = dataclasses.replace(
             found, lists=attempt(frr.read_lists, known.prefix_list,

@@ -66,6 +66,7 @@ LAYERS = {
     'kernel-route': 'kernel route',
     'kernel-lookup': 'kernel look-up, way in',
     'packet-filters': 'filters of other programs',
+    'frr-daemons': 'daemons of FRR',
     'frr-route': 'route in FRR',
     'vrf-lookup': 'kernel look-up in the VRF',
     'way-back': 'kernel look-up, way back',
@@ -97,13 +98,15 @@ CAUSES = {
     # Without a way back to the sender, the kernel may refuse the packet.
     'kernel-lookup': ('bridge-device', 'kernel-route', 'veth-pair',
                       'policy-rules', 'leak-table'),
-    'frr-route': ('veth-pair', 'vrf-lookup', 'vip-address'),
-    'vrf-lookup': ('veth-pair', 'frr-route', 'policy-rules'),
+    'frr-route': ('frr-daemons', 'veth-pair', 'vrf-lookup', 'vip-address'),
+    'vrf-lookup': ('veth-pair', 'frr-daemons', 'frr-route', 'policy-rules'),
     # Without a route to the source, the kernel's check of it may fail.
     'way-back': ('bridge-device', 'kernel-route', 'kernel-lookup',
                  'veth-pair', 'policy-rules', 'leak-table'),
-    'vrf-default': ('veth-pair', 'bgp-neighbours'),
-    'redistribute': ('frr-route', 'vip-address', 'vni-route'),
+    'vrf-default': ('veth-pair', 'frr-daemons', 'bgp-neighbours'),
+    'prefix-list-bgpd': ('frr-daemons',),
+    'bgp-neighbours': ('frr-daemons',),
+    'redistribute': ('frr-daemons', 'frr-route', 'vip-address', 'vni-route'),
     'vni-port': ('vni-devices',),
     'vni-gateway': ('vni-port', 'vni-devices'),
     'vni-neighbour': ('vni-port', 'vni-devices'),
@@ -115,7 +118,7 @@ CAUSES = {
     'vni-way-back': ('vni-port', 'vni-devices', 'vni-route', 'vni-zebra',
                      'evpn-sessions'),
     'nft-rules': ('vip',),
-    'advertised': ('frr-route', 'vrf-lookup', 'redistribute',
+    'advertised': ('frr-daemons', 'frr-route', 'vrf-lookup', 'redistribute',
                    'prefix-list-bgpd', 'bgp-neighbours', 'vip-address'),
 }
 

@@ -10,6 +10,7 @@ import threading
 import typing
 
 from ovn_network_agent import diagnosis
+from ovn_network_agent.common import error_words
 from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import check as checks
@@ -96,7 +97,7 @@ class Examination:
         except Exception as error:
             # No error must cost the operator the other checks.
             return [checks.not_checked(
-                f'{type(error).__name__}: {error}',
+                error_words.named(error),
                 'the check could not be made; the evidence says why')]
 
     def _failed(self, name: str) -> bool:

@@ -21,6 +21,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import mode
@@ -132,7 +133,7 @@ class Sources:
                         drop=False)
         except Exception as error:
             # Only the checks that need a daemon are lost.
-            self._refused = f'{error}'
+            self._refused = error_words.text(error)
         # The check of the files of TLS says what is wrong with them.
         with contextlib.suppress(validate.ConfigError, cfg.Error, ValueError):
             streams.configure(self.conf)
@@ -143,7 +144,7 @@ class Sources:
             self.drivers = tuple(loader.load_drivers(self.conf))
             self.backends = self.fresh_backends()
         except Exception as error:
-            self.unloaded = f'{error}'
+            self.unloaded = error_words.text(error)
 
     def fresh_backends(self) -> tuple[backends.Backend, ...]:
         """Backends without a memory; LoadError for one that cannot be used."""

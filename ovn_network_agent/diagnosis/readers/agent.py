@@ -19,7 +19,7 @@ _ANSWER = 1.0
 _PROGRAM = 'ovn-network-agent'
 _MODULE = 'ovn_network_agent.cmd.agent'
 # These look, and change nothing.
-_LOOKS = ('--dry-run', '--check-config')
+_LOOKS = ('--dry-run', '--check-config', '--version', '--help')
 
 
 def ask(path: str, command: str, *arguments: str) -> Answer:

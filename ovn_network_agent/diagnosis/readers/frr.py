@@ -13,6 +13,7 @@ import typing
 
 from oslo_config import cfg
 
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
@@ -205,7 +206,7 @@ def read_setup(vrf: str, prefix_list: str, version: int = 4) -> setup.Setup:
     try:
         shown = _show('show vrf', 'show running-config')
     except OSError as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
     with readable():
         return setup.read(shown, vrf, prefix_list, version)
 
@@ -213,6 +214,28 @@ def read_setup(vrf: str, prefix_list: str, version: int = 4) -> setup.Setup:
 def _table(vrf: str, version: int) -> str:
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     return f'{of_vrf}ipv{version:d} unicast '
+
+
+def read_missing(daemons: Iterable[str]) -> tuple[str, ...]:
+    """Those of some daemons that take no connection."""
+    return tuple(name for name in daemons if _is_missing(name))
+
+
+def _is_missing(daemon: str) -> bool:
+    conf = cfg.CONF.frr
+    if conf.vtysh_wrapper:
+        # The sockets are in a container.
+        return False
+    limit = conf.vtysh_timeout
+    try:
+        session.Session(conf.frr_run_dir, daemon, limit,
+                        time.monotonic() + limit).close()
+    except (ConnectionRefusedError, FileNotFoundError):
+        return True
+    except OSError as error:
+        raise readers.Unread(
+            f'{daemon} of FRR: {error_words.text(error)}') from error
+    return False
 
 
 def ask_text(daemon: str, command: str, enable: bool = False) -> str:
@@ -232,7 +255,7 @@ def ask_text(daemon: str, command: str, enable: bool = False) -> str:
             return opened.exchange(command)[1]
     except OSError as error:
         raise readers.Unread(
-            f'{daemon} of FRR: {readers.reason(error)}') from error
+            f'{daemon} of FRR: {error_words.text(error)}') from error
 
 
 def _show(*commands: str) -> str:

@@ -10,6 +10,7 @@ import socket
 import typing
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.netlink import connection
@@ -96,7 +97,7 @@ def read(wanted: Wanted) -> Kernel:
                 _proxies(kernel, wanted.device, found)
                 if wanted.proxies else frozenset())
     except OSError as error:
-        raise readers.Unread(f'kernel: {readers.reason(error)}') from error
+        raise readers.Unread(f'kernel: {error_words.text(error)}') from error
 
 
 def _neighbours(kernel: connection.Connection, wanted: Wanted,
@@ -205,7 +206,7 @@ def _nft_table(family: str) -> listing.Listed | None:
     except _Missing:
         return None
     except listing.Unreadable as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def _list_nft(*what: str) -> str:
@@ -214,7 +215,7 @@ def _list_nft(*what: str) -> str:
     try:
         done = command.run(['nft', '-j', '-n', 'list', *what], _TIMEOUT)
     except OSError as error:
-        raise readers.Unread(f'nft: {readers.reason(error)}') from error
+        raise readers.Unread(f'nft: {error_words.text(error)}') from error
     if done.status:
         kind = _Missing if 'No such file' in done.stderr else readers.Unread
         raise kind(f'nft: {done.messages}')
@@ -234,7 +235,7 @@ def _connections(family: str, zone: int, targets: Iterable[Target]
                 True, connection.NETLINK_NETFILTER) as kernel:
             found = conntrack.read(kernel, family, zone, set(numbers))
     except OSError as error:
-        return readers.Unread(f'kernel: {readers.reason(error)}')
+        return readers.Unread(f'kernel: {error_words.text(error)}')
     return dict(collections.Counter(numbers[one[:5]] for one in found))
 
 
@@ -243,7 +244,7 @@ def read_filters() -> filters.Found:
     try:
         return filters.parse(_list_nft('ruleset'))
     except filters.Unreadable as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def culprit(one: filters.Filter) -> tuple[str, str]:

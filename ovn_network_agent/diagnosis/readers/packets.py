@@ -15,6 +15,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.control.socket import client
@@ -305,7 +306,7 @@ def _attempt(title: str, function: Callable[..., tuple[str, str]],
     try:
         return Traced(title, *function(*arguments))
     except (readers.Unread, OSError) as error:
-        why = f'not traced: {readers.reason(error)}'
+        why = f'not traced: {error_words.text(error)}'
         return Traced(title, why, why)
 
 

@@ -18,6 +18,7 @@ from ovn_network_agent import model
 from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import subject as subjects
@@ -95,7 +96,7 @@ def _rows(database: str, remote: Sequence[str], timeout: float,
                                  if session.has(table, each)])
             return session.tables
     except (single_query.Failed, OSError) as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ovn_network_agent import model
 from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import error_words
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.netlink import connection
@@ -45,7 +46,7 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
             *(bridge for _network, bridge in found.mappings)),
             tunnel=local_state.tunnel(conf))
     except (single_query.Failed, OSError) as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def _select(session: single_query.Session, bridge_dev: str) -> None:
@@ -131,6 +132,6 @@ def _asked(conf: cfg.ConfigOpts, bridge: str,
         with contextlib.closing(switches.Switch(path)) as switch:
             return question(switch)
     except OSError as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
     except wire.Malformed as error:
         raise readers.Unread(f'{path}: {error}') from error

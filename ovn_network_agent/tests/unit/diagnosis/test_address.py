@@ -65,6 +65,20 @@ class HealthyTest(explained.AddressTestCase):
 
 class BrokenTest(explained.AddressTestCase):
 
+    def test_the_remedy_is_that_of_the_daemon_that_does_not_run(self):
+        for method, missing in (('static', 'staticd'), ('kernel', 'zebra')):
+            found = explanation.explain(dataclasses.replace(
+                healthy.case(fip_route__announce_method=method),
+                missing_daemons=(missing,), zebra=(),
+                path=(False, False, ())))
+            layer, remedy = found.remedy
+            self.assertEqual('daemons of FRR', layer)
+            self.assertIn(f'set {missing} to "yes"', remedy)
+            self.assertEqual(
+                ['frr-daemons'],
+                [each.check for each in found.findings
+                 if each.verdict is Verdict.BROKEN])
+
     def test_flows(self):
         facts = healthy.case()
         for check, cookie in (('mac-tweak-flow', 0x999),

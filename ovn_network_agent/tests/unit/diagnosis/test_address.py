@@ -4,7 +4,9 @@
 """The judges of one address: facts in, findings out."""
 
 import dataclasses
+import pathlib
 
+import ovn_network_agent
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
@@ -21,6 +23,10 @@ from ovn_network_agent.tests.unit.diagnosis import healthy
 
 Outcome, Verdict = explained.Outcome, explained.Verdict
 NO_ROUTE = explained.NO_ROUTE
+_ADMIN = (pathlib.Path(ovn_network_agent.__file__).parent.parent / 'doc' /
+          'source' / 'admin')
+# The column at which the evidence begins.
+_EVIDENCE = 40
 DEFAULT, PROVIDER = ownership.VETH_ENDS
 
 
@@ -50,6 +56,20 @@ class HealthyTest(explained.AddressTestCase):
         self.assertIn('7 packets', self.evidence(facts, 'hairpin-flow'))
         self.assertIn('announced by gw1',
                       self.evidence(facts, 'default-route'))
+
+    def test_the_page_shows_these_layers(self):
+        page = (_ADMIN / 'troubleshooting.rst').read_text()
+        shown = [line.strip() for line in page.partition(
+            ': floating IP\n')[2].splitlines()]
+        shown = shown[:shown.index('')]
+        _head, *lines = explanation.explain(
+            healthy.case()).text().splitlines()
+        # The machine of this case is not known.
+        self.assertEqual(
+            [line[:_EVIDENCE] for line in lines],
+            [line[:_EVIDENCE] for line in shown
+             if not line[13:].startswith('machine ')])
+        self.assertEqual(lines[-1], shown[-1])
 
     def test_the_order_is_that_of_the_path(self):
         checks = [each.check for each in explanation.explain(

@@ -21,6 +21,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nft_tables
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import elements
@@ -172,7 +173,7 @@ class EgressNftBackend(base.Backend):
             with own as ours:
                 ours(function(*args))
         except context.FAILURES as error:
-            raise base.BackendError(str(error)) from error
+            raise base.BackendError(error_words.text(error)) from error
 
     def _start_watch(self) -> None:
         """Report changes from here on, if there is a loop to wake."""
@@ -213,7 +214,8 @@ def _listed(families: Sequence[str] = tuple(elements.FAMILIES)
                 nft.read_egress(list(families)).items()}
     except (*context.FAILURES, listing.Unreadable) as error:
         raise base.BackendError(
-            f'the table {ownership.NFT_EGRESS} cannot be read: {error}'
+            f'the table {ownership.NFT_EGRESS} cannot be read: '
+            f'{error_words.text(error)}'
         ) from error
 
 

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.openflow import spec as specs
@@ -162,7 +163,7 @@ def _call(bridge: str, function: Callable[..., Any], *args: Any) -> Any:
         return function(bridge, *args)
     except context.FAILURES as error:
         raise base.BackendError(
-            f'flows of bridge {bridge}: {error}') from error
+            f'flows of bridge {bridge}: {error_words.text(error)}') from error
 
 
 def _fields(resource: _Flow) -> list[Any]:

@@ -25,6 +25,7 @@ from oslo_log import log as logging
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
@@ -86,7 +87,7 @@ class Tables:
             with self._own_change() as ours:
                 ours(function(*args))
         except context.FAILURES as error:
-            raise base.BackendError(str(error)) from error
+            raise base.BackendError(error_words.text(error)) from error
 
     def forget(self, family: str, targets: Collection[values.Target]) -> None:
         """Delete the connections that were translated to these."""
@@ -99,7 +100,7 @@ class Tables:
         except context.FAILURES as error:
             raise base.BackendError(
                 f'connections to destinations that were removed stay in '
-                f'connection tracking: {error}') from error
+                f'connection tracking: {error_words.text(error)}') from error
         LOG.info('%d connections to %d removed destinations were '
                  'deleted', count, len(targets))
 
@@ -110,7 +111,8 @@ def _reading(function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
     except context.FAILURES as error:
         raise base.BackendError(
-            f'the table {ownership.NFT_TABLE} cannot be read: {error}'
+            f'the table {ownership.NFT_TABLE} cannot be read: '
+            f'{error_words.text(error)}'
         ) from error
 
 
@@ -118,7 +120,7 @@ def _parsed(*printed: str) -> listing.Listed:
     try:
         return listing.parse(*printed)
     except listing.Unreadable as error:
-        raise base.BackendError(str(error)) from error
+        raise base.BackendError(error_words.text(error)) from error
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

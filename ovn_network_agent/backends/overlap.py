@@ -11,6 +11,7 @@ program keeps a key in external_ids of the local Open_vSwitch database.
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import overlap
@@ -52,12 +53,13 @@ class OverlapBackend(base.Backend):
             try:
                 overlap.begin(list(wanted.addresses))
             except context.FAILURES as e:
-                failures[wanted.ref] = str(e)
+                failures[wanted.ref] = error_words.text(e)
         # An update leaves the present overlap alone: it ends soon, when the
         # ports have left.
         if delta.delete:
             try:
                 overlap.end()
             except context.FAILURES as e:
-                failures.update({gone.ref: str(e) for gone in delta.delete})
+                failures.update({gone.ref: error_words.text(e)
+                                 for gone in delta.delete})
         return failures

@@ -16,11 +16,10 @@ interpreter.keep_eventlet_out()
 from oslo_config import cfg  # noqa: E402
 from oslo_upgradecheck import upgradecheck  # noqa: E402
 
+from ovn_network_agent import diagnosis  # noqa: E402
 from ovn_network_agent.conf import opts  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402
-from ovn_network_agent.diagnosis import finding  # noqa: E402
 from ovn_network_agent.diagnosis.node import examination  # noqa: E402
-from ovn_network_agent.diagnosis.node import registry  # noqa: E402
 from ovn_network_agent.diagnosis.node import sources  # noqa: E402
 
 PROGRAM = 'ovn-network-agent-status'
@@ -37,11 +36,11 @@ GROUPS = (
     ('Original program', ('original-program',)),
 )
 _CODES = {
-    finding.Verdict.OK: upgradecheck.Code.SUCCESS,
+    diagnosis.Verdict.OK: upgradecheck.Code.SUCCESS,
     # An unchecked layer may be in any state.
-    finding.Verdict.NOT_CHECKED: upgradecheck.Code.WARNING,
-    finding.Verdict.WARN: upgradecheck.Code.WARNING,
-    finding.Verdict.BROKEN: upgradecheck.Code.FAILURE}
+    diagnosis.Verdict.NOT_CHECKED: upgradecheck.Code.WARNING,
+    diagnosis.Verdict.WARN: upgradecheck.Code.WARNING,
+    diagnosis.Verdict.BROKEN: upgradecheck.Code.FAILURE}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -63,9 +62,9 @@ def main(argv: list[str] | None = None) -> int:
         here.close()
 
 
-def result(findings: Collection[finding.Finding]) -> upgradecheck.Result:
+def result(findings: Collection[diagnosis.Finding]) -> upgradecheck.Result:
     """The result of one check."""
-    bad = [one for one in findings if one.verdict is not finding.Verdict.OK]
+    bad = [one for one in findings if one.verdict is not diagnosis.Verdict.OK]
     details = '. '.join(dict.fromkeys(
         f'{one.evidence}; {one.remedy}' if one.remedy else one.evidence
         for one in bad))
@@ -77,7 +76,7 @@ class Commands(upgradecheck.UpgradeCommands):
     """The commands of the program."""
 
     def __init__(self,
-                 examine: Callable[[tuple[str, ...]], list[finding.Finding]]
+                 examine: Callable[[tuple[str, ...]], list[diagnosis.Finding]]
                  ) -> None:
         super().__init__()
         self._upgrade_checks = tuple(
@@ -86,7 +85,7 @@ class Commands(upgradecheck.UpgradeCommands):
 
 
 def _make(_commands: object,
-          examine: Callable[[tuple[str, ...]], list[finding.Finding]],
+          examine: Callable[[tuple[str, ...]], list[diagnosis.Finding]],
           names: tuple[str, ...]) -> upgradecheck.Result:
     return result(examine(names))
 
@@ -97,20 +96,20 @@ class Node:
     def __init__(self, conf: cfg.ConfigOpts, argv: list[str]) -> None:
         self._sources = sources.Sources(conf, argv)
         self._examination = examination.Examination(
-            registry.CHECKS, self._sources)
+            examination.CHECKS, self._sources)
         self._unreadable = ''
         self._started = False
 
-    def examine(self, names: Collection[str]) -> list[finding.Finding]:
+    def examine(self, names: Collection[str]) -> list[diagnosis.Finding]:
         """Make some checks; the first call starts the privileged daemons."""
         if not self._started:
             self._start()
         if self._unreadable:
-            return [finding.Finding(
-                name, '', finding.Verdict.BROKEN, self._unreadable,
+            return [diagnosis.Finding(
+                name, '', diagnosis.Verdict.BROKEN, self._unreadable,
                 'repair the configuration first') for name in names]
         return self._examination.run(examination.select(
-            registry.CHECKS, names))
+            examination.CHECKS, names))
 
     def _start(self) -> None:
         self._started = True

@@ -10,6 +10,7 @@ import datetime
 from oslo_config import cfg
 
 from ovn_network_agent import model
+from ovn_network_agent.common import error_words
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.privileged import overlap
@@ -94,4 +95,4 @@ def overlap_state(conf: cfg.ConfigOpts) -> str:
     try:
         return overlap.standing() or 'on'
     except context.FAILURES as error:
-        return f'not known: {error}'
+        return f'not known: {error_words.text(error)}'

@@ -10,14 +10,15 @@ import json
 import logging
 import typing
 
+from ovn_network_agent.common import error_words
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
 
 if typing.TYPE_CHECKING:
     from oslo_config import cfg
 
+    from ovn_network_agent.diagnosis.node import method
     from ovn_network_agent.diagnosis.node import sources as node_sources
-    from ovn_network_agent.diagnosis.node.frr import method as node_method
 
 _TIMEOUT = 60.0
 _ANSWER = 60.0
@@ -75,13 +76,13 @@ def run(args: argparse.Namespace) -> int:
         return program.fail(f'nothing has been changed: {error}',
                             program.FAILED)
     except context.FAILURES as error:
-        return program.fail(f'FRR: {error}', program.FAILED)
+        return program.fail(f'FRR: {error_words.text(error)}',
+                                program.FAILED)
     finally:
         found.close()
 
 
 def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
-    from ovn_network_agent.diagnosis.node.frr import method
     from ovn_network_agent.engine import executor
     path = args.socket or sources.conf.control_socket
     if not path:
@@ -133,7 +134,7 @@ def wanted(states: dict[str, set[str]]) -> set[str]:
 
 
 def _prepared(args: argparse.Namespace, sources: 'node_sources.Sources',
-              ready: 'node_method.Readiness') -> bool:
+              ready: 'method.Readiness') -> bool:
     if ready.others:
         print('other kernel routes here, which "redistribute kernel" takes '
               'along unless a route map denies them: ' + _some(ready.others))
@@ -174,7 +175,7 @@ def _reload(path: str, timeout: float) -> list[str]:
     return refused
 
 
-def result(method: str, change: 'node_method.Change', took: float | None,
+def result(method: str, change: 'method.Change', took: float | None,
            still: Collection[str]) -> int:
     """Print the result; ``took`` is in seconds, None when it was given up."""
     gone = {prefix for prefix in change.before

@@ -4,6 +4,9 @@
 """The command doctor: checks of the node, with or without an agent."""
 
 import argparse
+import collections
+from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import json
 import logging
@@ -12,12 +15,17 @@ import typing
 from typing import Any
 
 from ovn_network_agent.ctl import program
+from ovn_network_agent.ctl import terminal
 
 if typing.TYPE_CHECKING:
-    from ovn_network_agent.diagnosis import finding
+    from ovn_network_agent import diagnosis
 
 _WORDS = {'OK': 'PASS', 'WARN': 'WARN', 'BROKEN': 'FAIL',
           'NOT CHECKED': 'NOT CHECKED'}
+_COLOURS = {word: terminal.VERDICTS[verdict]
+            for verdict, word in _WORDS.items()}
+# The most names of checks in one line.
+_NAMED = 3
 
 
 def add(commands: program.Commands) -> None:
@@ -25,6 +33,9 @@ def add(commands: program.Commands) -> None:
     doctor = commands.add_parser(
         'doctor', help='check this node, also without '
         'an agent; as root, changes nothing')
+    doctor.add_argument('--all', action='store_true',
+                        help='show each check, also those that passed, in '
+                        'the order of a repair')
     doctor.add_argument('--json', action='store_true',
                         help='for programs; the keys are documented')
     doctor.add_argument('--list', action='store_true',
@@ -42,10 +53,10 @@ def run(args: argparse.Namespace) -> int:
     interpreter.keep_eventlet_out()
     from ovn_network_agent.conf import validate
     from ovn_network_agent.diagnosis.node import examination
-    from ovn_network_agent.diagnosis.node import registry
+    interpreter.settle()
     interpreter.settle()
     try:
-        wanted = examination.select(registry.CHECKS, args.check)
+        wanted = examination.select(examination.CHECKS, args.check)
     except examination.UnknownCheck as e:
         return program.fail(e, program.USAGE)
     if args.list:
@@ -53,17 +64,18 @@ def run(args: argparse.Namespace) -> int:
             print(f'{check.name:20} {check.about}')
         return program.OK
     try:
-        findings = _examined(args, registry.CHECKS, wanted)
+        findings = _examined(args, examination.CHECKS, wanted)
     except validate.ConfigError as e:
         return program.fail(f'configuration: {e}', program.USAGE)
     sys.stdout.write(_as_json(findings) if args.json
-                     else _as_text(findings))
+                     else _each(findings) if args.all or args.check
+                     else _summary(findings, examination.CHECKS))
     broken = any(one.verdict.name == 'BROKEN' for one in findings)
     return program.FAILED if broken else program.OK
 
 
 def _examined(args: argparse.Namespace, known: Any, wanted: Any
-              ) -> 'list[finding.Finding]':
+              ) -> 'list[diagnosis.Finding]':
     from oslo_config import cfg
 
     from ovn_network_agent.diagnosis.node import examination
@@ -79,7 +91,7 @@ def _examined(args: argparse.Namespace, known: Any, wanted: Any
         found.close()
 
 
-def _as_json(findings: 'Sequence[finding.Finding]') -> str:
+def _as_json(findings: 'Sequence[diagnosis.Finding]') -> str:
     return json.dumps({
         'failed': sorted({one.check for one in findings
                           if one.verdict.name == 'BROKEN'}),
@@ -87,16 +99,75 @@ def _as_json(findings: 'Sequence[finding.Finding]') -> str:
                      for one in findings]}, indent=2) + '\n'
 
 
-def _as_text(findings: 'Sequence[finding.Finding]') -> str:
-    """One line for each finding, and one for its remedy."""
-    lines = []
-    for one in findings:
-        lines.append(f'{_WORDS[one.verdict.value]:12}{one.check:20} '
-                     f'{one.evidence}')
-        if one.remedy:
-            lines.append(f'{"":12}{"":20} -> {one.remedy}')
-    counts = {word: sum(_WORDS[one.verdict.value] == word
-                        for one in findings) for word in _WORDS.values()}
-    lines.append(', '.join(f'{count:d} {word}'
-                           for word, count in counts.items()))
+def _each(findings: 'Iterable[diagnosis.Finding]') -> str:
+    """All findings, and their numbers."""
+    found = list(findings)
+    return '\n'.join([*_lines(found), _counts(found)]) + '\n'
+
+
+def _summary(findings: 'Sequence[diagnosis.Finding]', known: Any) -> str:
+    """Failures, warnings, and the numbers of the other findings."""
+    by_word = {word: [one for one in findings
+                      if _WORDS[one.verdict.value] == word]
+               for word in _WORDS.values()}
+    lines = [*_lines(by_word['FAIL']), *_lines(by_word['WARN'])]
+    if by_word['PASS']:
+        passed = len({one.check for one in by_word['PASS']})
+        lines.append(_line('PASS', '', _number(passed)))
+    lines += _not_checked(by_word['NOT CHECKED'], {
+        one.check for one in by_word['FAIL']},
+        {check.name: check.after for check in known})
+    lines.append(f'{_counts(findings)} ("--all" shows each check)')
     return '\n'.join(lines) + '\n'
+
+
+def _not_checked(findings: 'Iterable[diagnosis.Finding]', failed: set[str],
+                 after: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    """The checks that wait for others, and the rest by reason."""
+    waiting: list[str] = []
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for one in findings:
+        if failed.intersection(after[one.check]):
+            waiting.append(one.check)
+        else:
+            reasons.setdefault((one.evidence, one.remedy), []).append(
+                one.check)
+    if waiting:
+        causes = failed.intersection(
+            cause for name in waiting for cause in after[name])
+        yield _line('NOT CHECKED', '', (
+            f'{_number(len(waiting))} {"wait" if waiting[1:] else "waits"} '
+            f'for {", ".join(name for name in after if name in causes)}'))
+    for (evidence, remedy), names in reasons.items():
+        who = (', '.join(dict.fromkeys(names)) if len(names) <= _NAMED
+               else _number(len(names)))
+        yield _line('NOT CHECKED', '', f'{who}: {evidence}')
+        if remedy:
+            yield _remedy(remedy)
+
+
+def _number(checks: int) -> str:
+    return f'{checks:d} check{"" if checks == 1 else "s"}'
+
+
+def _lines(findings: 'Iterable[diagnosis.Finding]') -> Iterator[str]:
+    """One line for each finding, and one for its remedy."""
+    for one in findings:
+        yield _line(_WORDS[one.verdict.value], one.check, one.evidence)
+        if one.remedy:
+            yield _remedy(one.remedy)
+
+
+def _line(word: str, check: str, text: str) -> str:
+    shown = terminal.coloured(f'{word:12}', _COLOURS[word], sys.stdout)
+    return f'{shown}{check:20} {text}' if check else f'{shown}{text}'
+
+
+def _remedy(remedy: str) -> str:
+    return f'{"":12}{"":20} -> {remedy}'
+
+
+def _counts(findings: 'Iterable[diagnosis.Finding]') -> str:
+    numbers = collections.Counter(_WORDS[one.verdict.value]
+                                  for one in findings)
+    return ', '.join(f'{numbers[word]:d} {word}' for word in _WORDS.values())

@@ -20,6 +20,8 @@ if typing.TYPE_CHECKING:
 ANSWER = 60.0
 _INTERVAL = 0.5
 _WAIT = 300.0
+# The most addresses in one line.
+_NAMED = 5
 
 
 def add(commands: program.Commands) -> None:
@@ -74,7 +76,8 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
         if not missing:
             print(f'{done["command"]}: carried out' + (
                 f', {progress.count()}' if progress.count() else ''))
-            return program.OK
+            return _remained(path) if done['command'] == 'drain' else (
+                program.OK)
         line = progress.text(missing, time.monotonic() - began)
         if missing != shown:
             print(f'waiting {line}', flush=True)
@@ -85,6 +88,22 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
                 f'written, but not carried out, waited {line}',
                 program.WAITED)
         time.sleep(min(_INTERVAL, left))
+
+
+def _remained(path: str) -> int:
+    """Whether each address was withdrawn; says which could not be."""
+    listed = json.loads(client.call(path, 'fips', ['--json'], ANSWER))
+    failed = [each['address'] for each in listed['addresses']
+              if each['state'] == 'failed']
+    if not failed:
+        return program.OK
+    more = f' and {len(failed) - _NAMED:d} more' if failed[_NAMED:] else ''
+    return program.fail(
+        f'{len(failed):d} addresses could not be withdrawn or repaired, so '
+        'this node may still announce them: '
+        f'{", ".join(failed[:_NAMED])}{more}; "ovn-network-agent-ctl '
+        'addresses --state failed" and "ovn-network-agent-ctl doctor" say '
+        'why', program.REMAINED)
 
 
 def _missing(path: str, progress: 'missing_steps.Progress', left: float

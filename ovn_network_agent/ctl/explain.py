@@ -12,11 +12,12 @@ import typing
 from typing import Any
 
 from ovn_network_agent.ctl import program
+from ovn_network_agent.ctl import terminal
 
 if typing.TYPE_CHECKING:
     from oslo_config import cfg
 
-    from ovn_network_agent.diagnosis.readers import trace
+    from ovn_network_agent.diagnosis.readers import packets
 
 # Addresses for examples (RFC 5737, RFC 3849), which no network has.
 _CLIENTS = {4: '192.0.2.1', 6: '2001:db8::1'}
@@ -63,12 +64,11 @@ def run(args: argparse.Namespace) -> int:
     interpreter.hold()
     from ovn_network_agent.diagnosis.address import explanation
     from ovn_network_agent.diagnosis.address import gathering
-    from ovn_network_agent.diagnosis.readers import configuration
     from ovn_network_agent.runtime import loader
     interpreter.settle()
     # The findings have what the libraries would log.
     logging.getLogger().addHandler(logging.NullHandler())
-    conf = configuration.load(program.files(args))
+    conf = gathering.load(program.files(args))
     try:
         known = gathering.gather(conf, address, client,
                                  args.socket or conf.control_socket,
@@ -87,8 +87,9 @@ def run(args: argparse.Namespace) -> int:
                           for each, traces in found)
         print(json.dumps({**first, 'others': others}))
     else:
-        sys.stdout.write('\n'.join(each.text() + _text(traces, args.verbose)
-                                   for each, traces in found))
+        sys.stdout.write('\n'.join(
+            each.text(_coloured) + _text(traces, args.verbose)
+            for each, traces in found))
     statuses = {{explanation.Outcome.OK: program.OK,
                  explanation.Outcome.WITHHELD: program.OK,
                  explanation.Outcome.BROKEN: program.FAILED,
@@ -100,12 +101,16 @@ def run(args: argparse.Namespace) -> int:
             else min(statuses))
 
 
-def _of_traces(traces: 'Iterable[trace.Traced]') -> dict[str, Any]:
+def _coloured(text: str, verdict: str) -> str:
+    return terminal.coloured(text, terminal.VERDICTS[verdict], sys.stdout)
+
+
+def _of_traces(traces: 'Iterable[packets.Traced]') -> dict[str, Any]:
     return {'trace_verdicts': {each.title: each.verdict for each in traces},
             'traces': {each.title: each.text for each in traces}}
 
 
-def _text(traces: 'Iterable[trace.Traced]', verbose: bool) -> str:
+def _text(traces: 'Iterable[packets.Traced]', verbose: bool) -> str:
     """The traces for people: the verdicts, and the texts on demand."""
     verdicts = ''.join(f'Trace, {each.title}: {each.verdict}\n'
                        for each in traces)
@@ -114,9 +119,10 @@ def _text(traces: 'Iterable[trace.Traced]', verbose: bool) -> str:
         for each in traces if verbose)
 
 
-def _traces(conf: 'cfg.ConfigOpts', facts: Any) -> 'tuple[trace.Traced, ...]':
-    from ovn_network_agent.diagnosis.readers import trace
-    return trace.read(conf, facts.setup, facts.subject)
+def _traces(conf: 'cfg.ConfigOpts', facts: Any
+            ) -> 'tuple[packets.Traced, ...]':
+    from ovn_network_agent.diagnosis.readers import packets
+    return packets.read_traces(conf, facts.setup, facts.subject)
 
 
 def _client(text: str, address: str) -> str:

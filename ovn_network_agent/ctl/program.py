@@ -104,6 +104,8 @@ NOT_RUNNING = 4
 # explain: another node has the address, or nobody has it.
 ELSEWHERE = 5
 NOBODY = 6
+# drain: addresses could not be withdrawn.
+REMAINED = 7
 
 
 def fail(message: object, status: int) -> int:

@@ -18,6 +18,8 @@ _INTERVAL = 2.0
 _CLEAR = '\x1b[2J\x1b[H'
 #: Colours by their meaning, as SGR parameters of ECMA-48.
 GOOD, WARNING, BAD, DIM = '32', '33', '31', '2'
+#: of the verdicts of a diagnosis
+VERDICTS = {'OK': GOOD, 'WARN': WARNING, 'BROKEN': BAD, 'NOT CHECKED': DIM}
 # States of addresses, resources and intents.
 _STATES = {'announced': GOOD, 'in place': GOOD, 'created': GOOD,
            'failed': BAD, 'refused': BAD, 'unreachable': BAD,

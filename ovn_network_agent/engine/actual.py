@@ -26,6 +26,7 @@ from oslo_log import log as logging
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.common import backoff
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.engine import drift
 from ovn_network_agent.engine import executor
@@ -368,4 +369,4 @@ def expected(name: str, error: BaseException) -> base.BackendError:
     if isinstance(error, base.BackendError):
         return error
     LOG.error('Backend %s failed', name, exc_info=error)
-    return base.BackendError(f'{type(error).__name__}: {error}')
+    return base.BackendError(error_words.named(error))

@@ -12,6 +12,7 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from ovn_network_agent.common import error_words
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import reload
 from ovn_network_agent.conf import validate
@@ -172,7 +173,7 @@ def _permit(conf: cfg.ConfigOpts, read: loader.Read) -> None:
     except context.FAILURES as error:
         raise validate.ConfigError([
             f'{what}: the privileged side cannot read its configuration '
-            f'({error}); restart the agent']) from error
+            f'({error_words.text(error)}); restart the agent']) from error
     if allowed != name:
         raise validate.ConfigError([
             f'{what}: the privileged side read the name '

@@ -23,6 +23,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
@@ -149,7 +150,8 @@ class EvpnInstanceBackend(base.Backend):
         try:
             return function(*args)
         except context.FAILURES as error:
-            raise base.BackendError(f'VNIs of FRR: {error}') from error
+            raise base.BackendError(
+                f'VNIs of FRR: {error_words.text(error)}') from error
 
 
 def _about(vni: int, vnis: set[int], output: str) -> str:

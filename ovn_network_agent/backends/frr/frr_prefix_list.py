@@ -31,6 +31,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import prefix_list_lines
@@ -208,7 +209,7 @@ class PrefixListBackend(base.Backend):
             return function(*args)
         except context.FAILURES as error:
             raise base.BackendError(
-                f'prefix list of FRR: {error}') from error
+                f'prefix list of FRR: {error_words.text(error)}') from error
 
 
 def _of(networks: list[str], copies: _Copies) -> _Copies:

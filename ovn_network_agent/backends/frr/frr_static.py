@@ -33,6 +33,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends.frr import frr_refresh
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf.options import bridges
@@ -300,7 +301,7 @@ class StaticBackend(base.Backend):
             return function(*args)
         except context.FAILURES as error:
             raise base.BackendError(
-                f'static routes of FRR: {error}') from error
+                f'static routes of FRR: {error_words.text(error)}') from error
 
 
 def _tagged(rest: str) -> tuple[str, int | None]:

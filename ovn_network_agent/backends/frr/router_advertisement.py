@@ -16,6 +16,7 @@ from typing import Any
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.routing import router_advertisements
@@ -85,4 +86,5 @@ class RouterAdvertisementBackend(base.Backend):
             return function(*args)
         except context.FAILURES as error:
             raise base.BackendError(
-                f'router advertisements of FRR: {error}') from error
+                f'router advertisements of FRR: '
+                f'{error_words.text(error)}') from error

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.privileged.daemon import context
 
 
@@ -42,7 +43,8 @@ def refused(function: Callable[[list[Any]], Any],
         failures = function(items)
     except context.FAILURES as error:
         raise base.BackendError(
-            f'{function.__name__} in the privileged daemon: {error}'
+            f'{function.__name__} in the privileged daemon: '
+            f'{error_words.text(error)}'
         ) from error
     return {resources[index].ref: base.Kept(text) if number in kept else
             f'{text} ({errno.errorcode.get(number, number)})'
@@ -59,4 +61,5 @@ def reading(what: str, function: Callable[..., _T], *args: Any) -> _T:
         return function(*args)
     except (OSError, ValueError) as error:
         raise base.BackendError(
-            f'{what} cannot be read from the kernel: {error}') from error
+            f'{what} cannot be read from the kernel: '
+            f'{error_words.text(error)}') from error

@@ -16,6 +16,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf import mode
@@ -40,7 +41,8 @@ class LinkBackend(kernel_base.KernelBackend):
         try:
             found = links.read_all()
         except OSError as error:
-            return [f'network devices cannot be read: {error}; the agent '
+            return [f'network devices cannot be read: '
+                    f'{error_words.text(error)}; the agent '
                     f'needs Linux 4.20 or newer']
         return [*needed_bridge(self.conf, found),
                 *needed_vrf(self.conf, found)]

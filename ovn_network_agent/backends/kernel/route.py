@@ -19,6 +19,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import route_codec
@@ -126,7 +127,8 @@ class RouteBackend(kernel_base.KernelBackend):
             known = vtysh.read_known(self.conf.frr.vrf_name, 'kernel')
         except context.FAILURES as error:
             raise base.BackendError(
-                f'kernel routes that FRR knows: {error}') from error
+                'kernel routes that FRR knows: '
+                f'{error_words.text(error)}') from error
         return {
             r.ref for r in resources.of_kind(resources.KernelRoute, announced)
             if r.dst in known}

@@ -6,6 +6,7 @@
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.netlink.objects import sysctls
 from ovn_network_agent.privileged.network import netlink
@@ -48,5 +49,6 @@ def _value(path: str) -> str | None:
     try:
         value: str | None = sysctls.read(path)
     except OSError as error:
-        raise base.BackendError(f'sysctl {path}: {error}') from error
+        raise base.BackendError(
+            f'sysctl {path}: {error_words.text(error)}') from error
     return value

@@ -19,6 +19,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import ovsdb_writer
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovsdb import connection
@@ -125,10 +126,11 @@ class AdvertisedBackend(ovsdb_writer.NbWriter):
         except context.FAILURES as error:
             raise base.BackendError(
                 'it is unknown whether the addresses are announced: '
-                f'{error}; without FRR, set [frr] bgp_check to false'
+                f'{error_words.text(error)}; without FRR, '
+                'set [frr] bgp_check to false'
                 if self.conf.frr.bgp_check and not frr_witness.tools(self.conf)
                 else 'it is unknown whether the addresses are announced'
-                     f': {error}') from error
+                     f': {error_words.text(error)}') from error
         for prefixes in missing.values():
             prefixes -= found
 

@@ -4,10 +4,11 @@
 """Judges of what FRR has for an address.  Pure."""
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import resources
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import lookups
@@ -24,9 +25,9 @@ _NAMED = 5
 _VTYSH = 'in "configure terminal" of vtysh'
 
 
-def judge(facts: facts.Facts) -> list[finding.Finding]:
+def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The findings from FRR's route to the neighbours, in order."""
-    found = _routes(facts)
+    found = [*_daemons(facts), *_routes(facts)]
     if facts.setup.prefix_list:
         found += [verdicts.unread(f'prefix-list-{daemon}', facts.lists) or
                   prefix_list(facts, daemon) for daemon in ('zebra', 'bgpd')]
@@ -35,7 +36,18 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
     return found
 
 
-def _routes(facts: facts.Facts) -> list[finding.Finding]:
+def _daemons(facts: facts.Facts) -> Iterator[diagnosis.Finding]:
+    """The daemons that do not run; what they lack follows from that."""
+    missing = facts.missing_daemons
+    if missing and not isinstance(missing, readers.Unread):
+        names = ' and '.join(missing)
+        yield verdicts.broken(
+            'frr-daemons', f'{names} of FRR does not run',
+            f'set {names} to "yes" in /etc/frr/daemons, "systemctl restart '
+            'frr", and look into the log of FRR')
+
+
+def _routes(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The route of zebra and of the kernel, the origin first."""
     of_frr = [verdicts.unread('frr-route', facts.zebra) or route(facts)]
     if not facts.setup.vrf or facts.subject.vip:
@@ -58,7 +70,7 @@ def _where(facts: facts.Facts) -> str:
     return f'VRF {facts.setup.vrf}' if facts.setup.vrf else 'the default VRF'
 
 
-def route(facts: facts.Facts) -> finding.Finding:
+def route(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about zebra's route."""
     prefix, origin = facts.subject.prefix, protocol(facts)
     own = [each for each in facts.zebra if each[0] == origin]
@@ -83,7 +95,7 @@ def route(facts: facts.Facts) -> finding.Finding:
                                     'and installed')
 
 
-def prefix_list(facts: facts.Facts, daemon: str) -> finding.Finding:
+def prefix_list(facts: facts.Facts, daemon: str) -> diagnosis.Finding:
     """The finding about the prefix list in one daemon."""
     check, name = f'prefix-list-{daemon}', facts.setup.prefix_list
     entries = facts.lists[daemon]
@@ -112,7 +124,7 @@ def prefix_list(facts: facts.Facts, daemon: str) -> finding.Finding:
     return verdicts.ok(check, f'{name}: {text}')
 
 
-def redistribute(facts: facts.Facts) -> finding.Finding:
+def redistribute(facts: facts.Facts) -> diagnosis.Finding:
     """The finding whether bgpd has the route from this node."""
     check, prefix, origin = ('redistribute', facts.subject.prefix,
                              protocol(facts))
@@ -149,7 +161,7 @@ def redistribute(facts: facts.Facts) -> finding.Finding:
         'vtysh')
 
 
-def neighbours(facts: facts.Facts) -> finding.Finding:
+def neighbours(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the BGP sessions."""
     unread = verdicts.unread('bgp-neighbours', facts.neighbours)
     if unread:
@@ -193,7 +205,7 @@ def _families(facts: facts.Facts) -> str:
     return f'vrf {facts.setup.vrf} ' if facts.setup.vrf else ''
 
 
-def _advertised(facts: facts.Facts) -> finding.Finding:
+def _advertised(facts: facts.Facts) -> diagnosis.Finding:
     """The finding whether each established neighbour gets the address."""
     check = 'advertised'
     unread = (verdicts.unread(check, facts.path) or

@@ -7,13 +7,12 @@ from collections.abc import Callable
 import dataclasses
 import typing
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import facts as known
 from ovn_network_agent.diagnosis.address import kernel
-from ovn_network_agent.diagnosis.address import packet_filters
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.address import verdicts
@@ -27,7 +26,7 @@ _NAMED = 5
 _Resource = typing.TypeVar('_Resource', bound=resources.Resource)
 
 
-def judge(facts: known.Facts) -> list[finding.Finding]:
+def judge(facts: known.Facts) -> list[diagnosis.Finding]:
     """The findings of a machine here, from its devices to the neighbours."""
     has = subjects.certain(facts.vni)
     found = [_read('vni-devices', _devices, facts, has.devices),
@@ -38,7 +37,7 @@ def judge(facts: known.Facts) -> list[finding.Finding]:
         checks |= {'vni-neighbour': _neighbour, 'vni-route': _route}
     found += [_read(check, function, facts, facts.kernel)
               for check, function in checks.items()]
-    found.append(packet_filters.judge(facts))
+    found.append(kernel.judge_filters(facts))
     if not facts.announces:
         return found
     found += [_read('vni-zebra', _zebra, facts, has.states),
@@ -49,7 +48,7 @@ def judge(facts: known.Facts) -> list[finding.Finding]:
             _read('vni-way-back', _back, facts, facts.kernel)]
 
 
-def of_network(facts: known.Facts) -> finding.Finding:
+def of_network(facts: known.Facts) -> diagnosis.Finding:
     """The finding about the VNI of the address."""
     place = facts.subject.port or facts.subject.network
     vni = subjects.certain(place.vni if place else None)
@@ -62,8 +61,8 @@ def of_network(facts: known.Facts) -> finding.Finding:
         vni.rd and f'rd {vni.rd}', targets))))
 
 
-def _read(check: str, function: Callable[[known.Facts], finding.Finding],
-          facts: known.Facts, *parts: object) -> finding.Finding:
+def _read(check: str, function: Callable[[known.Facts], diagnosis.Finding],
+          facts: known.Facts, *parts: object) -> diagnosis.Finding:
     """A finding, or the one about a part that could not be read."""
     return next(filter(None, (verdicts.unread(check, part)
                               for part in parts)), None) or function(facts)
@@ -77,7 +76,7 @@ def _vni(facts: known.Facts) -> evpn.Vni:
     return subjects.certain(facts.vni)
 
 
-def _devices(facts: known.Facts) -> finding.Finding:
+def _devices(facts: known.Facts) -> diagnosis.Finding:
     check, wanted = 'vni-devices', _one(facts, resources.VniDevices)
     links, details = _vni(facts).devices
     names = [name(wanted.vni) for name in (
@@ -129,7 +128,7 @@ def _faults(wanted: resources.VniDevices, names: list[str],
          f'{wanted.mtu:d}', size == wanted.mtu)) if not right]
 
 
-def _port(facts: known.Facts) -> finding.Finding:
+def _port(facts: known.Facts) -> diagnosis.Finding:
     check, wanted = 'vni-port', _one(facts, resources.VniPort)
     links, _details = _vni(facts).devices
     vrf, end = evpn_names.vrf(wanted.vni), evpn_names.bridge_end(wanted.name)
@@ -155,7 +154,7 @@ def _port(facts: known.Facts) -> finding.Finding:
                               f'on {wanted.bridge} with tag {wanted.tag:d}')
 
 
-def _gateway(facts: known.Facts) -> finding.Finding:
+def _gateway(facts: known.Facts) -> diagnosis.Finding:
     """The finding about what machines reach at the veth end."""
     check, dev = 'vni-gateway', facts.device
     faults = [*kernel.addresses_lack(facts, dev),
@@ -167,7 +166,7 @@ def _gateway(facts: known.Facts) -> finding.Finding:
         facts.kernel.addresses.get(dev, ())))
 
 
-def _neighbour(facts: known.Facts) -> finding.Finding:
+def _neighbour(facts: known.Facts) -> diagnosis.Finding:
     check = 'vni-neighbour'
     wanted = next(each for each in facts.subject.wanted_of(
         resources.Neighbour) if each.dst == facts.subject.nexthop)
@@ -181,7 +180,7 @@ def _neighbour(facts: known.Facts) -> finding.Finding:
     return verdicts.ok(check, f'{wanted.lladdr} on {wanted.dev}')
 
 
-def _rules(facts: known.Facts) -> finding.Finding:
+def _rules(facts: known.Facts) -> diagnosis.Finding:
     check, lacking = 'vni-rules', kernel.rules_lacking(facts)
     if lacking:
         return verdicts.broken(
@@ -191,7 +190,7 @@ def _rules(facts: known.Facts) -> finding.Finding:
     return verdicts.ok(check, 'no packet leaves the VRF by the main table')
 
 
-def _route(facts: known.Facts) -> finding.Finding:
+def _route(facts: known.Facts) -> diagnosis.Finding:
     check, wanted = 'vni-route', _one(facts, resources.VniRoute)
     found = facts.kernel.lookups.get('vrf')
     if found is None:
@@ -211,7 +210,7 @@ def _route(facts: known.Facts) -> finding.Finding:
     return verdicts.ok(check, found.text())
 
 
-def _zebra(facts: known.Facts) -> finding.Finding:
+def _zebra(facts: known.Facts) -> diagnosis.Finding:
     check, vni = 'vni-zebra', facts.subject.vni
     found, wanted = _vni(facts).states.get(vni), _one(facts,
                                                     resources.VniDevices)
@@ -250,7 +249,7 @@ def _managed(facts: known.Facts) -> bool:
     return bool(facts.subject.wanted_of(resources.EvpnInstance))
 
 
-def _redistribute(facts: known.Facts) -> finding.Finding:
+def _redistribute(facts: known.Facts) -> diagnosis.Finding:
     """The finding whether the VRF's BGP instance has the route."""
     found = bgp.redistribute(facts)
     return dataclasses.replace(found, remedy=verdicts.RESTORE) if (
@@ -258,7 +257,7 @@ def _redistribute(facts: known.Facts) -> finding.Finding:
         found.verdict is verdicts.Verdict.BROKEN) else found
 
 
-def _sessions(facts: known.Facts) -> finding.Finding:
+def _sessions(facts: known.Facts) -> diagnosis.Finding:
     check, found = 'evpn-sessions', _vni(facts).sessions
     down = [each for each in found if each.state != _ESTABLISHED]
     text = ', '.join(f'{each.name} {each.state}' for each in
@@ -277,7 +276,7 @@ def _sessions(facts: known.Facts) -> finding.Finding:
     return verdicts.ok(check, text)
 
 
-def _announced(facts: known.Facts) -> finding.Finding:
+def _announced(facts: known.Facts) -> diagnosis.Finding:
     """The finding about the type 5 route of the address."""
     check, prefix = 'evpn-route', facts.subject.prefix
     rd = _vni(facts).rds.get(facts.subject.vni)
@@ -299,7 +298,7 @@ def _announced(facts: known.Facts) -> finding.Finding:
                               f'to {", ".join(sent[:_NAMED])}')
 
 
-def _hops(facts: known.Facts) -> finding.Finding:
+def _hops(facts: known.Facts) -> diagnosis.Finding:
     check, bridge = 'vni-next-hops', evpn_names.bridge(facts.subject.vni)
     of_vni = [each for each in _vni(facts).hops
               if each.vni == facts.subject.vni]
@@ -322,7 +321,7 @@ def repair(bridge: str) -> str:
             'nothing in the VNI')
 
 
-def _back(facts: known.Facts) -> finding.Finding:
+def _back(facts: known.Facts) -> diagnosis.Finding:
     """The finding about a reply of the machine."""
     check, client = 'vni-way-back', facts.setup.client
     found = facts.kernel.lookups.get('out')

@@ -3,22 +3,19 @@
 
 """From the facts about an address to the findings and the answer.  Pure."""
 
+from collections.abc import Callable
 import dataclasses
 import enum
 import typing
 
-from ovn_network_agent.diagnosis import finding
+from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis.address import bgp
-from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import driver_subjects
-from ovn_network_agent.diagnosis.address import egress
 from ovn_network_agent.diagnosis.address import evpn
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import ovn
-from ovn_network_agent.diagnosis.address import packet_filters
-from ovn_network_agent.diagnosis.address import peers
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.address import verdicts
@@ -40,6 +37,10 @@ class Outcome(enum.Enum):
     UNKNOWN = 'unknown'
 
 
+def _plain(text: str, _verdict: str) -> str:
+    return text
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Explanation:
     """Why an address is reachable or not, as far as this node can tell."""
@@ -47,7 +48,7 @@ class Explanation:
     address: str
     kind: str  # what the address is
     outcome: Outcome
-    findings: tuple[finding.Finding, ...]  # in the order of the path
+    findings: tuple[diagnosis.Finding, ...]  # in the order of the path
     # Host name of the node that has the address, '' if unknown.
     owner: str = ''
     vni: int = 0  # the VNI that the address is in, 0 for none
@@ -64,12 +65,16 @@ class Explanation:
                 'outcome': self.outcome.value,
                 'findings': [each.json() for each in self.findings]}
 
-    def text(self) -> str:
-        """The explanation for people, several lines."""
+    def text(self, coloured: Callable[[str, str], str] = _plain) -> str:
+        """The explanation for people, several lines.
+
+        :param coloured: gives a text the colour of a verdict
+        """
         place = f' in VNI {self.vni:d}' if self.vni else ''
         lines = [f'{self.address}{place}: {self.kind}']
-        lines += [f'{each.verdict.value:<12} {each.layer:<26} '
-                  f'{each.evidence}' for each in self.findings]
+        lines += [
+            f'{coloured(f"{each.verdict.value:<12}", each.verdict.value)} '
+            f'{each.layer:<26} {each.evidence}' for each in self.findings]
         warned = [each for each in self.findings
                   if each.verdict is verdicts.Verdict.WARN]
         lines += [f'Warning, {each.layer}: {each.remedy}' for each in warned]
@@ -80,7 +85,7 @@ class Explanation:
             lines.append(self._summary(warned))
         return '\n'.join(lines) + '\n'
 
-    def _summary(self, warned: list[finding.Finding]) -> str:
+    def _summary(self, warned: list[diagnosis.Finding]) -> str:
         """The closing sentence where nothing is broken."""
         if self.outcome is Outcome.OK and warned:
             return _WARNED
@@ -113,12 +118,14 @@ def explain(facts: facts.Facts) -> Explanation:
         if subject.here:
             findings += _here(facts)
         findings += driver_subjects.unmade(facts)
-    findings += [*peers.judge(facts), *egress.judge(facts)]
-    findings = claims.settled(subject, verdicts.settled(findings))
+    findings += [*driver_subjects.judge_peerings(facts),
+                 *driver_subjects.judge_egress(facts)]
+    findings = verdicts.claims_settled(subject, verdicts.settled(findings))
     kind = ', '.join(each.text for each in facts.driver_subjects)
     if _inside(facts):
         kind = kind or (
-            'address behind a router that peers' if peers.reached(facts) else
+            'address behind a router that peers'
+            if driver_subjects.peered(facts) else
             'egress address, or a machine that leaves with one')
     return Explanation(subject.called, kind or subject.kind.value,
                        _outcome(facts, findings), tuple(findings),
@@ -128,10 +135,10 @@ def explain(facts: facts.Facts) -> Explanation:
 def _inside(facts: facts.Facts) -> bool:
     """Whether only a driver of routers inside OVN knows the address."""
     return facts.subject.kind is subjects.Kind.NOBODY and (
-        peers.reached(facts) or egress.reached(facts))
+        driver_subjects.peered(facts) or driver_subjects.leaves(facts))
 
 
-def _here(facts: facts.Facts) -> list[finding.Finding]:
+def _here(facts: facts.Facts) -> list[diagnosis.Finding]:
     of, segment = (facts.subject.port or facts.subject.network,
                    facts.subject.segment)
     if of is not None and of.vni:
@@ -145,13 +152,13 @@ def _here(facts: facts.Facts) -> list[finding.Finding]:
         # Packets of other routers on this node are all that comes.
         return switch.judge(facts)
     found = [] if facts.databases else switch.judge(facts)
-    found += [*kernel.judge(facts), packet_filters.judge(facts)]
+    found += [*kernel.judge(facts), kernel.judge_filters(facts)]
     if not facts.announces:
         return found
     return found + bgp.judge(facts) + lookups.way_back(facts)
 
 
-def _of_driver_subjects(findings: list[finding.Finding]) -> Outcome:
+def _of_driver_subjects(findings: list[diagnosis.Finding]) -> Outcome:
     """The outcome by what a driver wants; the agent alone is no answer."""
     if verdicts.first_broken(findings):
         return Outcome.BROKEN
@@ -160,7 +167,7 @@ def _of_driver_subjects(findings: list[finding.Finding]) -> Outcome:
         if each.check != 'agent') else Outcome.UNKNOWN
 
 
-def _outcome(facts: facts.Facts, findings: list[finding.Finding]) -> Outcome:
+def _outcome(facts: facts.Facts, findings: list[diagnosis.Finding]) -> Outcome:
     if facts.databases is not None and not verdicts.first_broken(findings):
         return Outcome.UNKNOWN
     if facts.driver_subjects:

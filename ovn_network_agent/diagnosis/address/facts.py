@@ -14,13 +14,12 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import agent as agents
 from ovn_network_agent.diagnosis.readers import evpn
-from ovn_network_agent.diagnosis.readers import flows as found_flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel as kernels
-from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
-from ovn_network_agent.diagnosis.readers import peerings as ways
+from ovn_network_agent.diagnosis.readers import sources
+from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.frr import setup as setups
@@ -87,9 +86,11 @@ class Facts:
     # What has the inner address of a floating IP.
     inside: northbound.Inside | readers.Unread | None = None
     # What the judges ask verdicts.unread() about.
-    flows: dict[resources.Flow, tuple[found_flows.Found, ...]] = NOT_READ
+    flows: dict[resources.Flow, tuple[switch.Found, ...]] = NOT_READ
     packet_traces: tuple[packets.PacketTrace, ...] = NOT_READ
     kernel: kernels.Kernel = NOT_READ
+    # The daemons of FRR that it needs and that do not run.
+    missing_daemons: tuple[str, ...] | readers.Unread = ()
     zebra: tuple[frr.Route, ...] = NOT_READ
     lists: frr.Lists = NOT_READ
     path: frr.Path = NOT_READ
@@ -98,7 +99,7 @@ class Facts:
     frr_setup: setups.Setup | readers.Unread | None = None
     filters: nft_filters.Found = NOT_READ  # those of other programs
     # For a VIP; None without the table.
-    translation: nft.Translation | None = NOT_READ
+    translation: kernels.Translation | None = NOT_READ
     # The subjects of sources of drivers that have the address.
     driver_subjects: 'tuple[driver_subjects.DriverSubject, ...]' = ()
     # The subjects that could not be made, and why.
@@ -106,7 +107,7 @@ class Facts:
     vni: evpn.Vni | None = None  # of a machine on a network with a VNI
     # The agent's rows about the address, by kind and key as text.
     rows: dict[tuple[str, str], agents.Answer] | readers.Unread = NOT_READ
-    peerings: tuple[ways.Way, ...] | readers.Unread = ()
+    peerings: tuple[sources.Way, ...] | readers.Unread = ()
     # What the agent says of peerings.
     peers: agents.Answer | readers.Unread = NOT_READ
     # See egress.read().

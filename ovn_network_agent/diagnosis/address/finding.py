@@ -14,10 +14,8 @@ from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
-from ovn_network_agent.diagnosis.address import machines
-from ovn_network_agent.diagnosis.address import routers
+from ovn_network_agent.diagnosis.address import owners
 from ovn_network_agent.diagnosis.address import subject as subjects
-from ovn_network_agent.diagnosis.address import tenants
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
@@ -59,7 +57,7 @@ def find(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
         if plugins.requested(conf, plugins.TENANTS) and (
                 free or plugins.requested(conf, plugins.VNIS)):
             nb, sb = _behind(conf, wiring, address)
-            outside, *in_vnis = tenants.make(
+            outside, *in_vnis = owners.of_tenant(
                 address, _builder(conf), nb, sb, wiring, drivers, status)
             found = _joined(conf, found, in_vnis)
             bindings += _bindings(nb)
@@ -75,7 +73,7 @@ def _of_address(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str,
                 ) -> tuple[list[subjects.Subject], facts.Bindings]:
     """(subjects of routers and machines, as :func:`find`; bindings)."""
     nb, sb = _gateways(conf, wiring, address)
-    found = routers.make(address, _builder(conf), nb, sb, wiring, drivers)
+    found = owners.make(address, _builder(conf), nb, sb, wiring, drivers)
     free = found[0].kind is subjects.Kind.NOBODY
     if plugins.requested(conf, plugins.MACHINES) and (
             free or plugins.requested(conf, plugins.VNIS)):
@@ -166,7 +164,7 @@ def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
     sb, names = southbound.read_ports(conf, wiring, address, _DATABASE)
     if not names:
         return []
-    return machines.make(
+    return owners.of_machine(
         address, _builder(conf),
         northbound.read_networks(conf, sb, _DATABASE), sb, wiring, drivers,
         names, conf.provider_port.allowed_address_pairs)
@@ -174,4 +172,4 @@ def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
 
 def _machines(address: str, nb: columns.Tables) -> list[str]:
     return [columns.optional(row, 'logical_port')
-            for row in routers.floating(address, nb)]
+            for row in owners.floating(address, nb)]

@@ -16,30 +16,28 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import resources
+from ovn_network_agent.common import error_words
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import mode
+from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import validate
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.control.reports import addresses
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import driver_subjects
-from ovn_network_agent.diagnosis.address import egress
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import finding
-from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import evpn
-from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
-from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import packets
-from ovn_network_agent.diagnosis.readers import peerings
 from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import switch
-from ovn_network_agent.diagnosis.readers import vips
 from ovn_network_agent.drivers import base
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.runtime import loader
@@ -88,7 +86,7 @@ def gather(conf: cfg.ConfigOpts, address: str, client: str, control: str,
             conf, drivers, control, outside))
     if vni in (None, 0):
         outside = dataclasses.replace(outside, egress=attempt(
-            egress.read, conf, control, address))
+            driver_subjects.read, conf, control, address))
     if in_vnis and _is_nobodys(outside):
         return [each for each in in_vnis if vni in (None, each.subject.vni)]
     return [each for each in (outside, *in_vnis)
@@ -99,7 +97,7 @@ def _beside_ovn(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                 control: str, found: facts.Facts) -> facts.Facts:
     if not mode.forwards_only(conf) and not _is_free(found.subject):
         return found
-    vip = vips.find(conf, found.subject.address, found.agent, drivers)
+    vip = sources.find_vip(conf, found.subject.address, found.agent, drivers)
     if vip is not None:
         return _vip(dataclasses.replace(found, subject=vip))
     return found if mode.forwards_only(conf) else _driver_subjects(
@@ -123,7 +121,7 @@ def _peerings(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
     if found.subject.node is None or not (
             _is_free(found.subject) or found.subject.tenant):
         return found
-    ways = attempt(peerings.read, conf, drivers, found.subject.address,
+    ways = attempt(sources.read_peerings, conf, drivers, found.subject.address,
                    found.subject.node, _DATABASE)
     if not ways:
         return found
@@ -153,7 +151,7 @@ def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                     driver.resources(subject, subjects.certain(
                         found.subject.node)), address)
             except Exception as error:
-                failed.append(f'{text}: {type(error).__name__}: {error}')
+                failed.append(f'{text}: {error_words.named(error)}')
                 continue
             if wanted:
                 about.append(driver_subjects.DriverSubject(
@@ -189,7 +187,7 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
         if not isinstance(found.status, dict) or (
                 addresses.TENANT in found.status.get('kinds', ())):
             return found, []
-        about, bindings = needs.without_ovn(
+        about, bindings = subjects.without_ovn(
             address, conf.bridge_dev, switch.node(
                 conf.bridge_dev, conf.frr.vrf_name), drivers), ()
     found = _with_inside(conf, dataclasses.replace(
@@ -222,10 +220,10 @@ def _vip(found: facts.Facts) -> facts.Facts:
     about = found.subject
     found = dataclasses.replace(
         found, kernel=attempt(kernel.read, kernel_wanted(about, found.setup)),
-        filters=attempt(nft.read_filters),
+        filters=attempt(kernel.read_filters),
         translation=attempt(
-            nft.read, subjects.certain(about.vip).version, found.setup.zone,
-            about.targets))
+            kernel.read_translation, subjects.certain(about.vip).version,
+            found.setup.zone, about.targets))
     if not found.announces:
         return found
     return announcement(found)
@@ -244,9 +242,10 @@ def _node(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     about, known = found.subject, found.setup
     found = dataclasses.replace(
         found,
-        flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
+        flows=attempt(switch.read_flows, conf,
+                      about.wanted_of(resources.Flow)),
         packet_traces=attempt(packets.read, conf, known, about),
-        filters=attempt(nft.read_filters),
+        filters=attempt(kernel.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
     return announcement(found) if found.announces else found
 
@@ -263,9 +262,10 @@ def _in_vni(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
                                 method='kernel', prefix_list='')
     found = dataclasses.replace(
         found, setup=known,
-        flows=attempt(flows.read, conf, about.wanted_of(resources.Flow)),
+        flows=attempt(switch.read_flows, conf,
+                      about.wanted_of(resources.Flow)),
         packet_traces=attempt(packets.read, conf, known, about),
-        filters=attempt(nft.read_filters),
+        filters=attempt(kernel.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)),
         vni=vni)
     if not found.announces:
@@ -305,7 +305,10 @@ def announcement(found: facts.Facts) -> facts.Facts:
     """The facts with what FRR has for an address."""
     about, known = found.subject, found.setup
     found = dataclasses.replace(
-        found, zebra=attempt(frr.read_zebra, known.vrf, about.prefix))
+        found, missing_daemons=attempt(frr.read_missing, (
+            'zebra', *(('staticd',) if known.method == 'static' else ()),
+            *(('bgpd',) if known.bgp else ()))),
+        zebra=attempt(frr.read_zebra, known.vrf, about.prefix))
     if known.prefix_list:
         found = dataclasses.replace(
             found, lists=attempt(frr.read_lists, known.prefix_list,
@@ -330,3 +333,39 @@ def _filtered(vrf: str, neighbour: frr.Neighbour, version: int
               ) -> frr.Neighbour:
     found = attempt(frr.read_filters, vrf, neighbour, version)
     return neighbour if isinstance(found, readers.Unread) else found
+
+
+def load(files: list[str]) -> cfg.ConfigOpts:
+    """Load the configuration as the agent does, and check it.
+
+    It is cfg.CONF, which the modules that talk to FRR read.
+
+    :param files: arguments that name files, see :func:`socket_path.files`
+    :raises cfg.Error: when a file cannot be read or parsed
+    :raises ValueError: when a value cannot be used
+    """
+    conf = cfg.CONF
+    opts.load(conf, files)
+    try:
+        validate.check(conf)
+        if not all(map(_is_plain, (*conf.ovn.ovn_nb_remote,
+                                   *conf.ovn.ovn_sb_remote,
+                                   conf.ovs.ovsdb_connection))):
+            # TLS and host names, which take long to import.
+            from ovn_network_agent.ovsdb import streams
+            streams.configure(conf)
+    except validate.ConfigError as error:
+        raise ValueError('; '.join(error.messages)) from error
+    return conf
+
+
+def _is_plain(remote: str) -> bool:
+    """Whether python-ovs alone can open a remote well."""
+    scheme, _colon, rest = remote.partition(':')
+    if scheme == 'unix':
+        return True
+    try:
+        ip_text.address(rest.rpartition(':')[0].strip('[]'))
+    except ValueError:
+        return False
+    return scheme == 'tcp'

@@ -6,20 +6,26 @@
 from collections.abc import Iterable
 import operator
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
+from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import rules as kernel_rules
+from ovn_network_agent.nft import filters
+
+_CHECK = 'packet-filters'
+# How a chain of the other family begins.
+_OF_OTHERS = {4: 'ip6 ', 6: 'ip '}
 
 
-def judge(facts: facts.Facts) -> list[finding.Finding]:
+def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The findings from the bridge to the route of an address, in order."""
     checks = {'bridge-device': bridge, 'neighbour': neighbour}
     if facts.setup.pair:
@@ -34,7 +40,7 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
             for check, function in checks.items()]
 
 
-def bridge(facts: facts.Facts) -> finding.Finding:
+def bridge(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the bridge's device, its address and sysctls."""
     kernel, name = facts.kernel, facts.device
     link = kernel.links.get(name)
@@ -81,7 +87,7 @@ def proxies_lack(facts: facts.Facts, device: str) -> list[str]:
             if (each.dev, each.dst) not in facts.kernel.proxies]
 
 
-def neighbour(facts: facts.Facts) -> finding.Finding:
+def neighbour(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the neighbour entry of the address."""
     subject = facts.subject
     device = subjects.certain(subject.segment).device
@@ -117,7 +123,7 @@ def neighbour(facts: facts.Facts) -> finding.Finding:
     return verdicts.ok('neighbour', f'{mac} on {device} ({state})')
 
 
-def pair(facts: facts.Facts) -> finding.Finding:
+def pair(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the veth pair and its addresses."""
     kernel, setup = facts.kernel, facts.setup
     faults = _ends(kernel.links, setup.vrf)
@@ -162,7 +168,7 @@ def _of(version: int, addresses: Iterable[str]) -> list[str]:
             if networks.family(address) == version]
 
 
-def rules(facts: facts.Facts) -> finding.Finding:
+def rules(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the policy rules for the address' network."""
     wanted = facts.subject.wanted_of(resources.Rule)
     if not wanted:
@@ -223,7 +229,7 @@ def rule_text(rule: resources.Rule) -> str:
     return ' '.join(parts)
 
 
-def leak_table(facts: facts.Facts) -> finding.Finding:
+def leak_table(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the default routes of the agent's tables."""
     there = facts.kernel.routes
     wanted = [each for each in facts.subject.wanted_of(resources.KernelRoute)
@@ -241,3 +247,29 @@ def leak_table(facts: facts.Facts) -> finding.Finding:
     return verdicts.ok('leak-table', '; '.join(
         f'table {each.table}: default via {each.via} dev {each.dev}'
         for each in wanted))
+
+
+def judge_filters(facts: facts.Facts) -> diagnosis.Finding:
+    """The finding."""
+    unread = verdicts.unread(_CHECK, facts.filters)
+    if unread:
+        return unread
+    address = ip_text.address(facts.subject.address)
+    naming = [one for one in facts.filters.filters if one.covers(address)]
+    if not naming:
+        return verdicts.ok(_CHECK, _unnamed(facts.filters, address.version))
+    certain = [one for one in naming if one.certain]
+    what, show = kernel.culprit((certain or naming)[0])
+    more = f', and {len(naming) - 1:d} more' if len(naming) > 1 else ''
+    say = verdicts.broken if certain else verdicts.warn
+    return say(_CHECK, f'{what} drops {"" if certain else "some "}packets of '
+               f'{facts.subject.address}{more}',
+               f'look at "{show}", and have its program except the address')
+
+
+def _unnamed(found: filters.Found, version: int) -> str:
+    closed = ', '.join(
+        f'"{chain}"' for chain in found.closed
+        if not chain.startswith(_OF_OTHERS[version]))
+    return 'no rule in nftables drops by this address' + (
+        f'; {closed} drops what its rules do not accept' if closed else '')

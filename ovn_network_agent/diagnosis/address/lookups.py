@@ -3,10 +3,10 @@
 
 """Judges of what the kernel answers about the packets of an address.  Pure."""
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.common import networks
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
@@ -18,7 +18,7 @@ from ovn_network_agent.netlink.objects import lookups
 _UNKNOWN = 0
 
 
-def way_back(facts: facts.Facts) -> list[finding.Finding]:
+def way_back(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The findings about the way back, in order."""
     checks = {'way-back': back}
     if facts.setup.vrf:
@@ -27,7 +27,7 @@ def way_back(facts: facts.Facts) -> list[finding.Finding]:
             for check, function in checks.items()]
 
 
-def route(facts: facts.Facts) -> finding.Finding:
+def route(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the route of the address to the bridge."""
     subject = facts.subject
     wanted = next((each for each in subject.wanted_of(
@@ -61,7 +61,7 @@ def _is_other(facts: facts.Facts, found: lookups.Lookup, table: int) -> bool:
     return (found.table != table) if named else facts.version == 4
 
 
-def way_in(facts: facts.Facts) -> finding.Finding:
+def way_in(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about a packet that comes out of the veth pair."""
     found = facts.kernel.lookups.get('in')
     device = subjects.certain(facts.subject.segment).device
@@ -87,7 +87,7 @@ def way_in(facts: facts.Facts) -> finding.Finding:
                                         f'{found.text()}')
 
 
-def in_vrf(facts: facts.Facts) -> finding.Finding:
+def in_vrf(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the route of the address in the VRF."""
     found = facts.kernel.lookups.get('vrf')
     prefix, vrf = facts.subject.prefix, facts.setup.vrf
@@ -113,7 +113,7 @@ def in_vrf(facts: facts.Facts) -> finding.Finding:
 
 
 def _by_a_wider_route(facts: facts.Facts, found: lookups.Lookup
-                      ) -> finding.Finding:
+                      ) -> diagnosis.Finding:
     """The finding about packets that arrive without the route of the address.
 
     By the method "static", zebra announces the route that the kernel lacks.
@@ -132,7 +132,7 @@ def _by_a_wider_route(facts: facts.Facts, found: lookups.Lookup
         'node and restart FRR, which makes its routes again')
 
 
-def back(facts: facts.Facts) -> finding.Finding:
+def back(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about a reply that comes out of the bridge."""
     found = facts.kernel.lookups.get('out')
     wanted = ownership.VETH_DEFAULT if facts.setup.pair else ''
@@ -150,7 +150,7 @@ def back(facts: facts.Facts) -> finding.Finding:
     return verdicts.ok('way-back', f'to {setup.client}: {found.text()}')
 
 
-def out_of_vrf(facts: facts.Facts) -> finding.Finding:
+def out_of_vrf(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the way of a reply from the VRF to the fabric."""
     found = facts.kernel.lookups.get('out vrf')
     setup = facts.setup

@@ -5,18 +5,17 @@
 
 from collections.abc import Sequence
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.common import networks
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import evpn
 from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import owners
 from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject as subjects
-from ovn_network_agent.diagnosis.address import tenants
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.drivers.common import segments
@@ -26,7 +25,7 @@ Kind = subjects.Kind
 _MARK = ownership.EXT_ID_ANNOUNCE.replace(':', '\\:')
 
 
-def judge(facts: facts.Facts) -> list[finding.Finding]:
+def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The findings from the row of the address to the default route."""
     if facts.databases is not None:
         return [verdicts.unchecked('nat-row', str(facts.databases)),
@@ -44,7 +43,7 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
             'associate it with a port: "openstack floating ip list '
             f'--floating-ip-address {facts.subject.address}"')]
     found = ports.judge(facts.subject) if facts.subject.binding else [
-        tenants.judge(facts.subject) if facts.subject.tenant
+        owners.judge_tenant(facts.subject) if facts.subject.tenant
         else _nat(facts.subject),
         _router(facts.subject), gateway_port(facts)]
     if not facts.subject.here and isinstance(facts.status, dict):
@@ -66,10 +65,10 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
     return found
 
 
-def _nat(subject: subjects.Subject) -> finding.Finding:
+def _nat(subject: subjects.Subject) -> diagnosis.Finding:
     nat = subject.nat
     if len(subject.claims) > 1:
-        return claims.judge(subject)
+        return verdicts.several_claims(subject)
     if nat is None:
         return verdicts.ok('nat-row', f'{subject.kind.value}; no NAT row is '
                                       'needed')
@@ -77,7 +76,7 @@ def _nat(subject: subjects.Subject) -> finding.Finding:
                                   f'{nat.logical_ip}')
 
 
-def _router(subject: subjects.Subject) -> finding.Finding:
+def _router(subject: subjects.Subject) -> diagnosis.Finding:
     names = subjects.certain(subject.router).both_names
     if subject.port is None:
         return verdicts.broken(
@@ -88,7 +87,7 @@ def _router(subject: subjects.Subject) -> finding.Finding:
                                  f'{subject.port.lrp}')
 
 
-def gateway_port(facts: facts.Facts) -> finding.Finding:
+def gateway_port(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the chassis of the gateway port."""
     subject = facts.subject
     port, node = subject.port, subjects.certain(subject.node)
@@ -118,7 +117,7 @@ def gateway_port(facts: facts.Facts) -> finding.Finding:
                                        f'({node.hostname})')
 
 
-def _machine(subject: subjects.Subject) -> finding.Finding:
+def _machine(subject: subjects.Subject) -> diagnosis.Finding:
     """The chassis of the machine of a distributed floating IP."""
     machine = subjects.certain(subject.machine)
     resident = subjects.certain(subject.nat).resident
@@ -144,7 +143,7 @@ def _machine(subject: subjects.Subject) -> finding.Finding:
                                        'its machine is here')
 
 
-def _machine_behind(machine: subjects.Machine) -> finding.Finding:
+def _machine_behind(machine: subjects.Machine) -> diagnosis.Finding:
     """Another machine may answer for a port that no chassis has."""
     if machine.host:
         return verdicts.ok('machine', f'port {machine.port} is on '
@@ -159,7 +158,7 @@ def _machine_behind(machine: subjects.Machine) -> finding.Finding:
 
 def _nowhere(subject: subjects.Subject,
              inside: northbound.Inside | readers.Unread | None
-             ) -> finding.Finding | None:
+             ) -> diagnosis.Finding | None:
     if isinstance(inside, readers.Unread):
         return verdicts.unread('machine', inside)
     if inside is None or inside.port:
@@ -185,7 +184,7 @@ def _nowhere(subject: subjects.Subject,
         'address: only a host that OVN does not know could answer', remedy)
 
 
-def _segment(facts: facts.Facts) -> finding.Finding:
+def _segment(facts: facts.Facts) -> diagnosis.Finding:
     segment = facts.subject.segment
     why = segments.objection(segment, facts.setup.bridges)
     if why or segment is None:
@@ -198,7 +197,7 @@ def _segment(facts: facts.Facts) -> finding.Finding:
         f'port {segment.patch_port} ({segment.localnet_port})')
 
 
-def agent(facts: facts.Facts) -> finding.Finding:
+def agent(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the running agent."""
     answer = facts.agent
     if isinstance(answer, readers.Unread):
@@ -218,7 +217,7 @@ def agent(facts: facts.Facts) -> finding.Finding:
     return _status(facts)
 
 
-def _status(facts: facts.Facts) -> finding.Finding:
+def _status(facts: facts.Facts) -> diagnosis.Finding:
     found = facts.status
     if isinstance(found, readers.Unread):
         return verdicts.ok('agent', 'runs, and is not degraded')
@@ -238,7 +237,7 @@ def _status(facts: facts.Facts) -> finding.Finding:
     return verdicts.ok('agent', f'runs; {text}, since {found.get("since")}')
 
 
-def wanted(facts: facts.Facts) -> finding.Finding:
+def wanted(facts: facts.Facts) -> diagnosis.Finding:
     """The finding whether the agent wants to announce the address."""
     subject, setup = facts.subject, facts.setup
     if subject.withheld:
@@ -279,7 +278,7 @@ def wanted(facts: facts.Facts) -> finding.Finding:
         'name all provider networks in [DEFAULT] network_cidr')
 
 
-def _withheld(subject: subjects.Subject) -> finding.Finding:
+def _withheld(subject: subjects.Subject) -> diagnosis.Finding:
     if subject.binding is not None:
         remedy = ('to have it announced, change that; or set external_ids:'
                   f'{ownership.EXT_ID_ANNOUNCE}=true in its row of '
@@ -298,7 +297,7 @@ def _withheld(subject: subjects.Subject) -> finding.Finding:
         'wanted', f'not announced on purpose: {subject.withheld}', remedy)
 
 
-def default_route(facts: facts.Facts) -> finding.Finding:
+def default_route(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the router's default route in OVN."""
     subject = facts.subject
     router = subjects.certain(subject.router)
@@ -353,7 +352,8 @@ def _named(owner: ownership.Owner, node: model.Node) -> str:
 
 
 def _of_the_gateway(subject: subjects.Subject, router: model.Router,
-                    routes: Sequence[model.NbDefaultRoute]) -> finding.Finding:
+                    routes: Sequence[model.NbDefaultRoute]
+                    ) -> diagnosis.Finding:
     """The finding about a route that the agent of the gateway makes."""
     if routes:
         return verdicts.ok(

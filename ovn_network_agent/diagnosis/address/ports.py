@@ -6,9 +6,9 @@
 import dataclasses
 import typing
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import directory
@@ -121,7 +121,7 @@ def _left_out(row: columns.Row, address: str, sb: columns.Tables, pairs: bool
     return _LEFT_OUT.get(columns.atom(row, 'type'))
 
 
-def judge(subject: 'subjects.Subject') -> list[finding.Finding]:
+def judge(subject: 'subjects.Subject') -> list[diagnosis.Finding]:
     """The findings about the port of a machine and its chassis."""
     port = subject.binding
     if port is None:
@@ -131,7 +131,7 @@ def judge(subject: 'subjects.Subject') -> list[finding.Finding]:
 
 
 def _port(port: Port, also: tuple['Port | model.TenantPrefix', ...]
-          ) -> finding.Finding:
+          ) -> diagnosis.Finding:
     text = (f'{port.name} on network {port.network or "(unknown)"}' +
             (f', {port.mac}' if port.mac else '') +
             (f' (VNI {port.unused:d} of the network does not count, because '
@@ -149,7 +149,7 @@ def _port(port: Port, also: tuple['Port | model.TenantPrefix', ...]
     return verdicts.ok('port', text)
 
 
-def _chassis(port: Port) -> finding.Finding:
+def _chassis(port: Port) -> diagnosis.Finding:
     remedy = (f'"openstack port show {port.name}" names the machine: look at '
               'it, and at ovn-controller on its node')
     migration = (f'; a live migration to {", ".join(port.further)} is under '

@@ -3,14 +3,14 @@
 
 """Judges of the flows of the provider bridge, also those of others.  Pure."""
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import packets
+from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.openflow import ofctl_text
 from ovn_network_agent.openflow import trace_text
 
@@ -21,7 +21,7 @@ _NORMAL = 'NORMAL'
 _NAMED = 5
 
 
-def judge(facts: facts.Facts) -> list[finding.Finding]:
+def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The findings about the flows of an address."""
     wanted = facts.subject.wanted_of(resources.Flow)
     found = [other_flows(facts)]
@@ -36,7 +36,7 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
 
 
 def _flow(check: str, wanted: resources.Flow, facts: facts.Facts
-          ) -> finding.Finding:
+          ) -> diagnosis.Finding:
     there = facts.flows.get(wanted, ())
     what = (f'cookie {wanted.cookie:#x} priority {wanted.priority} in_port '
             f'{wanted.in_port}{" to " + wanted.dst if wanted.dst else ""}')
@@ -57,14 +57,15 @@ def _flow(check: str, wanted: resources.Flow, facts: facts.Facts
 
 
 def _in_its_place(check: str, wanted: resources.Flow, what: str,
-                  other: flows.Found, facts: facts.Facts) -> finding.Finding:
+                  other: switch.Found, facts: facts.Facts
+                  ) -> diagnosis.Finding:
     """The finding about a foreign flow with the same match."""
     text = (f'{wanted.bridge}: a flow with cookie {other.cookie:#x} is in the '
             f'place of {what}')
     if _is_named(facts, other.cookie, other.priority):
         return verdicts.unchecked(
             check, f'{text} (follows from: {verdicts.LAYERS["other-flows"]})')
-    match = ofctl_text.match(flows.flow_spec(wanted))
+    match = ofctl_text.match(switch.flow_spec(wanted))
     return verdicts.broken(
         check, text, f'"ovs-ofctl --strict del-flows {wanted.bridge} '
         f'cookie={other.cookie:#x}/-1,table=0,priority={wanted.priority},'
@@ -79,7 +80,7 @@ def _same(flow: object, wanted: resources.Flow) -> bool:
                 wanted.set_src, wanted.set_dst, wanted.output)
 
 
-def other_flows(facts: facts.Facts) -> finding.Finding:
+def other_flows(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the flows of other programs."""
     unread = verdicts.unread(_OTHERS, facts.packet_traces)
     if unread:
@@ -130,7 +131,7 @@ def _foreign(step: trace_text.Step) -> bool:
 
 
 def _broken(by_flow: dict[trace_text.Step, list[packets.PacketTrace]]
-            ) -> finding.Finding:
+            ) -> diagnosis.Finding:
     """The finding about flows of other programs, the worst first."""
     flows = sorted(by_flow, key=lambda step: -len(by_flow[step]))
     texts = []
@@ -154,7 +155,7 @@ def deletion(step: trace_text.Step) -> str:
             f'priority={step.priority}{match}')
 
 
-def _unclear(lost: list[packets.PacketTrace]) -> finding.Finding:
+def _unclear(lost: list[packets.PacketTrace]) -> diagnosis.Finding:
     """The finding about packets that get lost without such a flow."""
     one = lost[0]
     packets = ', '.join(each.packet.name for each in lost)

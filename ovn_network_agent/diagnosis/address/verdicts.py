@@ -5,11 +5,15 @@
 
 from collections.abc import Iterable
 import dataclasses
+import typing
 
-from ovn_network_agent.diagnosis import finding
+from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis import readers
 
-Verdict = finding.Verdict
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.diagnosis.address import subject as subjects
+
+Verdict = diagnosis.Verdict
 
 # The remedy for what the agent itself makes.
 RESTORE = ('have the agent repair it: "ovn-network-agent-ctl resync"; '
@@ -19,6 +23,10 @@ RESTORE = ('have the agent repair it: "ovn-network-agent-ctl resync"; '
 IP = {4: 'ip', 6: 'ip -6'}
 #: the questions for the MAC of an address
 ASKING = {4: 'ARP', 6: 'neighbour solicitations'}
+
+_NAT_ROW = 'nat-row'
+# OVN hands an ARP request to one router only; nodes of others wait in vain.
+_EFFECTS = ('neighbour',)
 
 # For people, the layer of each check, in the order of the path.
 LAYERS = {
@@ -58,6 +66,7 @@ LAYERS = {
     'kernel-route': 'kernel route',
     'kernel-lookup': 'kernel look-up, way in',
     'packet-filters': 'filters of other programs',
+    'frr-daemons': 'daemons of FRR',
     'frr-route': 'route in FRR',
     'vrf-lookup': 'kernel look-up in the VRF',
     'way-back': 'kernel look-up, way back',
@@ -89,13 +98,15 @@ CAUSES = {
     # Without a way back to the sender, the kernel may refuse the packet.
     'kernel-lookup': ('bridge-device', 'kernel-route', 'veth-pair',
                       'policy-rules', 'leak-table'),
-    'frr-route': ('veth-pair', 'vrf-lookup', 'vip-address'),
-    'vrf-lookup': ('veth-pair', 'frr-route', 'policy-rules'),
+    'frr-route': ('frr-daemons', 'veth-pair', 'vrf-lookup', 'vip-address'),
+    'vrf-lookup': ('veth-pair', 'frr-daemons', 'frr-route', 'policy-rules'),
     # Without a route to the source, the kernel's check of it may fail.
     'way-back': ('bridge-device', 'kernel-route', 'kernel-lookup',
                  'veth-pair', 'policy-rules', 'leak-table'),
-    'vrf-default': ('veth-pair', 'bgp-neighbours'),
-    'redistribute': ('frr-route', 'vip-address', 'vni-route'),
+    'vrf-default': ('veth-pair', 'frr-daemons', 'bgp-neighbours'),
+    'prefix-list-bgpd': ('frr-daemons',),
+    'bgp-neighbours': ('frr-daemons',),
+    'redistribute': ('frr-daemons', 'frr-route', 'vip-address', 'vni-route'),
     'vni-port': ('vni-devices',),
     'vni-gateway': ('vni-port', 'vni-devices'),
     'vni-neighbour': ('vni-port', 'vni-devices'),
@@ -107,29 +118,29 @@ CAUSES = {
     'vni-way-back': ('vni-port', 'vni-devices', 'vni-route', 'vni-zebra',
                      'evpn-sessions'),
     'nft-rules': ('vip',),
-    'advertised': ('frr-route', 'vrf-lookup', 'redistribute',
+    'advertised': ('frr-daemons', 'frr-route', 'vrf-lookup', 'redistribute',
                    'prefix-list-bgpd', 'bgp-neighbours', 'vip-address'),
 }
 
 
-def ok(check: str, evidence: str) -> finding.Finding:
+def ok(check: str, evidence: str) -> diagnosis.Finding:
     """A finding that the layer is as it has to be."""
-    return finding.Finding(check, LAYERS[check], Verdict.OK, evidence)
+    return diagnosis.Finding(check, LAYERS[check], Verdict.OK, evidence)
 
 
-def warn(check: str, evidence: str, remedy: str) -> finding.Finding:
+def warn(check: str, evidence: str, remedy: str) -> diagnosis.Finding:
     """A finding of a layer that may harm."""
-    return finding.Finding(check, LAYERS[check], Verdict.WARN, evidence,
-                           remedy)
+    return diagnosis.Finding(check, LAYERS[check], Verdict.WARN, evidence,
+                             remedy)
 
 
-def broken(check: str, evidence: str, remedy: str) -> finding.Finding:
+def broken(check: str, evidence: str, remedy: str) -> diagnosis.Finding:
     """A finding of a layer that does not do its work."""
-    return finding.Finding(check, LAYERS[check], Verdict.BROKEN, evidence,
-                           remedy)
+    return diagnosis.Finding(check, LAYERS[check], Verdict.BROKEN, evidence,
+                             remedy)
 
 
-def problem(check: str, text: str) -> finding.Finding:
+def problem(check: str, text: str) -> diagnosis.Finding:
     """A driver's problem: fault, and after the last semicolon the remedy."""
     fault, _semicolon, remedy = text.rpartition('; ')
     return broken(check, fault or text, remedy if fault else (
@@ -137,20 +148,21 @@ def problem(check: str, text: str) -> finding.Finding:
         '"ovn-network-agent-ctl resync"'))
 
 
-def unchecked(check: str, evidence: str, remedy: str = '') -> finding.Finding:
+def unchecked(check: str, evidence: str, remedy: str = ''
+              ) -> diagnosis.Finding:
     """A finding of a layer that was not looked at."""
-    return finding.Finding(check, LAYERS[check], Verdict.NOT_CHECKED,
-                           evidence, remedy)
+    return diagnosis.Finding(check, LAYERS[check], Verdict.NOT_CHECKED,
+                             evidence, remedy)
 
 
-def unread(check: str, fact: object) -> finding.Finding | None:
+def unread(check: str, fact: object) -> diagnosis.Finding | None:
     """The finding for a fact that could not be read, else None."""
     if isinstance(fact, readers.Unread):
         return unchecked(check, str(fact))
     return None
 
 
-def settled(findings: Iterable[finding.Finding]) -> list[finding.Finding]:
+def settled(findings: Iterable[diagnosis.Finding]) -> list[diagnosis.Finding]:
     """Findings in the order of the path, of which only causes are broken.
 
     What follows from a broken cause is NOT CHECKED, and names the cause.
@@ -173,8 +185,55 @@ def settled(findings: Iterable[finding.Finding]) -> list[finding.Finding]:
     return found
 
 
-def first_broken(findings: Iterable[finding.Finding]
-                 ) -> finding.Finding | None:
+def first_broken(findings: Iterable[diagnosis.Finding]
+                 ) -> diagnosis.Finding | None:
     """The first broken finding."""
     return next((each for each in findings
                  if each.verdict is Verdict.BROKEN), None)
+
+
+def several_claims(subject: 'subjects.Subject') -> diagnosis.Finding:
+    """The finding about an address that several routers have."""
+    portless = [each for each in subject.claims if each.portless]
+    rows = [each for each in subject.claims if each.type]
+    remedy = ('let one router have the address, in Neutron if Neutron knows '
+              'several')
+    if len(portless) == 1:
+        remedy += ('; the row without a port is probably left over, and '
+                   f'"{portless[0].removal(subject.address)}" removes the row')
+    elif rows:
+        commands = ' or '.join(f'"{each.removal(subject.address)}"'
+                               for each in rows)
+        remedy += f'; {commands} removes the row of that router'
+    return warn(
+        _NAT_ROW, f'{len(subject.claims)} routers have the address: '
+        f'{"; ".join(each.text() for each in subject.claims)}', remedy)
+
+
+def claims_settled(subject: 'subjects.Subject',
+                   findings: list[diagnosis.Finding]
+                   ) -> list[diagnosis.Finding]:
+    """Name several routers as the cause of what follows from them.
+
+    The address may work through one of them, so they are a warning until an
+    effect on this node is seen.  The findings are in the order of the path.
+    """
+    effects = [each for each in findings if each.check in _EFFECTS and
+               each.verdict is Verdict.BROKEN]
+    if len(subject.claims) < 2 or not effects:
+        return findings
+    return [_follows(each) if each in effects else _cause(each)
+            for each in findings]
+
+
+def _follows(finding: diagnosis.Finding) -> diagnosis.Finding:
+    return dataclasses.replace(
+        finding, verdict=Verdict.NOT_CHECKED, remedy='',
+        evidence=f'{finding.evidence} (follows from: '
+        f'{LAYERS[_NAT_ROW]})')
+
+
+def _cause(finding: diagnosis.Finding) -> diagnosis.Finding:
+    if finding.check != _NAT_ROW:
+        return finding
+    return dataclasses.replace(finding, verdict=Verdict.BROKEN)

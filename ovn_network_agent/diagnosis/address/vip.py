@@ -6,27 +6,26 @@
 import collections
 from collections.abc import Mapping
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.common import networks
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import ovn
-from ovn_network_agent.diagnosis.address import packet_filters
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import agent
-from ovn_network_agent.diagnosis.readers import nft
+from ovn_network_agent.diagnosis.readers import kernel as kernels
 
 # The most destinations that one finding names.
 _NAMED = 5
 
 
-def judge(facts: facts.Facts) -> list[finding.Finding]:
+def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The findings of a VIP, in the order of the path."""
     found = [ovn.agent(facts), _vip(facts), _backends(facts)]
     checks = {'vip-address': _address}
@@ -37,13 +36,13 @@ def judge(facts: facts.Facts) -> list[finding.Finding]:
               for check, function in checks.items()]
     found.append(verdicts.unread('nft-rules', facts.translation) or
                  _rules(facts))
-    found.append(packet_filters.judge(facts))
+    found.append(kernel.judge_filters(facts))
     if facts.announces:
         found += bgp.judge(facts)
     return found if facts.subject.silent else found + _ways(facts)
 
 
-def _ways(facts: facts.Facts) -> list[finding.Finding]:
+def _ways(facts: facts.Facts) -> list[diagnosis.Finding]:
     client, address = facts.setup.client, facts.subject.address
     checks = {'way-back': _back}
     if facts.setup.vrf:
@@ -56,7 +55,7 @@ def _ways(facts: facts.Facts) -> list[finding.Finding]:
             for check, function in checks.items()]
 
 
-def _back(facts: facts.Facts) -> finding.Finding:
+def _back(facts: facts.Facts) -> diagnosis.Finding:
     found, setup = facts.kernel.lookups['marked'], facts.setup
     wanted = ownership.VETH_DEFAULT if setup.vrf else ''
     if found.error or (wanted and found.dev != wanted):
@@ -71,7 +70,7 @@ def _back(facts: facts.Facts) -> finding.Finding:
                                    f'{setup.client}: {found.text()}')
 
 
-def _out_of_vrf(facts: facts.Facts) -> finding.Finding:
+def _out_of_vrf(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the way of an answer from the VRF to the fabric."""
     finding, setup = lookups.out_of_vrf(facts), facts.setup
     found = facts.kernel.lookups.get('out vrf')
@@ -94,7 +93,7 @@ def _answer(facts: facts.Facts) -> agent.Answer | None:
                  if each['address'] == facts.subject.address), None)
 
 
-def _vip(facts: facts.Facts) -> finding.Finding:
+def _vip(facts: facts.Facts) -> diagnosis.Finding:
     subject, answer = facts.subject, _answer(facts)
     vip = subjects.certain(subject.vip)
     kind = 'managed' if vip.managed else (
@@ -115,7 +114,7 @@ def _vip(facts: facts.Facts) -> finding.Finding:
     return verdicts.ok('vip', f'{text}; {state}')
 
 
-def _backends(facts: facts.Facts) -> finding.Finding:
+def _backends(facts: facts.Facts) -> diagnosis.Finding:
     vip = subjects.certain(facts.subject.vip)
     dead = [f'{each.address} ({each.why})' if each.why else each.address
             for rule in vip.rules for each in rule.destinations
@@ -136,7 +135,7 @@ def _backends(facts: facts.Facts) -> finding.Finding:
             each.address for each in rule.usable) for rule in vip.rules))
 
 
-def _address(facts: facts.Facts) -> finding.Finding:
+def _address(facts: facts.Facts) -> diagnosis.Finding:
     subject, setup = facts.subject, facts.setup
     wanted = subject.wanted_of(resources.VipAddress)
     if not wanted:
@@ -158,7 +157,7 @@ def _address(facts: facts.Facts) -> finding.Finding:
                        f'{wanted[0].address} on {setup.vip_device}')
 
 
-def _rules(facts: facts.Facts) -> finding.Finding:
+def _rules(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the table of nftables."""
     found, wanted = facts.translation, facts.subject.targets
     if found is None:
@@ -180,7 +179,7 @@ def _rules(facts: facts.Facts) -> finding.Finding:
         f'{_count(found.connections)}')
 
 
-def _count(connections: Mapping[nft.Target, int] | readers.Unread) -> str:
+def _count(connections: Mapping[kernels.Target, int] | readers.Unread) -> str:
     """How many connections there are, and where most of them lead."""
     if isinstance(connections, readers.Unread):
         return f'connections not counted ({connections})'

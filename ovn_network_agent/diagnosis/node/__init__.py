@@ -4,5 +4,5 @@
 """Checks of the node as a whole; imports the readers and all of the agent.
 
 Each module has one subject, and its checks in CHECKS; :mod:`check` says what
-a check is, and :mod:`registry` has all of them.
+a check is, and :mod:`examination` has all of them.
 """

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Checks and their statements.
 
 A check has a reader, ``read_``..., which does all the I/O and returns frozen
@@ -22,11 +21,17 @@ or not checked where the facts do not concern this node.
 from collections.abc import Callable
 from collections.abc import Iterable
 import dataclasses
+import functools
 import typing
 
-from ovn_network_agent.diagnosis import finding
+from ovn_network_agent import diagnosis
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.forward import rules
 
-Verdict = finding.Verdict
+if typing.TYPE_CHECKING:
+    from ovn_network_agent.diagnosis.node import sources
+
+Verdict = diagnosis.Verdict
 _Facts = typing.TypeVar('_Facts')
 # The remedy for a socket that root may not use.
 DENIED = ('"namei -l" with this path shows the modes, and "journalctl -k '
@@ -34,6 +39,7 @@ DENIED = ('"namei -l" with this path shows the modes, and "journalctl -k '
           'rootless container has no privileges over files of others')
 # The most addresses that one line has.
 _NAMED = 3
+_DATABASES = ('ovs-database', 'nb-database', 'sb-database')
 
 
 class NotChecked(Exception):
@@ -83,14 +89,14 @@ def not_checked(reason: str, remedy: str = '') -> Result:
     return Result(Verdict.NOT_CHECKED, reason, remedy)
 
 
-def of_message(verdict: finding.Verdict, message: str) -> Result:
+def of_message(verdict: diagnosis.Verdict, message: str) -> Result:
     """A message of the agent, "what is wrong; what to do"."""
     evidence, _semicolon, remedy = ' '.join(message.split()).partition('; ')
     return Result(verdict, evidence,
                   remedy or 'see the evidence, which names the option or line')
 
 
-def of_messages(verdict: finding.Verdict, messages: Iterable[str], fine: str
+def of_messages(verdict: diagnosis.Verdict, messages: Iterable[str], fine: str
                 ) -> list[Result]:
     """The messages, each with the verdict, or OK with the text ``fine``."""
     return [of_message(verdict, message)
@@ -102,3 +108,37 @@ def named(addresses: Iterable[typing.Any]) -> str:
     some = sorted(addresses)
     more = f' and {len(some) - _NAMED:d} more' if len(some) > _NAMED else ''
     return ', '.join(map(str, some[:_NAMED])) + more
+
+
+def of_both(name: str, one: Check[_Facts], about: str = ''
+            ) -> tuple[Check[_Facts], Check[_Facts]]:
+    """The check, and the same for IPv6, with the text ``about`` if given."""
+    return one, dataclasses.replace(
+        one, name=name, about=about or f'for IPv6: {one.about}',
+        read=functools.partial(_read_ipv6, one.read),
+        after=tuple(dict.fromkeys((*_DATABASES, *one.after))))
+
+
+def _read_ipv6(read: Callable[..., _Facts], sources: 'sources.Sources'
+               ) -> _Facts:
+    """The facts of IPv6; NotChecked on a node that announces none."""
+    if not has_ipv6(sources):
+        raise NotChecked('no provider network here, and no managed VIP, '
+                         'is of IPv6')
+    return read(sources, 6)
+
+
+def has_ipv6(sources: 'sources.Sources') -> bool:
+    """Whether the node announces addresses of IPv6, or would as the owner."""
+    if any(vip.managed and vip.version == 6
+           for vip in rules.load(sources.conf)):
+        return True
+    snapshot = sources.snapshot()
+    places: list[announcing.Place] = [
+        *(port for router in snapshot.routers
+                for port in (*router.local_ports, *router.hosting_ports)),
+              *(port for group in snapshot.groups for port in group.ports),
+              *snapshot.networks.values()]
+    return any(network.version == 6 for place in places if not place.vni
+               for network in announcing.provider_networks(
+                   sources.conf, place))

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
-"""The examination of a node: checks run side by side, failures apart.
-
-A reader that fails costs only its own checks, and those that depend on them.
-"""
+"""All checks of a node, made side by side, failures apart."""
 
 from collections.abc import Collection
 from collections.abc import Iterable
@@ -13,12 +9,35 @@ import concurrent.futures
 import threading
 import typing
 
-from ovn_network_agent.diagnosis import finding
+from ovn_network_agent import diagnosis
+from ovn_network_agent.common import error_words
+from ovn_network_agent.diagnosis.node import agents
+from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import check as checks
+from ovn_network_agent.diagnosis.node import configuration
+from ovn_network_agent.diagnosis.node import devices
+from ovn_network_agent.diagnosis.node import evpn
+from ovn_network_agent.diagnosis.node import forwards
+from ovn_network_agent.diagnosis.node import frr
+from ovn_network_agent.diagnosis.node import gateways
+from ovn_network_agent.diagnosis.node import inside
+from ovn_network_agent.diagnosis.node import limits
+from ovn_network_agent.diagnosis.node import managers
+from ovn_network_agent.diagnosis.node import others
+from ovn_network_agent.diagnosis.node import ovn
+from ovn_network_agent.diagnosis.node import power
+from ovn_network_agent.diagnosis.node import routing
+from ovn_network_agent.diagnosis.node import sessions
 from ovn_network_agent.diagnosis.node import sources
 
 # Most of the time goes by in waits for answers.
 _THREADS = 8
+# In the order in which a person repairs them.
+CHECKS = (*configuration.CHECKS, *agents.CHECKS, *devices.CHECKS,
+          *routing.CHECKS, *managers.CHECKS, *frr.CHECKS, *ovn.CHECKS,
+          *gateways.CHECKS, *inside.CHECKS, *announced.CHECKS, *power.CHECKS,
+          *forwards.CHECKS, *sessions.CHECKS, *others.CHECKS, *limits.CHECKS,
+          *evpn.CHECKS, *agents.OBJECTS)
 
 
 class UnknownCheck(Exception):
@@ -44,24 +63,24 @@ class Examination:
         self._known = {check.name: check for check in known}
         self._locks = {name: threading.Lock() for name in self._known}
         self._sources = sources
-        self._made: dict[str, tuple[finding.Finding, ...]] = {}
+        self._made: dict[str, tuple[diagnosis.Finding, ...]] = {}
 
     def run(self, wanted: Iterable[checks.Check[typing.Any]]
-            ) -> list[finding.Finding]:
+            ) -> list[diagnosis.Finding]:
         """Make some checks; the findings are in their order."""
         with concurrent.futures.ThreadPoolExecutor(_THREADS) as pool:
             found = list(pool.map(self._findings_of,
                                   (check.name for check in wanted)))
         return [one for some in found for one in some]
 
-    def _findings_of(self, name: str) -> tuple[finding.Finding, ...]:
+    def _findings_of(self, name: str) -> tuple[diagnosis.Finding, ...]:
         """The findings of a check, which is made once."""
         with self._locks[name]:
             if name not in self._made:
                 check = self._known[name]
                 self._made[name] = tuple(
-                    finding.Finding(check.name, check.layer, result.verdict,
-                                    result.evidence, result.remedy)
+                    diagnosis.Finding(check.name, check.layer, result.verdict,
+                                      result.evidence, result.remedy)
                     for result in self._say(check))
         return self._made[name]
 
@@ -78,9 +97,9 @@ class Examination:
         except Exception as error:
             # No error must cost the operator the other checks.
             return [checks.not_checked(
-                f'{type(error).__name__}: {error}',
+                error_words.named(error),
                 'the check could not be made; the evidence says why')]
 
     def _failed(self, name: str) -> bool:
-        return any(one.verdict is finding.Verdict.BROKEN
+        return any(one.verdict is diagnosis.Verdict.BROKEN
                    for one in self._findings_of(name))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Answers that the readers share: each system is asked only once.
 
 Nothing changes: the privileged daemons refuse changes, as in a dry run.
@@ -22,14 +21,14 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import validate
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node.agent import running
-from ovn_network_agent.diagnosis.node.ovn import replicas
+from ovn_network_agent.diagnosis.node import replicas
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.drivers import base as drivers
@@ -134,7 +133,7 @@ class Sources:
                         drop=False)
         except Exception as error:
             # Only the checks that need a daemon are lost.
-            self._refused = f'{error}'
+            self._refused = error_words.text(error)
         # The check of the files of TLS says what is wrong with them.
         with contextlib.suppress(validate.ConfigError, cfg.Error, ValueError):
             streams.configure(self.conf)
@@ -145,7 +144,7 @@ class Sources:
             self.drivers = tuple(loader.load_drivers(self.conf))
             self.backends = self.fresh_backends()
         except Exception as error:
-            self.unloaded = f'{error}'
+            self.unloaded = error_words.text(error)
 
     def fresh_backends(self) -> tuple[backends.Backend, ...]:
         """Backends without a memory; LoadError for one that cannot be used."""
@@ -187,9 +186,9 @@ class Sources:
                                    'alone')
 
     @shared
-    def agents(self) -> tuple[running.Agent, ...]:
+    def agents(self) -> tuple[agent.Agent, ...]:
         """The agents of this network namespace."""
-        return running.agents()
+        return agent.agents()
 
     @shared
     def former(self) -> original_program.Former:

@@ -12,11 +12,3 @@ in seconds.
 
 class Unread(Exception):
     """A system could not be read; the text has the reason."""
-
-
-def reason(error: BaseException) -> str:
-    """The reason in an exception, without the number of an OSError."""
-    if isinstance(error, OSError) and error.strerror:
-        where = f': {error.filename}' if error.filename else ''
-        return f'{error.strerror}{where}'
-    return str(error)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Answers of the running agent, over its control socket."""
+"""Agents of this node: their processes, and answers of the running one."""
 
+import contextlib
 import json
+import os
 import typing
 
 from ovn_network_agent.control.socket import client
@@ -14,6 +16,10 @@ Answer: typing.TypeAlias = dict[str, typing.Any]
 
 # Seconds; an agent answers in milliseconds.
 _ANSWER = 1.0
+_PROGRAM = 'ovn-network-agent'
+_MODULE = 'ovn_network_agent.cmd.agent'
+# These look, and change nothing.
+_LOOKS = ('--dry-run', '--check-config', '--version', '--help')
 
 
 def ask(path: str, command: str, *arguments: str) -> Answer:
@@ -30,3 +36,53 @@ def ask(path: str, command: str, *arguments: str) -> Answer:
         raise readers.Unread('the answer is nested too deeply') from None
     except (client.NoAgent, client.Refused, ValueError) as error:
         raise readers.Unread(str(error)) from error
+
+
+class Agent(typing.NamedTuple):
+    """A process that is an agent, not a daemon or program of one."""
+
+    pid: int
+    command: str
+
+
+def agents() -> tuple[Agent, ...]:
+    """The agents of this network namespace."""
+    here = namespace('thread-self')
+    found = {}
+    for name in os.listdir('/proc'):
+        if name.isdigit():
+            # A process may end meanwhile, or belong to another user.
+            with contextlib.suppress(OSError):
+                argv = _argv(name)
+                if is_agent(argv) and namespace(name) == here:
+                    found[int(name)] = (' '.join(argv), _parent(name))
+    return tuple(Agent(pid, command)
+                 for pid, (command, parent) in sorted(found.items())
+                 if parent not in found)
+
+
+def is_agent(argv: list[str]) -> bool:
+    """Whether a command line is that of an agent, this or the original."""
+    program = any(os.path.basename(word) == _PROGRAM for word in argv[:2])
+    module = ['-m', _MODULE] in [argv[at:at + 2] for at in range(len(argv))]
+    return (program or module) and not set(argv).intersection(_LOOKS)
+
+
+def _argv(pid: str) -> list[str]:
+    with open(f'/proc/{pid}/cmdline', 'rb') as opened:
+        return opened.read().decode(errors='replace').split('\0')[:-1]
+
+
+def namespace(pid: str) -> str:
+    """The network namespace of a process id, or of 'thread-self'.
+
+    :raises OSError: when the process is gone, or another user's
+    """
+    return os.readlink(f'/proc/{pid}/ns/net')
+
+
+def _parent(pid: str) -> int:
+    with open(f'/proc/{pid}/stat', encoding='utf-8',
+              errors='replace') as opened:
+        # The name in parentheses may contain anything.
+        return int(opened.read().rpartition(')')[2].split()[1])

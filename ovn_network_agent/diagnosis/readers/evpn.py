@@ -10,6 +10,7 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import ovsdb
+from ovn_network_agent.common import error_words
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import evpn
@@ -58,7 +59,7 @@ def read_devices() -> Devices:
     try:
         return vni_links.read_all()
     except OSError as error:
-        raise readers.Unread(f'kernel: {readers.reason(error)}') from error
+        raise readers.Unread(f'kernel: {error_words.text(error)}') from error
 
 
 def read_hops(conf: cfg.ConfigOpts) -> tuple[vni_neighbours.Hop, ...]:
@@ -66,7 +67,7 @@ def read_hops(conf: cfg.ConfigOpts) -> tuple[vni_neighbours.Hop, ...]:
     try:
         return tuple(vni_neighbours.read_all(conf.evpn.table_base))
     except OSError as error:
-        raise readers.Unread(f'kernel: {readers.reason(error)}') from error
+        raise readers.Unread(f'kernel: {error_words.text(error)}') from error
 
 
 def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
@@ -83,7 +84,7 @@ def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
                 for key in columns.referenced(row, 'interfaces')))
             return vni_port.ports(session.tables).get(port)
     except (single_query.Failed, OSError) as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def read_states() -> dict[int, evpn.State]:

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The state of one announcement in FRR's daemons.
+"""The state of announcements in FRR, and the outbound filters of BGP."""
 
-Their sockets answer a command in 2 ms; vtysh is asked where these cannot be
-used (:mod:`privileged.routing.vty`).  Every command names one address, list or
-neighbour.  The name of a VRF is '' for the default VRF.
-"""
-
+from collections.abc import Iterable
 import contextlib
 import dataclasses
 import re
@@ -17,9 +13,11 @@ import typing
 
 from oslo_config import cfg
 
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import session
@@ -33,6 +31,7 @@ Route: typing.TypeAlias = tuple[str, bool, bool, str]
 Lists: typing.TypeAlias = dict[str, tuple[output.Entry, ...] | None]
 #: whether it is this node's and the best one, the neighbours that get it
 Path: typing.TypeAlias = tuple[bool, bool, tuple[str, ...]]
+_EXIT = 'Exit routemap'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -207,7 +206,7 @@ def read_setup(vrf: str, prefix_list: str, version: int = 4) -> setup.Setup:
     try:
         shown = _show('show vrf', 'show running-config')
     except OSError as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
     with readable():
         return setup.read(shown, vrf, prefix_list, version)
 
@@ -215,6 +214,28 @@ def read_setup(vrf: str, prefix_list: str, version: int = 4) -> setup.Setup:
 def _table(vrf: str, version: int) -> str:
     of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     return f'{of_vrf}ipv{version:d} unicast '
+
+
+def read_missing(daemons: Iterable[str]) -> tuple[str, ...]:
+    """Those of some daemons that take no connection."""
+    return tuple(name for name in daemons if _is_missing(name))
+
+
+def _is_missing(daemon: str) -> bool:
+    conf = cfg.CONF.frr
+    if conf.vtysh_wrapper:
+        # The sockets are in a container.
+        return False
+    limit = conf.vtysh_timeout
+    try:
+        session.Session(conf.frr_run_dir, daemon, limit,
+                        time.monotonic() + limit).close()
+    except (ConnectionRefusedError, FileNotFoundError):
+        return True
+    except OSError as error:
+        raise readers.Unread(
+            f'{daemon} of FRR: {error_words.text(error)}') from error
+    return False
 
 
 def ask_text(daemon: str, command: str, enable: bool = False) -> str:
@@ -234,7 +255,7 @@ def ask_text(daemon: str, command: str, enable: bool = False) -> str:
             return opened.exchange(command)[1]
     except OSError as error:
         raise readers.Unread(
-            f'{daemon} of FRR: {readers.reason(error)}') from error
+            f'{daemon} of FRR: {error_words.text(error)}') from error
 
 
 def _show(*commands: str) -> str:
@@ -267,3 +288,74 @@ class readable:
         if isinstance(error, AttributeError | KeyError | TypeError |
                       ValueError):
             raise readers.Unread(f'FRR: unknown answer: {error!r}') from error
+
+
+class Outbound(typing.NamedTuple):
+    """The outbound filters of a VRF."""
+
+    neighbours: tuple[Neighbour, ...]  # with their filters
+    filters: filters.Filters  # all that they lead to
+
+
+def read_outbound(vrf: str, own: str, version: int = 4) -> Outbound:
+    """The filters of all neighbours; own: the agent's prefix list, or ''."""
+    neighbours = tuple(read_filters(vrf, each, version)
+                       for each in read_neighbours(vrf, version))
+    used = {tuple(text.split(' ', 1)) for each in neighbours
+            for text in each.filters}
+    return Outbound(neighbours, read_parts(
+        {name for kind, name in used if kind == filters.LIST},
+        {name for kind, name in used if kind == filters.MAP}, own, version))
+
+
+def read_parts(lists: Iterable[str], maps: Iterable[str], own: str,
+               version: int = 4) -> filters.Filters:
+    """Prefix lists and route maps, own and given, with all they lead to."""
+    maps = _maps(maps)
+    lists = set(lists)
+    of_list = filters.OF_LIST[version]
+    lists |= {text.removeprefix(of_list) for rules in maps.values()
+              for rule in rules or () for text in rule.matches
+              if text.startswith(of_list)}
+    lists |= {own} - {''}
+    return filters.Filters(own, {
+        name: read_lists(name, version)['bgpd']
+        for name in sorted(lists)}, maps)
+
+
+def _maps(names: Iterable[str]) -> dict[str, tuple[filters.Rule, ...] | None]:
+    """The route maps, and those that they call; see Filters.maps."""
+    found, left = {}, set(names)
+    while left:
+        name = left.pop()
+        found[name] = read_map(name)
+        left |= {rule.call for rule in found[name] or ()} - {'', *found}
+    return found
+
+
+def read_map(name: str) -> tuple[filters.Rule, ...] | None:
+    """A route map of bgpd, None when there is no such map."""
+    try:
+        lines.check_name(name)
+    except ValueError as error:
+        raise readers.Unread(str(error)) from error
+    documents = ask_json('bgpd', f'show route-map {name} json', True)
+    with readable():
+        for document in documents:
+            for found, route_map in output.named(document, 'rules'):
+                if found == name:
+                    return tuple(map(_filter_rule, route_map['rules']))
+    return None
+
+
+def _filter_rule(route_map: Document) -> filters.Rule:
+    rule = filters.Rule(route_map['sequenceNumber'], route_map['type'],
+                        tuple(route_map.get('matchClauses', ())),
+                        route_map.get('callClause', ''),
+                        route_map.get('action', _EXIT) == _EXIT,
+                        tuple(route_map.get('setClauses', ())))
+    if type(rule.sequence) is not int or not all(
+            isinstance(text, str) for text in (
+                rule.action, rule.call, *rule.matches, *rule.sets)):
+        raise TypeError(f'{route_map!r} is no entry of a route map')
+    return rule

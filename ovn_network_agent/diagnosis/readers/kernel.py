@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The kernel's state that concerns one address, and its own look-ups."""
+"""The kernel's state that concerns an address, its look-ups, nftables."""
 
+import collections
+from collections.abc import Iterable
 import dataclasses
 import socket
 import typing
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.netlink import connection
@@ -18,9 +21,17 @@ from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.netlink.objects import neighbours
 from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.netlink.objects import rules
+from ovn_network_agent.nft import filters
+from ovn_network_agent.nft import listing
 
 # In the class, the name is that of the field.
 _Rule: typing.TypeAlias = rules.Rule
+#: (protocol, VIP, port, destination, its port)
+Target: typing.TypeAlias = tuple[str, str, int, str, int]
+
+_FAMILIES = {4: 'ip', 6: 'ip6'}
+# Seconds.
+_TIMEOUT = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -86,7 +97,7 @@ def read(wanted: Wanted) -> Kernel:
                 _proxies(kernel, wanted.device, found)
                 if wanted.proxies else frozenset())
     except OSError as error:
-        raise readers.Unread(f'kernel: {readers.reason(error)}') from error
+        raise readers.Unread(f'kernel: {error_words.text(error)}') from error
 
 
 def _neighbours(kernel: connection.Connection, wanted: Wanted,
@@ -158,3 +169,86 @@ def _of_vip(kernel: connection.Connection, wanted: Wanted, inside: int
         found['out vrf'] = lookups.look_up(kernel, wanted.client,
                                            wanted.address, inside)
     return found
+
+
+class _Missing(readers.Unread):
+    """What nft was to list does not exist."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Translation:
+    """The agent's table of one family."""
+
+    # See listing.Listed.targets.
+    targets: frozenset[Target]
+    altered: bool  # whether the table is another one than the agent has loaded
+    # Number of present connections by target.
+    connections: dict[Target, int] | readers.Unread
+
+
+def read_translation(version: int, zone: int, targets: Iterable[Target]
+                     ) -> Translation | None:
+    """The agent's table, with the connections of targets in its zone."""
+    family = _FAMILIES[version]
+    found = _nft_table(family)
+    if found is not None and found.digest == listing.ALTERED:
+        # The agent marks a table as loaded a moment after the load.
+        found = _nft_table(family)
+    if found is None:
+        return None
+    return Translation(found.targets, found.digest == listing.ALTERED,
+                       _connections(family, zone, targets))
+
+
+def _nft_table(family: str) -> listing.Listed | None:
+    try:
+        return listing.parse(_list_nft('table', family, ownership.NFT_TABLE))
+    except _Missing:
+        return None
+    except listing.Unreadable as error:
+        raise readers.Unread(error_words.text(error)) from error
+
+
+def _list_nft(*what: str) -> str:
+    # The privileged side takes long to import, and is rarely needed here.
+    from ovn_network_agent.privileged.daemon import command
+    try:
+        done = command.run(['nft', '-j', '-n', 'list', *what], _TIMEOUT)
+    except OSError as error:
+        raise readers.Unread(f'nft: {error_words.text(error)}') from error
+    if done.status:
+        kind = _Missing if 'No such file' in done.stderr else readers.Unread
+        raise kind(f'nft: {done.messages}')
+    return done.stdout
+
+
+def _connections(family: str, zone: int, targets: Iterable[Target]
+                 ) -> dict[Target, int] | readers.Unread:
+    from ovn_network_agent.netlink import connection
+    from ovn_network_agent.netlink.objects import conntrack
+    from ovn_network_agent.nft import elements
+    numbers: dict[tuple[typing.Any, ...], Target] = {
+        (elements.PROTOCOLS[target[0]], *target[1:]): target
+        for target in targets}
+    try:
+        with connection.Connection(
+                True, connection.NETLINK_NETFILTER) as kernel:
+            found = conntrack.read(kernel, family, zone, set(numbers))
+    except OSError as error:
+        return readers.Unread(f'kernel: {error_words.text(error)}')
+    return dict(collections.Counter(numbers[one[:5]] for one in found))
+
+
+def read_filters() -> filters.Found:
+    """Read what other programs drop by address."""
+    try:
+        return filters.parse(_list_nft('ruleset'))
+    except filters.Unreadable as error:
+        raise readers.Unread(error_words.text(error)) from error
+
+
+def culprit(one: filters.Filter) -> tuple[str, str]:
+    """A rule in words, and the command that shows the rule."""
+    sets = ''.join(f', by the set {name}' for name in one.sets)
+    return (f'rule {one.handle:d} of the chain "{one.chain}"{sets}',
+            f'nft -a list chain {one.chain}')

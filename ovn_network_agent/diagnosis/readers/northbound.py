@@ -10,6 +10,7 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import ovsdb
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
@@ -41,7 +42,7 @@ def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
                     inputs.choice(conf).checks_backends)
             return session.tables
     except (single_query.Failed, OSError) as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
@@ -66,7 +67,7 @@ def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
             _select_routers(session, routers)
             return session.tables
     except (single_query.Failed, OSError) as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def _behind(session: single_query.Session, wanted: ip_text.Network,
@@ -112,7 +113,7 @@ def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
                 _select_vnis(session, sb)
             return session.tables
     except (single_query.Failed, OSError) as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def _select_vnis(session: single_query.Session, sb: columns.Tables) -> None:
@@ -153,7 +154,7 @@ def read_inside(conf: cfg.ConfigOpts, router: str, address: str, timeout: float
                                   ovsdb.SCHEMAS['nb'], timeout) as session:
             return _inside(session, router, ip_text.address(address))
     except (single_query.Failed, OSError) as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def _inside(session: single_query.Session, router: columns.Uuid,

@@ -10,6 +10,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import ovsdb
+from ovn_network_agent.common import error_words
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.model import wiring as wirings
@@ -49,7 +50,7 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
                 session.select(('Service_Monitor',))
             return session.tables
     except (single_query.Failed, OSError) as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
@@ -67,7 +68,7 @@ def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
                 _select_networks(session, here, names)
             return session.tables, names
     except (single_query.Failed, OSError) as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def _with_address(session: single_query.Session, address: str) -> list[str]:

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The wiring of this node, and the devices that drivers may ask for."""
+"""The wiring of this node, the devices that drivers may ask for, and flows of
+the provider bridge."""
 
+from collections.abc import Callable
+from collections.abc import Sequence
+import contextlib
 import dataclasses
+import os
 import typing
 
 from oslo_config import cfg
@@ -11,14 +16,22 @@ from oslo_config import cfg
 from ovn_network_agent import model
 from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.common import error_words
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.openflow import bridge as bridges
+from ovn_network_agent.openflow import connection as switches
+from ovn_network_agent.openflow import spec
+from ovn_network_agent.openflow import wire
 from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import single_query
+
+_Answer = typing.TypeVar('_Answer')
 
 
 def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
@@ -33,7 +46,7 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
             *(bridge for _network, bridge in found.mappings)),
             tunnel=local_state.tunnel(conf))
     except (single_query.Failed, OSError) as error:
-        raise readers.Unread(readers.reason(error)) from error
+        raise readers.Unread(error_words.text(error)) from error
 
 
 def _select(session: single_query.Session, bridge_dev: str) -> None:
@@ -66,3 +79,59 @@ def node(*names: str, **values: typing.Any) -> model.Node:
     """A node of which OVN says nothing; OSError from the kernel."""
     return model.Node('', '', model.Phase.RUNNING, devices(*names),
                       **values)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """A flow that is in the place of a wanted flow."""
+
+    cookie: int
+    priority: int
+    flow: spec.FlowSpec | spec.StraySpec
+    packets: int  # packets that it has taken so far
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Drop:
+    """A flow of another program that drops."""
+
+    cookie: int
+    priority: int
+    selection: spec.Selection
+
+
+def flow_spec(resource: resources.Flow) -> spec.FlowSpec:
+    """The :class:`openflow.spec.FlowSpec` of a :class:`resources.Flow`."""
+    return spec.FlowSpec(
+        resource.cookie, resource.priority, resource.in_port,
+        resource.family, resource.dst, resource.set_src, resource.set_dst,
+        resource.output)
+
+
+def read_flows(conf: cfg.ConfigOpts, wanted: Sequence[resources.Flow]
+               ) -> dict[resources.Flow, tuple[Found, ...]]:
+    """Look for wanted flows, all of one bridge."""
+    if not wanted:
+        return {}
+    found = _asked(conf, wanted[0].bridge, lambda switch: bridges.look_up(
+        switch, [flow_spec(flow) for flow in wanted]))
+    return {flow: tuple(Found(*each) for each in places)
+            for flow, places in zip(wanted, found, strict=True)}
+
+
+def read_drops(conf: cfg.ConfigOpts, bridge: str) -> tuple[Drop, ...]:
+    """What other programs drop in the first table, by falling priority."""
+    return tuple(sorted((Drop(*each) for each in _asked(
+        conf, bridge, bridges.drops)), key=lambda each: -each.priority))
+
+
+def _asked(conf: cfg.ConfigOpts, bridge: str,
+           question: Callable[[switches.Switch], _Answer]) -> _Answer:
+    path = os.path.join(conf.ovs.ovs_rundir, f'{bridge}.mgmt')
+    try:
+        with contextlib.closing(switches.Switch(path)) as switch:
+            return question(switch)
+    except OSError as error:
+        raise readers.Unread(error_words.text(error)) from error
+    except wire.Malformed as error:
+        raise readers.Unread(f'{path}: {error}') from error

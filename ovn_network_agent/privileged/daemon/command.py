@@ -48,10 +48,16 @@ def run(argv: Sequence[str], timeout: float, stdin: str = '') -> Result:
         stdin_file.write(stdin.encode())
         stdin_file.seek(0)
         # fixed words, checked names and configured values
-        process = subprocess.Popen(  # noqa: S603
-            argv, stdin=stdin_file, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, start_new_session=True,
-            env={**os.environ, 'LC_ALL': 'C'})
+        try:
+            process = subprocess.Popen(  # noqa: S603
+                argv, stdin=stdin_file, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, start_new_session=True,
+                env={**os.environ, 'LC_ALL': 'C'})
+        except FileNotFoundError as error:
+            # The wall passes the text of an error, and not its file.
+            raise FileNotFoundError(
+                error.errno, f'the program {argv[0]} is not installed'
+            ) from error
     try:
         stdout, stderr = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired as error:

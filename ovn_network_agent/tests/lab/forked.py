@@ -24,7 +24,6 @@ from ovn_network_agent.cmd import ctl  # noqa: E402
 from ovn_network_agent.conf import validate  # noqa: E402, F401
 from ovn_network_agent.diagnosis.address import explanation  # noqa: E402, F401
 from ovn_network_agent.diagnosis.address import gathering  # noqa: E402, F401
-from ovn_network_agent.diagnosis.node import registry  # noqa: E402, F401
 from ovn_network_agent.diagnosis.node import sources  # noqa: E402, F401
 from ovn_network_agent.runtime import loader  # noqa: E402
 

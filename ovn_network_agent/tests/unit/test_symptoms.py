@@ -10,7 +10,7 @@ import re
 from oslotest import base
 
 from ovn_network_agent.diagnosis.address import verdicts
-from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.tests import tools
 from ovn_network_agent.tests.unit import sources
 
@@ -69,7 +69,7 @@ class SymptomsTest(base.BaseTestCase):
                  for word in words.replace('\\', ' ').split()}
         self.assertGreater(len(named), 15)
         self.assertEqual(set(), named - {
-            check.name for check in registry.CHECKS})
+            check.name for check in examination.CHECKS})
 
     def test_layers_of_explain(self):
         named = {' '.join(layer.split()) for found in

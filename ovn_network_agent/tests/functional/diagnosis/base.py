@@ -6,26 +6,25 @@
 
 import re
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import privileged
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis.node import examination
-from ovn_network_agent.diagnosis.node import registry
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.ovn import cloud
 
-OK = finding.Verdict.OK
-WARN = finding.Verdict.WARN
-BROKEN = finding.Verdict.BROKEN
-NOT_CHECKED = finding.Verdict.NOT_CHECKED
+OK = diagnosis.Verdict.OK
+WARN = diagnosis.Verdict.WARN
+BROKEN = diagnosis.Verdict.BROKEN
+NOT_CHECKED = diagnosis.Verdict.NOT_CHECKED
 
 
 def findings(conf, *names):
     """The findings of some checks, a list; see :func:`look`."""
     found = sources.Sources(conf, [])
     try:
-        return examination.Examination(registry.CHECKS, found).run(
-            examination.select(registry.CHECKS, names))
+        return examination.Examination(examination.CHECKS, found).run(
+            examination.select(examination.CHECKS, names))
     finally:
         found.close()
 

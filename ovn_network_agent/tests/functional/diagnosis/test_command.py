@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 
-from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.cmd import base
 
@@ -38,7 +38,7 @@ class DoctorCommandTest(base.ProgramTestCase):
         said = json.loads(ended.stdout)
         self.assertEqual({'failed', 'findings'}, set(said))
         self.assertEqual(
-            [check.name for check in registry.CHECKS],
+            [check.name for check in examination.CHECKS],
             list(dict.fromkeys(one['check'] for one in said['findings'])))
         self.assertEqual(set(), {'provider-bridge', 'vrf', 'nb-database',
                                  'sb-database', 'ovs-database'} -
@@ -93,5 +93,5 @@ class DoctorCommandTest(base.ProgramTestCase):
     def test_list(self):
         ended = self.doctor('--list', config='/nowhere.conf')
         self.assertEqual(0, ended.returncode, ended.stderr)
-        self.assertEqual([check.name for check in registry.CHECKS], [
+        self.assertEqual([check.name for check in examination.CHECKS], [
             line.split()[0] for line in ended.stdout.splitlines()])

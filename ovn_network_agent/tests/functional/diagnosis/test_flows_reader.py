@@ -7,8 +7,8 @@ import unittest
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import packets
+from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.openflow import base
 
@@ -29,13 +29,13 @@ class FlowsTest(base.FlowTestCase):
         others = [base.hairpin(f'198.51.100.{number}/32')
                   for number in range(11, 60)]
         self.backend.apply(backends.Delta(create=(tweak, *others)))
-        found = flows.read(self.conf, (tweak, hairpin))
+        found = switch.read_flows(self.conf, (tweak, hairpin))
         self.assertEqual([1, 0], [len(places) for places in found.values()])
         there, = found[tweak]
         self.assertEqual((0x999, 900, 0), (there.cookie, there.priority,
                                            there.packets))
-        self.assertEqual(flows.flow_spec(tweak), there.flow)
-        self.assertEqual({}, flows.read(self.conf, ()))
+        self.assertEqual(switch.flow_spec(tweak), there.flow)
+        self.assertEqual({}, switch.read_flows(self.conf, ()))
 
     def test_what_is_in_its_place(self):
         self.ovs.add('table=0,cookie=0x77,priority=910,in_port=3,ip,'
@@ -43,7 +43,7 @@ class FlowsTest(base.FlowTestCase):
                      'table=0,cookie=0x0,priority=5,in_port=3,ip,'
                      'nw_dst=198.51.100.10,actions=drop')
         hairpin = base.hairpin(DST)
-        found = flows.read(self.conf, (hairpin,))[hairpin]
+        found = switch.read_flows(self.conf, (hairpin,))[hairpin]
         self.assertEqual({(0x77, 910), (0, 5)},
                          {(each.cookie, each.priority) for each in found})
 
@@ -54,12 +54,12 @@ class FlowsTest(base.FlowTestCase):
         self.ovs.ofctl('packet-out', base.BRIDGE,
                        f'in_port=3,packet={PACKET},actions=TABLE')
         self.assertEqual(
-            1, flows.read(self.conf, (hairpin,))[hairpin][0].packets)
+            1, switch.read_flows(self.conf, (hairpin,))[hairpin][0].packets)
 
     def test_a_switch_that_is_away(self):
         self.conf.set_override('ovs_rundir', '/nowhere', group='ovs')
         with self.assertRaisesRegex(readers.Unread, 'not running'):
-            flows.read(self.conf, (base.hairpin(DST),))
+            switch.read_flows(self.conf, (base.hairpin(DST),))
 
     def test_a_trace_is_of_the_switch(self):
         self.ovs.add('table=0,priority=7,in_port=LOCAL,ip,actions=drop')

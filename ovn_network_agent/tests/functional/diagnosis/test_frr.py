@@ -7,9 +7,9 @@
 import unittest
 
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node import registry
-from ovn_network_agent.diagnosis.node.frr import outbound
-from ovn_network_agent.diagnosis.readers import frr_filters
+from ovn_network_agent.diagnosis.node import examination
+from ovn_network_agent.diagnosis.node import sessions
+from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base
 
@@ -143,8 +143,8 @@ class FiltersTest(base.FrrTestCase):
         self.frr.wait_for_session()
 
     def judged(self):
-        read = frr_filters.read('', base.LIST)
-        return list(outbound.judge_outbound(outbound.Outbound(
+        read = frr.read_outbound('', base.LIST)
+        return list(sessions.judge_outbound(sessions.Outbound(
             ADDRESSES, base.LIST, tuple(
                 (each.name, tuple(tuple(text.split(' ', 1))
                                   for text in each.filters))
@@ -233,5 +233,5 @@ class NamesTest(unittest.TestCase):
     def test_all_checks_of_frr_are_here(self):
         self.assertEqual({*ALL, *OF_OVN, OF_POWER, OF_NEXT_HOPS, ADVICE,
                           *OF_IPV6, *OF_EVPN}, {
-            check.name for check in registry.CHECKS
+            check.name for check in examination.CHECKS
             if check.layer in ('FRR', 'BGP')})

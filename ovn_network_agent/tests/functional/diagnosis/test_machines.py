@@ -10,11 +10,10 @@ from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.node import announced
+from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import examination
-from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.diagnosis.node.kernel import families
-from ovn_network_agent.diagnosis.node.ovn import gateways
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import base
@@ -166,8 +165,8 @@ class DoctorTestCase(doctor.Looks, base.OvsdbTestCase):
     def looked(self, name, verdict):
         """As in the base class, with the drivers loaded."""
         said = self.asked(lambda found: examination.Examination(
-            registry.CHECKS, found).run(examination.select(
-                registry.CHECKS, [name])))
+            examination.CHECKS, found).run(examination.select(
+                examination.CHECKS, [name])))
         self.assertEqual({verdict}, {each.verdict for each in said}, said)
         return '; '.join(each.evidence for each in said)
 
@@ -210,9 +209,9 @@ class DoctorTest(DoctorTestCase):
 
     def test_ipv6(self):
         self.add('vm-1', VM)
-        self.assertFalse(self.asked(families.has_ipv6))
+        self.assertFalse(self.asked(check.has_ipv6))
         self.add('vm-2', SIX)
-        self.assertTrue(self.asked(families.has_ipv6))
+        self.assertTrue(self.asked(check.has_ipv6))
         self.assertEqual(('public',), self.asked(gateways.read_ipv6).owners)
 
     def test_of_a_vni(self):
@@ -227,7 +226,7 @@ class DoctorTest(DoctorTestCase):
                                                  doctor.OK))
         self.assertEqual((), self.asked(
             lambda found: found.announceable(4)))
-        self.assertFalse(self.asked(families.has_ipv6))
+        self.assertFalse(self.asked(check.has_ipv6))
         tagged = [each for known in self.asked(
             lambda found: found.snapshot()).machines.values()
             for each in known.values() if each.tag]

@@ -9,9 +9,8 @@ import json
 from ovn_network_agent import ownership
 from ovn_network_agent.ctl import announce_method
 from ovn_network_agent.ctl import program
+from ovn_network_agent.diagnosis.node import method
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.diagnosis.node.frr import method
-from ovn_network_agent.diagnosis.node.frr import redistribution
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base
 
@@ -85,7 +84,7 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         self.assertEqual([], list(found.effects['203.0.113.0/24']))
         self.assertIn('default route 0.0.0.0/0', ' '.join(found.lacks))
         # The route map of the advice mends this.
-        self.frr.configure(*redistribution.lines(
+        self.frr.configure(*method.lines(
             '65001', '', 'kernel', {4: ()})[1:-1])
         base.wait_until(lambda: not self.ready().lacks, 'mended', 10)
         self.assertEqual({'203.0.113.0/24'}, set(self.ready().effects))

@@ -12,9 +12,9 @@ from oslo_config import cfg
 
 from ovn_network_agent import ownership
 from ovn_network_agent.conf.options import ovs as options
-from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import sources
-from ovn_network_agent.diagnosis.node.kernel import families
 from ovn_network_agent.model import selection
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.ovn import base
@@ -142,7 +142,7 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
     def has_ipv6(self):
         found = sources.Sources(self.conf, [])
         try:
-            return families.has_ipv6(found)
+            return check.has_ipv6(found)
         finally:
             found.close()
 
@@ -184,7 +184,7 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
 
     def verdicts(self, name):
         """What a check says; its dependency, ovn-controller, is not here."""
-        check, = (one for one in registry.CHECKS if one.name == name)
+        check, = (one for one in examination.CHECKS if one.name == name)
         found = sources.Sources(self.conf, [])
         try:
             return [(said.verdict, said.evidence)

@@ -7,15 +7,14 @@ import dataclasses
 import re
 import shlex
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent import model
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.diagnosis import finding
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.readers import packets
-from ovn_network_agent.diagnosis.readers import trace
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.openflow import base
@@ -25,7 +24,7 @@ ADDRESS6, CLIENT6 = '2001:db8:100::10', '2001:db8:c::10'
 PATCH, VM = 3, 9
 _QUOTED = re.compile(r'"([^"]+)"')
 _OF = f'nw_dst={ADDRESS}'
-Verdict = finding.Verdict
+Verdict = diagnosis.Verdict
 
 
 class PacketsTestCase(base.FlowTestCase):
@@ -78,7 +77,7 @@ class PacketsTestCase(base.FlowTestCase):
             self.conf, known.setup, known.subject))
 
     def judged(self, **of):
-        """The :class:`finding.Finding` about the flows of others."""
+        """The :class:`diagnosis.Finding` about the flows of others."""
         return switch.other_flows(self.facts(**of))
 
     def shown(self):
@@ -234,7 +233,7 @@ class FateTest(PacketsTestCase):
         packet = next(each for each in packets.both_ways(
             'icmp', ADDRESS, CLIENT, known.subject.port.segment,
             base.LRP_MAC) if each.inward is inward)
-        return trace.describe(packets.PacketTrace(
+        return packets.describe(packets.PacketTrace(
             packet, base.BRIDGE, PATCH, packets.parsed(packets.trace(
                 self.conf, base.BRIDGE, packet.flow)),
             packets.ports(self.conf)))

@@ -4,7 +4,7 @@
 
 """Doctor on what a power failure costs, with real databases and a real FRR."""
 
-from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base as frr
@@ -26,7 +26,7 @@ class PowerTest(doctor.Looks, base.OvsdbTestCase):
 
     def said(self):
         """The check's verdicts and words; ovn-controller is not here."""
-        check, = (one for one in registry.CHECKS
+        check, = (one for one in examination.CHECKS
                   if one.name == 'power-failure')
         found = sources.Sources(self.conf, [])
         try:

@@ -11,12 +11,12 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.address import claims
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import finding
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovsdb import streams
@@ -166,7 +166,7 @@ class KindsTest(SubjectTestCase):
 
     def test_the_command_removes_the_row_without_a_port(self):
         self.two_routers()
-        command, = re.findall('"(ovn-nbctl [^"]+)"', claims.judge(
+        command, = re.findall('"(ovn-nbctl [^"]+)"', verdicts.several_claims(
             self.subject(FIP)).remedy)
         program, *words = shlex.split(command)
         subprocess.run([program, f'--db={self.nb.remote}', *words],

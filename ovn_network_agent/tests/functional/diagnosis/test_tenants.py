@@ -5,8 +5,8 @@
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.diagnosis.address import owners
 from ovn_network_agent.diagnosis.address import subject
-from ovn_network_agent.diagnosis.address import tenants
 from ovn_network_agent.model import selection
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_machines
@@ -170,7 +170,7 @@ class VirtualIpsTest(TenantsTestCase):
             (self.VIP + '/32', True, ''),
             (found.announcement.prefix, found.tenant.vip, found.withheld))
         self.assertIn(f'virtual IP {self.VIP} in {NET} of network net',
-                      tenants.judge(found).evidence)
+                      owners.judge_tenant(found).evidence)
         self.cloud.check_backends('r1', f'{self.VIP}:80',
                                   backends=('10.0.0.5:80',))
         self.cloud.report_backend('10.0.0.5', 'offline')

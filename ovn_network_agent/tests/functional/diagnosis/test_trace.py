@@ -8,7 +8,7 @@ import shutil
 
 from ovn_network_agent.diagnosis.address import finding
 from ovn_network_agent.diagnosis.address import gathering
-from ovn_network_agent.diagnosis.readers import trace
+from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -25,8 +25,8 @@ class TraceTest(test_subject.SubjectTestCase):
             ovs__ovs_rundir=os.path.dirname(self.ovs.file))
 
     def traces(self):
-        """dict of title to :class:`trace.Traced`."""
-        return {each.title: each for each in trace.read(
+        """dict of title to :class:`packets.Traced`."""
+        return {each.title: each for each in packets.read_traces(
             self.conf, gathering.setup(self.conf, '203.0.113.10'),
             finding.find(self.conf, test_subject.FIP,
                          self.drivers(self.conf))[0][0])}

@@ -11,10 +11,9 @@ it; the neighbour is a real one, with routes in its kernel.
 import unittest
 
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node.frr import frr as node_frr
-from ovn_network_agent.diagnosis.node.frr import outbound
+from ovn_network_agent.diagnosis.node import frr as node_frr
+from ovn_network_agent.diagnosis.node import sessions
 from ovn_network_agent.diagnosis.readers import frr
-from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import lookups
@@ -222,8 +221,8 @@ class UnnumberedTest(base.FrrTestCase):
         self.assertIn('route-map OUT has no entry', said.evidence)
 
     def judged(self):
-        read = frr_filters.read('', base.LIST, 6)
-        return list(outbound.judge_outbound(outbound.Outbound(
+        read = frr.read_outbound('', base.LIST, 6)
+        return list(sessions.judge_outbound(sessions.Outbound(
             (ip_text.address(FIPS[6].partition('/')[0]),), base.LIST, tuple(
                 (each.name, tuple(tuple(text.split(' ', 1))
                                   for text in each.filters))

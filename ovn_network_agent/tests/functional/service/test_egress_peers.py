@@ -7,7 +7,7 @@ import itertools
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends.northbound import locked_rows
-from ovn_network_agent.diagnosis.readers import peerings
+from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.drivers import egress_ip
 from ovn_network_agent.drivers import network_peer
 from ovn_network_agent.tests.functional.service import egress
@@ -66,7 +66,7 @@ class PeersTest(egress.EgressTestCase):
                          [each for each, _same in itertools.groupby(actions)])
         # No finding of "explain" is about it.
         conf = agent._conf
-        way, = (way for way in peerings.read(conf, [worlds.driver(
+        way, = (way for way in sources.read_peerings(conf, [worlds.driver(
             'network_peer', conf)], '10.0.2.5', worlds.node(), 5)
             if way.peering.router == self.routers['r1'])
         self.assertEqual(((), (), (), ()), (

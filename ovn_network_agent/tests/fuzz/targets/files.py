@@ -16,9 +16,9 @@ from ovn_network_agent.common import networks
 from ovn_network_agent.conf import original_options
 from ovn_network_agent.conf import types
 from ovn_network_agent.conf.options import evpn
-from ovn_network_agent.diagnosis.node import versions
-from ovn_network_agent.diagnosis.node.agent import running
-from ovn_network_agent.diagnosis.node.kernel import managers
+from ovn_network_agent.diagnosis.node import configuration
+from ovn_network_agent.diagnosis.node import managers
+from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
@@ -94,7 +94,7 @@ def _migrated(data):
 def _kernel(data):
     present.veth_counters(_text(data))
     words = _text(data).split('\0')
-    running.is_agent(words)
+    agent.is_agent(words)
     managers.assigned(_text(data))
     managers.managed_devices(_text(data))
     neighbour_table.parsed('1024\n', _text(data))
@@ -139,7 +139,7 @@ def _options(data):
             parse(text)
     with contextlib.suppress(overlap_servers.Failed):
         overlap_keeper.respelled(text)
-    versions.numbers(text)
+    configuration.numbers(text)
 
 
 TARGETS = (
@@ -172,7 +172,7 @@ TARGETS = (
            words=(b'OVN_NETWORK_', b'=', b'--', b'\n', b'\\\n', b': ')),
     Target('kernel.texts', _kernel, (),
            ('metrics.present', 'runtime.process.original_program',
-            'diagnosis.node.agent.running', 'diagnosis.node.kernel.managers',
+            'diagnosis.readers.agent', 'diagnosis.node.managers',
             'netlink.objects.neighbour_table'),
            words=(b'veth-default:', b'veth-provider:', b' 1', b'\n',
                   b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',
@@ -186,7 +186,7 @@ TARGETS = (
                   b'%eth0', b'/', b'.', b':')),
     Target('options', _options, (),
            ('conf.options.evpn', 'conf.types', 'conf.original_options',
-            'diagnosis.node.versions', 'privileged.overlap_keeper'),
+            'diagnosis.node.configuration', 'privileged.overlap_keeper'),
            words=(b'tcp:', b'ssl:', b'unix:/', b'127.0.0.1', b':6641', b'[',
                   b']', b'1h', b'30s', b'ms')),
 )

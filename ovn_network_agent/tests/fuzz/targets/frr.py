@@ -12,7 +12,6 @@ from ovn_network_agent import privileged
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr as reader
-from ovn_network_agent.diagnosis.readers import frr_filters
 from ovn_network_agent.frr import advertisement
 from ovn_network_agent.frr import effect
 from ovn_network_agent.frr import evpn
@@ -146,9 +145,9 @@ def _readers(data):
              lambda: reader.read_filters(_VRF, neighbour),
              lambda: reader.read_timers(_VRF),
              lambda: reader.read_next_hops(_VRF),
-             lambda: _denials(frr_filters.read(_VRF, _LIST)),
-             lambda: _denials(frr_filters.Outbound((), filters.Filters(
-                 _LIST, {}, {'m': frr_filters.read_map('m')}))))
+             lambda: _denials(reader.read_outbound(_VRF, _LIST)),
+             lambda: _denials(reader.Outbound((), filters.Filters(
+                 _LIST, {}, {'m': reader.read_map('m')}))))
 
 
 def _denials(outbound):
@@ -206,7 +205,7 @@ TARGETS = (
                   b'timers bgp 44 132', b'route-target import 1:1',
                   b'rd 1:1')),
     Target('frr.readers', _readers, (),
-           ('diagnosis.readers.frr', 'diagnosis.readers.frr_filters',
+           ('diagnosis.readers.frr',
             'frr.filters'), json=True, values=_KEYS, world=_node, share=0.3),
     Target('frr.sockets', _privileged, (),
            ('frr.session', 'privileged.routing.vtysh',

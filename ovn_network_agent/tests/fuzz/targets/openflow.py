@@ -9,9 +9,8 @@ import os
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import packets
-from ovn_network_agent.diagnosis.readers import trace
+from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.openflow import bridge
 from ovn_network_agent.openflow import codec
 from ovn_network_agent.openflow import connection
@@ -87,8 +86,8 @@ class _Conf:
 
 def _reader(data):
     """What doctor and explain read of a bridge."""
-    for ask in (lambda: flows.read(_Conf, [_WANTED]),
-                lambda: flows.read_drops(_Conf, 'br-ex')):
+    for ask in (lambda: switch.read_flows(_Conf, [_WANTED]),
+                lambda: switch.read_drops(_Conf, 'br-ex')):
         with (contextlib.suppress(readers.Unread),
               peers.speaking(data, 'br-ex.mgmt') as path):
             _Conf.ovs.ovs_rundir = os.path.dirname(path)
@@ -105,7 +104,7 @@ def _ofctl(data):
 
 def _trace(data):
     text = data.decode('utf-8', 'replace')
-    trace.logical_verdict('ICMP', text)
+    packets.logical_verdict('ICMP', text)
     listed = trace_text.ports(text)
     found = packets.parsed(text)
     for step in found.steps:
@@ -113,7 +112,7 @@ def _trace(data):
     for inward in (True, False):
         traced = packets.PacketTrace(packets.Packet('x', '', inward), 'br-ex',
                                      3, found, listed)
-        trace.describe(traced)
+        packets.describe(traced)
 
 
 TARGETS = (
@@ -133,8 +132,7 @@ TARGETS = (
                   b'in_port=', b'nw_dst=', b'output:', b'set_field:',
                   b'->eth_src', b'NORMAL', b'table=0')),
     Target('openflow.trace', _trace, (readers.Unread,),
-           ('openflow.trace_text', 'diagnosis.readers.trace',
-            'diagnosis.readers.packets'),
+           ('openflow.trace_text', 'diagnosis.readers.packets'),
            words=(b'bridge("', b'")', b' 0. ', b'priority ', b', cookie 0x',
                   b'Datapath actions: ', b'=====\n', b'recirc', b'drop',
                   b'/* output to "', b'", type "" */', b'(patch: peer=')),

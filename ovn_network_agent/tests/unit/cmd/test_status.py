@@ -6,16 +6,17 @@
 from oslo_upgradecheck import upgradecheck
 from oslotest import base
 
+from ovn_network_agent import diagnosis
 from ovn_network_agent.cmd import status
-from ovn_network_agent.diagnosis import finding
-from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import examination
+from ovn_network_agent.upgrade import checks
 
 Code = upgradecheck.Code
-Verdict = finding.Verdict
+Verdict = diagnosis.Verdict
 
 
 def found(verdict, evidence='seen', remedy=''):
-    return finding.Finding('name', 'layer', verdict, evidence, remedy)
+    return diagnosis.Finding('name', 'layer', verdict, evidence, remedy)
 
 
 class ResultTest(base.BaseTestCase):
@@ -36,6 +37,6 @@ class ResultTest(base.BaseTestCase):
             found(Verdict.WARN, 'b'), found(Verdict.WARN, 'b')]).details)
 
     def test_each_check_exists(self):
-        known = {check.name for check in registry.CHECKS}
-        for _title, names in status.GROUPS:
+        known = {check.name for check in examination.CHECKS}
+        for _title, names in checks.GROUPS:
             self.assertLessEqual(set(names), known)

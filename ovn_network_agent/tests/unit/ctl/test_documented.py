@@ -15,7 +15,7 @@ import shlex
 from oslotest import base
 
 from ovn_network_agent.cmd import ctl
-from ovn_network_agent.diagnosis.node import registry
+from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.tests import tools
 
 ROOT = pathlib.Path(tools.ROOT)
@@ -64,7 +64,7 @@ class DocumentedTest(base.BaseTestCase):
                 given = ctl.parser().parse_args(words)
             except (SystemExit, argparse.ArgumentError):
                 return [said.getvalue()]
-        known = {'doctor': {check.name for check in registry.CHECKS},
+        known = {'doctor': {check.name for check in examination.CHECKS},
                  'resync': {
                      one.name for one in metadata.entry_points(
                          group='ovn_network_agent.backends')}}.get(given.command)

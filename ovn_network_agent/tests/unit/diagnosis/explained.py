@@ -5,11 +5,11 @@
 
 from oslotest import base
 
-from ovn_network_agent.diagnosis import finding
+from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis.address import explanation
 
 Outcome = explanation.Outcome
-Verdict = finding.Verdict
+Verdict = diagnosis.Verdict
 NO_ROUTE = {'error': 'there is no route', 'dst': '', 'dev': '', 'table': 0}
 
 

@@ -11,15 +11,13 @@ from ovn_network_agent import resources
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
-from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject
-from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import kernel
-from ovn_network_agent.diagnosis.readers import nft
 from ovn_network_agent.diagnosis.readers import packets
-from ovn_network_agent.diagnosis.readers import vips
+from ovn_network_agent.diagnosis.readers import sources
+from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.drivers.common import veth
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import prefix_list_lines
@@ -80,7 +78,7 @@ def machine(address=FIP, binding=None, found=None, **options):
                            agent={'phase': 'running', 'degraded': []})
     of = world.machine(address, **{'network': world.network(
         networks=(NETWORKS[networks.family(address)],)), **found})
-    return facts_of(needs.wanting(
+    return facts_of(subject.wanting(
         dataclasses.replace(
             about, owner=world.HOSTNAME, found=of, withheld=of.withheld,
             binding=dataclasses.replace(about.binding, here=True,
@@ -97,7 +95,7 @@ def tenant(address='10.0.0.5', asked='', **found):
     """
     conf = world.conf(drivers=['fip_route', 'veth_leak', 'tenant_network'])
     of, base = world.tenant(**found), subject_of(FIP, conf, {})
-    return facts_of(needs.wanting(
+    return facts_of(subject.wanting(
         dataclasses.replace(
             base, address=address, asked=asked, kind=subject.Kind.TENANT,
             nat=None, port=of.port, tenant=of, withheld=of.withheld,
@@ -114,8 +112,8 @@ def facts_of(about, conf):
         gathering.setup(conf, client), about,
         agent={'phase': 'running', 'degraded': []},
         bindings=(('lrp-1', GATEWAYS[version], world.BRIDGE_MAC),),
-        flows={each: (flows.Found(each.cookie, each.priority,
-                                  flows.flow_spec(each), 7),)
+        flows={each: (switch.Found(each.cookie, each.priority,
+                                   switch.flow_spec(each), 7),)
                for each in about.wanted_of(resources.Flow)},
         packet_traces=tuple(
             packet_trace(each, about) for each in packets.for_address(
@@ -175,8 +173,8 @@ def vip(said=None, managed=True, **options):
     status = {'phase': 'running', 'degraded': [], 'groups': [],
               'vips': [said] if said else []}
     about = port_forwards.Vip('192.0.2.53', managed, rules=(rule,))
-    about = needs.of_vip(
-        vips.with_health(about, status), world.node(), True,
+    about = subject.of_vip(
+        sources.with_health(about, status), world.node(), True,
         [world.driver(name, conf) for name in conf.drivers])
     known = gathering.setup(conf, CLIENT)
     has = kernel_of(about, conf)
@@ -194,7 +192,7 @@ def vip(said=None, managed=True, **options):
             table=201)})
     return facts.Facts(
         known, about, agent=status, kernel=has,
-        translation=nft.Translation(about.targets, False, {
+        translation=kernel.Translation(about.targets, False, {
             ('tcp', '192.0.2.53', 53, '10.0.0.6', 5353): 2}),
         zebra=(('connected' if managed else 'static', True, True, 'lo'),),
         lists={daemon: (output.Entry(1000000001, 'permit',
@@ -224,7 +222,7 @@ def subject_of(address, conf, values):
     return subject.Subject(
         address, subject.Kind.FIP, node, router, router.ports[0],
         router.nats[0], world.HOSTNAME, (),
-        tuple(each for each in wanted if needs.concerns(each, address)),
+        tuple(each for each in wanted if subject.concerns(each, address)),
         withheld=world.addresses(router)[address].withheld)
 
 

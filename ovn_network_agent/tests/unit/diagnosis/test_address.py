@@ -4,7 +4,9 @@
 """The judges of one address: facts in, findings out."""
 
 import dataclasses
+import pathlib
 
+import ovn_network_agent
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis import readers
@@ -21,6 +23,10 @@ from ovn_network_agent.tests.unit.diagnosis import healthy
 
 Outcome, Verdict = explained.Outcome, explained.Verdict
 NO_ROUTE = explained.NO_ROUTE
+_ADMIN = (pathlib.Path(ovn_network_agent.__file__).parent.parent / 'doc' /
+          'source' / 'admin')
+# The column at which the evidence begins.
+_EVIDENCE = 40
 DEFAULT, PROVIDER = ownership.VETH_ENDS
 
 
@@ -51,6 +57,20 @@ class HealthyTest(explained.AddressTestCase):
         self.assertIn('announced by gw1',
                       self.evidence(facts, 'default-route'))
 
+    def test_the_page_shows_these_layers(self):
+        page = (_ADMIN / 'troubleshooting.rst').read_text()
+        shown = [line.strip() for line in page.partition(
+            ': floating IP\n')[2].splitlines()]
+        shown = shown[:shown.index('')]
+        _head, *lines = explanation.explain(
+            healthy.case()).text().splitlines()
+        # The machine of this case is not known.
+        self.assertEqual(
+            [line[:_EVIDENCE] for line in lines],
+            [line[:_EVIDENCE] for line in shown
+             if not line[13:].startswith('machine ')])
+        self.assertEqual(lines[-1], shown[-1])
+
     def test_the_order_is_that_of_the_path(self):
         checks = [each.check for each in explanation.explain(
             healthy.case()).findings]
@@ -64,6 +84,20 @@ class HealthyTest(explained.AddressTestCase):
 
 
 class BrokenTest(explained.AddressTestCase):
+
+    def test_the_remedy_is_that_of_the_daemon_that_does_not_run(self):
+        for method, missing in (('static', 'staticd'), ('kernel', 'zebra')):
+            found = explanation.explain(dataclasses.replace(
+                healthy.case(fip_route__announce_method=method),
+                missing_daemons=(missing,), zebra=(),
+                path=(False, False, ())))
+            layer, remedy = found.remedy
+            self.assertEqual('daemons of FRR', layer)
+            self.assertIn(f'set {missing} to "yes"', remedy)
+            self.assertEqual(
+                ['frr-daemons'],
+                [each.check for each in found.findings
+                 if each.verdict is Verdict.BROKEN])
 
     def test_flows(self):
         facts = healthy.case()

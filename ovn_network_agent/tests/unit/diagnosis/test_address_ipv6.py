@@ -7,7 +7,7 @@ import dataclasses
 
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import explanation
-from ovn_network_agent.diagnosis.address import needs
+from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.frr import output
@@ -63,8 +63,8 @@ class Ipv6Test(explained.AddressTestCase):
     def test_a_neighbour_proxy_concerns_its_family(self):
         """It is the gateway of the machines with these addresses."""
         proxy = resources.NeighbourProxy('br-ex', '2001:db8:100::1')
-        self.assertTrue(needs.concerns(proxy, healthy.FIP6))
-        self.assertFalse(needs.concerns(proxy, healthy.FIP))
+        self.assertTrue(subject.concerns(proxy, healthy.FIP6))
+        self.assertFalse(subject.concerns(proxy, healthy.FIP))
 
     def test_router_advertisements_concern_their_prefixes(self):
         for prefixes, concerned in (((f'{healthy.FIP6}/128',), True),
@@ -72,7 +72,7 @@ class Ipv6Test(explained.AddressTestCase):
                                     ((), False)):
             wanted = resources.RouterAdvertisement('br-ex', prefixes)
             self.assertEqual(concerned,
-                             needs.concerns(wanted, healthy.FIP6))
+                             subject.concerns(wanted, healthy.FIP6))
 
     def test_rules_and_routes_of_the_family_count(self):
         """Those of IPv4 concern no address of IPv6, nor the reverse."""

@@ -7,7 +7,7 @@ import dataclasses
 
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
-from ovn_network_agent.diagnosis.address import needs
+from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
@@ -47,7 +47,7 @@ class UnreadTest(explained.AddressTestCase):
     def test_without_ovn_the_agent_says_that_it_is_here(self):
         """All that the node has is looked at."""
         conf = world.conf()
-        about = needs.without_ovn(
+        about = subject.without_ovn(
             healthy.FIP, 'br-ex', world.node(),
             [world.driver(name, conf) for name in conf.drivers])
         facts = dataclasses.replace(

@@ -5,20 +5,21 @@
 
 import dataclasses
 
-from ovn_network_agent.diagnosis import finding
-from ovn_network_agent.diagnosis.address import claims
+from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis.address import explanation
+from ovn_network_agent.diagnosis.address import subject as subjects
+from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
-Verdict = finding.Verdict
-SHOP = claims.Claim('floating IP', 'shop (neutron-1)', 'neutron-1',
-                    'dnat_and_snat', '192.168.1.12', 'port-3', 'gw1')
-OFFICE = claims.Claim('floating IP', 'office (neutron-2)', 'neutron-2',
-                      'dnat_and_snat', '192.168.2.66', '', 'gw2')
-OWN = claims.Claim('router address', 'third (neutron-3)', 'neutron-3')
-SNAT = claims.Claim('SNAT address', 'fourth', 'fourth', 'snat',
-                    '10.0.0.0/24', '', 'gw1')
+Verdict = diagnosis.Verdict
+SHOP = subjects.Claim('floating IP', 'shop (neutron-1)', 'neutron-1',
+                      'dnat_and_snat', '192.168.1.12', 'port-3', 'gw1')
+OFFICE = subjects.Claim('floating IP', 'office (neutron-2)', 'neutron-2',
+                        'dnat_and_snat', '192.168.2.66', '', 'gw2')
+OWN = subjects.Claim('router address', 'third (neutron-3)', 'neutron-3')
+SNAT = subjects.Claim('SNAT address', 'fourth', 'fourth', 'snat',
+                      '10.0.0.0/24', '', 'gw1')
 
 
 class ClaimsTest(explained.AddressTestCase):
@@ -28,7 +29,7 @@ class ClaimsTest(explained.AddressTestCase):
 
     def said(self, *rows):
         """The (evidence, remedy) about some routers."""
-        found = claims.judge(self.of(*rows).subject)
+        found = verdicts.several_claims(self.of(*rows).subject)
         self.assertIs(Verdict.WARN, found.verdict)
         return found.evidence, found.remedy
 

@@ -12,13 +12,12 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
-from ovn_network_agent.diagnosis.address import needs
 from ovn_network_agent.diagnosis.address import ports
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import evpn
-from ovn_network_agent.diagnosis.readers import flows
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import packets
+from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.frr import evpn as frr_evpn
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
@@ -57,7 +56,7 @@ def case(address=test_evpn.ONE, network=None, binding=None, found=None,
                       **options)
     of, node = network or test_evpn.network(), world.node()
     machine = test_evpn.address(address, of, **(found or {}))
-    about = needs.wanting(subject.Subject(
+    about = subject.wanting(subject.Subject(
         address, subject.Kind.MACHINE, node, owner=world.HOSTNAME,
         binding=ports.Port(**{
             'name': 'vm-1', 'network': 'red', 'mac': test_evpn.MAC,
@@ -77,8 +76,8 @@ def case(address=test_evpn.ONE, network=None, binding=None, found=None,
               trace_text.Port('int-ex', 'br-int', 4, '', 'ex-int'))
     segment, end = packets.met(about, listed)
     return dataclasses.replace(
-        known, flows={each: (flows.Found(each.cookie, each.priority,
-                                         flows.flow_spec(each), 7),)
+        known, flows={each: (switch.Found(each.cookie, each.priority,
+                                          switch.flow_spec(each), 7),)
                       for each in about.wanted_of(resources.Flow)},
         packet_traces=tuple(packets.PacketTrace(
             each, 'br-ex', 3, trace_text.Trace(

@@ -9,7 +9,7 @@ import ipaddress
 
 from oslotest import base
 
-from ovn_network_agent.diagnosis import finding
+from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.nft import filters
@@ -40,7 +40,7 @@ class PacketFiltersTest(base.BaseTestCase):
 
     def test_a_rule_that_names_the_address(self):
         explained, one = self.found(drop(OTHER), drop(FIP))
-        self.assertEqual(finding.Verdict.BROKEN, one.verdict)
+        self.assertEqual(diagnosis.Verdict.BROKEN, one.verdict)
         self.assertEqual(
             'rule 7 of the chain "inet guard transit", by the set '
             'quarantine drops packets of 198.51.100.10', one.evidence)
@@ -49,13 +49,13 @@ class PacketFiltersTest(base.BaseTestCase):
 
     def test_a_rule_that_drops_some_packets(self):
         explained, one = self.found(drop(FIP, False))
-        self.assertEqual(finding.Verdict.WARN, one.verdict)
+        self.assertEqual(diagnosis.Verdict.WARN, one.verdict)
         self.assertIn('drops some packets', one.evidence)
         self.assertIsNone(explained.remedy)
 
     def test_rules_about_others(self):
         _explained, one = self.found(drop(OTHER), closed=('ip fw forward',))
-        self.assertEqual(finding.Verdict.OK, one.verdict)
+        self.assertEqual(diagnosis.Verdict.OK, one.verdict)
         self.assertIn('"ip fw forward" drops what its rules do not accept',
                       one.evidence)
 
@@ -63,4 +63,4 @@ class PacketFiltersTest(base.BaseTestCase):
         _explained, one = self.judged(dataclasses.replace(
             healthy.case(str(FIP)),
             filters=readers.Unread('nft: not found')))
-        self.assertEqual(finding.Verdict.NOT_CHECKED, one.verdict)
+        self.assertEqual(diagnosis.Verdict.NOT_CHECKED, one.verdict)

@@ -11,7 +11,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject
-from ovn_network_agent.diagnosis.readers import peerings
+from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.diagnosis import explained
@@ -42,8 +42,8 @@ class PeersTest(explained.AddressTestCase):
             **{'peerings': (way,), **values})
 
     def created(self, *foreign, **values):
-        return self.case(peerings.Way(self.peering, self.wanted,
-                                      foreign=foreign), **values)
+        return self.case(sources.Way(self.peering, self.wanted,
+                                     foreign=foreign), **values)
 
     def outcome(self, found):
         return explanation.explain(found).outcome
@@ -74,7 +74,7 @@ class PeersTest(explained.AddressTestCase):
                       self.evidence(found, 'peering-policies'))
 
     def test_a_router_that_lets_nothing_in(self):
-        found = self.case(peerings.Way(dataclasses.replace(
+        found = self.case(sources.Way(dataclasses.replace(
             self.peering, gives=('2001:db8::/64',)), self.wanted))
         self.assertEqual(['peering-policies'],
                          self.found(found, Verdict.WARN))
@@ -91,7 +91,7 @@ class PeersTest(explained.AddressTestCase):
                       self.evidence(found, 'peering-policies'))
 
     def test_policies_of_others_at_this_router(self):
-        found = self.case(peerings.Way(
+        found = self.case(sources.Way(
             self.peering, self.wanted, detours=(dataclasses.replace(
                 FOREIGN, priority=100, action='reroute'),)))
         self.assertEqual(['peering-policies'],
@@ -103,7 +103,7 @@ class PeersTest(explained.AddressTestCase):
     def test_rows(self):
         values = peering_rows.wanted(self.wanted)
         for way in ({'missing': tuple(values)}, {'others': (values[0],)}):
-            found = self.case(peerings.Way(self.peering, self.wanted, **way))
+            found = self.case(sources.Way(self.peering, self.wanted, **way))
             self.assert_broken('peering-rows', found)
             self.assertIn(
                 f'such as Logical_Router_Port ona-peer-{peers.key(1)}',
@@ -114,7 +114,7 @@ class PeersTest(explained.AddressTestCase):
         for state, verdict, outcome in (
                 (State.PENDING, Verdict.WARN, Outcome.OK),
                 (State.CONFLICT, Verdict.BROKEN, Outcome.BROKEN)):
-            found = self.case(peerings.Way(dataclasses.replace(
+            found = self.case(sources.Way(dataclasses.replace(
                 self.peering, state=state, why='why so', pair='', sides=())))
             self.assertEqual(['peering'], self.found(found, verdict))
             self.assertIn('why so', self.evidence(found, 'peering'))

@@ -5,15 +5,15 @@
 
 import dataclasses
 
-from ovn_network_agent.diagnosis import finding
+from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
-from ovn_network_agent.diagnosis.readers import nft
-from ovn_network_agent.diagnosis.readers import trace
+from ovn_network_agent.diagnosis.readers import kernel
+from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
-Verdict = finding.Verdict
+Verdict = diagnosis.Verdict
 
 
 def said(state='announced', reason='', alive=(True, True)):
@@ -68,8 +68,8 @@ class VipTest(explained.AddressTestCase):
         facts = healthy.vip(said())
         first = ('tcp', '192.0.2.53', 53, '10.0.0.5', 5353)
         for translation in (
-                None, nft.Translation(frozenset(), False, {}),
-                nft.Translation(frozenset([first]), False, {}),
+                None, kernel.Translation(frozenset(), False, {}),
+                kernel.Translation(frozenset([first]), False, {}),
                 dataclasses.replace(facts.translation, altered=True)):
             self.assert_broken('nft-rules', dataclasses.replace(
                 facts, translation=translation))
@@ -160,7 +160,7 @@ class VipTest(explained.AddressTestCase):
 
     def test_there_is_no_trace(self):
         facts = healthy.vip(said())
-        found, = trace.read(None, facts.setup, facts.subject)
+        found, = packets.read_traces(None, facts.setup, facts.subject)
         self.assertIn('no trace of a VIP', found.verdict)
 
     def test_states(self):

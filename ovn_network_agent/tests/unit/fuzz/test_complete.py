@@ -50,10 +50,10 @@ OURS = {
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',
-        'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.program',
-        'ctl.terminal', 'diagnosis.readers.configuration', 'migrate.settings',
+        'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.parsing',
+        'ctl.tables', 'diagnosis.address.gathering', 'migrate.settings',
         'ovsdb.streams', 'privileged.daemon.helper', 'watches.frr.frr_witness',
-        'diagnosis.node.ovn.ovn', 'model.selection'),
+        'diagnosis.node.ovn', 'model.selection'),
     'answers of the agent that control.client has read': (
         'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.intents',
         'ctl.repair', 'ctl.report', 'ctl.settings', 'ctl.status',
@@ -64,11 +64,11 @@ OURS = {
         'privileged.daemon.memory_trim',
         'runtime.process.file_permissions', 'runtime.process.single_instance'),
     'files below /proc/sys, of numbers': (
-        'diagnosis.address.kernel', 'diagnosis.node.frr.outbound',
-        'diagnosis.node.agent.forwards'),
+        'diagnosis.address.kernel', 'diagnosis.node.sessions',
+        'diagnosis.node.forwards'),
     'a configuration of FRR that frr.filters has read': (
-        'diagnosis.node.frr.frr', 'diagnosis.node.frr.next_hops',
-        'diagnosis.node.frr.redistribution'),
+        'diagnosis.node.frr',
+        'diagnosis.node.method'),
     'rows that python-ovs has read, and the events that match': (
         'ovsdb.replica',),
 }
@@ -117,8 +117,8 @@ ELSEWHERE = {
     'the processes of this machine are the input': (
         ('runtime.process.original_program', '_argv'),
         ('runtime.process.original_program', '_locks'),
-        ('diagnosis.node.agent.running', '_argv'),
-        ('diagnosis.node.agent.running', '_parent')),
+        ('diagnosis.readers.agent', '_argv'),
+        ('diagnosis.readers.agent', '_parent')),
     'netlink.addresses has read the address': (
         ('netlink.objects.addresses', 'first'),),
     'options, and calls when a module is imported': (

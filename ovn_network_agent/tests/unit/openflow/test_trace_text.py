@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.diagnosis.readers import trace
+from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.openflow import trace_text
 
 TRACKED = '''\
@@ -177,10 +177,10 @@ class LogicalTest(base.BaseTestCase):
 
     def test_an_output(self):
         self.assertEqual('ICMP reaches the port "vm1"',
-                         trace.logical_verdict('ICMP', OUTPUT))
+                         packets.logical_verdict('ICMP', OUTPUT))
 
     def test_the_last_action(self):
         text = OUTPUT.replace('output;', 'drop;').replace(
             '        /* output to "vm1", type "" */;\n', '')
         self.assertEqual('ICMP reaches no port; the last action: drop;',
-                         trace.logical_verdict('ICMP', text))
+                         packets.logical_verdict('ICMP', text))

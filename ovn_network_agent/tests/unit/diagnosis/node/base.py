@@ -6,12 +6,12 @@
 
 from oslotest import base
 
-from ovn_network_agent.diagnosis import finding
+from ovn_network_agent import diagnosis
 
-OK = finding.Verdict.OK
-WARN = finding.Verdict.WARN
-BROKEN = finding.Verdict.BROKEN
-NOT_CHECKED = finding.Verdict.NOT_CHECKED
+OK = diagnosis.Verdict.OK
+WARN = diagnosis.Verdict.WARN
+BROKEN = diagnosis.Verdict.BROKEN
+NOT_CHECKED = diagnosis.Verdict.NOT_CHECKED
 
 
 class JudgeTestCase(base.BaseTestCase):

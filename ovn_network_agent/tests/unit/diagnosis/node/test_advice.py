@@ -8,21 +8,21 @@
 import dataclasses
 
 from ovn_network_agent.backends.frr import frr_static
-from ovn_network_agent.diagnosis.node import advice
-from ovn_network_agent.diagnosis.node.frr import redistribution
+from ovn_network_agent.diagnosis.node import frr
+from ovn_network_agent.diagnosis.node import method
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
 class AnnouncedTest(base.JudgeTestCase):
 
     def test_many_static_routes_are_no_fault(self):
-        few = advice.Announced('static', frr_static.MANY)
-        self.judged(advice.judge_announced, few, base.OK)
-        said = self.judged(advice.judge_announced, dataclasses.replace(
+        few = frr.Announced('static', frr_static.MANY)
+        self.judged(frr.judge_announced, few, base.OK)
+        said = self.judged(frr.judge_announced, dataclasses.replace(
             few, count=frr_static.MANY + 1), base.WARN)
         self.assertIn(str(frr_static.MANY + 1), said)
-        self.judged(advice.judge_announced,
-                    advice.Announced('kernel', 0), base.OK)
+        self.judged(frr.judge_announced,
+                    frr.Announced('kernel', 0), base.OK)
 
 
 class LinesTest(base.JudgeTestCase):
@@ -32,10 +32,10 @@ class LinesTest(base.JudgeTestCase):
             ('configure terminal', 'router bgp 65001 vrf blue',
              ' address-family ipv4 unicast', '  redistribute static',
              ' exit-address-family', 'end'),
-            redistribution.lines('65001', 'blue', 'static', {4: ()}))
+            method.lines('65001', 'blue', 'static', {4: ()}))
 
     def test_the_default_route_of_the_kernel_is_kept_back_first(self):
-        lines = redistribution.lines('65001', '', 'kernel', {4: (), 6: ()})
+        lines = method.lines('65001', '', 'kernel', {4: (), 6: ()})
         begin = lines.index('router bgp 65001')
         for family, name, default in ((4, 'KERNEL', '0.0.0.0/0'),
                                       (6, 'KERNEL6', '::/0')):

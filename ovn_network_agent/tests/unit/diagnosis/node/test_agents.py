@@ -3,13 +3,13 @@
 
 
 from ovn_network_agent import version
-from ovn_network_agent.diagnosis.node.agent import agents
-from ovn_network_agent.diagnosis.node.agent import running
+from ovn_network_agent.diagnosis.node import agents
+from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.runtime.process import original_program
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
-ONE = running.Agent(7, '/usr/local/bin/ovn-network-agent')
-TWO = running.Agent(8, 'ovn-network-agent')
+ONE = agent.Agent(7, '/usr/local/bin/ovn-network-agent')
+TWO = agent.Agent(8, 'ovn-network-agent')
 
 
 def helper(**changed):
@@ -65,13 +65,13 @@ class RunningTest(base.JudgeTestCase):
         for line in ('/usr/bin/python3 /usr/local/bin/ovn-network-agent',
                      'ovn-network-agent --config-file /x',
                      'python3 -W ignore -m ovn_network_agent.cmd.agent'):
-            self.assertTrue(running.is_agent(line.split()), line)
+            self.assertTrue(agent.is_agent(line.split()), line)
         for line in ('ovn-network-agent --dry-run', '',
                      'ovn-network-agent --check-config',
                      'ovn-network-agent-ctl doctor',
                      'vim a /etc/ovn-network-agent',
                      'python3 -m ovn_network_agent.cmd.ctl doctor'):
-            self.assertFalse(running.is_agent(line.split()), line)
+            self.assertFalse(agent.is_agent(line.split()), line)
 
 
 class StatusTest(base.JudgeTestCase):

@@ -8,7 +8,7 @@ import sys
 
 import fixtures
 
-from ovn_network_agent.diagnosis.node.agent import configuration
+from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)

@@ -3,8 +3,8 @@
 
 from ovn_network_agent import resources
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node.kernel import drops
-from ovn_network_agent.diagnosis.readers import flows
+from ovn_network_agent.diagnosis.node import others
+from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.openflow import spec
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
@@ -14,17 +14,17 @@ IP, ARP, IPV6 = 0x0800, 0x0806, 0x86dd
 
 
 def flow(priority, *selection, **named):
-    return flows.Drop(0x7, priority, spec.Selection(*selection, **named))
+    return switch.Drop(0x7, priority, spec.Selection(*selection, **named))
 
 
 class DropsTest(base.JudgeTestCase):
 
     def judge(self, drop, verdict):
-        return self.judged(drops.judge_drops, (drops.Drops(
+        return self.judged(others.judge_drops, (others.Drops(
             (FIRST, SECOND), 'br-ex', frozenset((3,)), (drop,)),), verdict)
 
     def test_nobody_else(self):
-        self.judged(drops.judge_drops, (drops.Drops(
+        self.judged(others.judge_drops, (others.Drops(
             (FIRST,), 'br-ex', frozenset((3,)), ()),), base.OK)
 
     def test_one_address(self):

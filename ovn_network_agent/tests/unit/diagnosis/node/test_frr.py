@@ -8,14 +8,14 @@ import socket
 import fixtures
 
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import registry
-from ovn_network_agent.diagnosis.node.frr import frr
+from ovn_network_agent.diagnosis.node import examination
+from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.frr import setup
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 GOOD = setup.Setup(True, '65001', ('static',), True, True)
 ENTRY = (5, 'permit', '198.51.100.0/24', 32, 32)
-CHECKS = {one.name: one for one in registry.CHECKS}
+CHECKS = {one.name: one for one in examination.CHECKS}
 
 
 def configured(found=GOOD, method='static'):

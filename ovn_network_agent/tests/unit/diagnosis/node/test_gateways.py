@@ -4,7 +4,7 @@
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.diagnosis.node.ovn import gateways
+from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 HERE, THERE = 'here', 'there'

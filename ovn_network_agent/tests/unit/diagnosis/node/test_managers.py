@@ -8,14 +8,14 @@ import os
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.diagnosis import finding
-from ovn_network_agent.diagnosis.node.kernel import managers
+from ovn_network_agent import diagnosis
+from ovn_network_agent.diagnosis.node import managers
 
 ALL = {'ManageForeignRoutes': True, 'ManageForeignRoutingPolicyRules': True,
        'ManageForeignNextHops': True}
 NONE = dict.fromkeys(ALL, False)
 OFF = '[Network]\n' + ''.join(f'{option}=no\n' for option in ALL)
-Managers, Verdict = managers.Managers, finding.Verdict
+Managers, Verdict = managers.Managers, diagnosis.Verdict
 
 
 class ForeignTest(base.BaseTestCase):

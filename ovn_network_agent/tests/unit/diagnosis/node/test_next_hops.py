@@ -2,7 +2,7 @@
 # Copyright ovn-network-agent developers
 
 
-from ovn_network_agent.diagnosis.node.frr import next_hops
+from ovn_network_agent.diagnosis.node import sessions
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
@@ -13,7 +13,7 @@ EXTENDED = frr.NextHop('eth2', '10.0.0.1', True, True)
 class NextHopsTest(base.JudgeTestCase):
 
     def judge(self, *verdicts, **values):
-        return self.judged(next_hops.judge_next_hops, next_hops.NextHops(**{
+        return self.judged(sessions.judge_next_hops, sessions.NextHops(**{
             'sessions': (PLAIN,), 'devices': {}, 'loopbacks': {'lo'},
             'vrf': 'vrf-provider', 'asn': '65001', **values}), *verdicts)
 

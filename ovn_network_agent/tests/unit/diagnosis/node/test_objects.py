@@ -2,14 +2,14 @@
 # Copyright ovn-network-agent developers
 
 
-from ovn_network_agent.diagnosis.node.agent import objects
+from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
 class ObjectsTest(base.JudgeTestCase):
 
     def judge(self, *differences, unread=(), verdicts):
-        return self.judged(objects.judge_objects, objects.Objects(
+        return self.judged(agents.judge_objects, agents.Objects(
             differences, unread), *verdicts)
 
     def test_nothing_to_do(self):

@@ -2,7 +2,7 @@
 # Copyright ovn-network-agent developers
 
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node.frr import outbound
+from ovn_network_agent.diagnosis.node import sessions
 from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import output
 from ovn_network_agent.tests.unit.diagnosis.node import base
@@ -18,12 +18,12 @@ class OutboundTest(base.JudgeTestCase):
     def found(self, *denied, neighbours=PEERS, **lists):
         own = tuple(output.Entry(number, 'deny', prefix, 0, 32)
                     for number, prefix in enumerate(denied, 5))
-        return outbound.Outbound(
+        return sessions.Outbound(
             (FIRST, SECOND), OWN, neighbours,
             filters.Filters(OWN, {OWN: own, **lists}, {}))
 
     def judge(self, found, *verdicts):
-        return self.judged(outbound.judge_outbound, found, *verdicts)
+        return self.judged(sessions.judge_outbound, found, *verdicts)
 
     def test_all_pass(self):
         self.assertIn('2 addresses pass to 2 neighbours', self.judge(

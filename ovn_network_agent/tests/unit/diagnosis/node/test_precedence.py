@@ -3,7 +3,7 @@
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node.kernel import precedence
+from ovn_network_agent.diagnosis.node import others
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
@@ -13,20 +13,20 @@ ELSEWHERE = ('0.0.0.0/0',)
 
 
 def foreign(priority, table=77, exact=True, routes=ELSEWHERE, **selectors):
-    return precedence.Foreign(rules.Rule(priority, table, **{
+    return others.Foreign(rules.Rule(priority, table, **{
         'src': None, 'dst': None, 'iif': None, 'fwmark': None,
         'protocol': 3, **selectors}), exact, routes)
 
 
 def found(*listed, entry=ownership.VETH_DEFAULT):
-    return precedence.Order((FIRST, SECOND), 1999, 2000, entry,
-                            frozenset(('br-ex', 'br-ex.7')), listed)
+    return others.Order((FIRST, SECOND), 1999, 2000, entry,
+                        frozenset(('br-ex', 'br-ex.7')), listed)
 
 
 class OrderTest(base.JudgeTestCase):
 
     def judge(self, *listed, verdict=base.WARN, **values):
-        return self.judged(precedence.judge_order, found(*listed, **values),
+        return self.judged(others.judge_order, found(*listed, **values),
                            verdict)
 
     def test_nobody_else(self):
@@ -54,7 +54,7 @@ class OrderTest(base.JudgeTestCase):
         self.assertIn(
             '"ip rule del priority 500 to 198.51.100.10/32 blackhole"',
             self.judge(foreign(500, 0, dst='198.51.100.10/32')))
-        self.assertIn('lookup 254 suppress_prefixlength 0', precedence.text(
+        self.assertIn('lookup 254 suppress_prefixlength 0', others.text(
             foreign(500, 254, suppress=0).rule))
         # Nobody knows what else such a rule selects by.
         self.assertNotIn('ip rule del', self.judge(

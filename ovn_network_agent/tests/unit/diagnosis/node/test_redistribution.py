@@ -6,7 +6,7 @@
 from oslotest import base
 
 from ovn_network_agent import ownership
-from ovn_network_agent.diagnosis.node.frr import redistribution
+from ovn_network_agent.diagnosis.node import method as methods
 from ovn_network_agent.frr import filters
 
 ONE, TWO = ownership.TAGS.start, ownership.TAGS.stop - 1
@@ -20,7 +20,7 @@ def entry(sequence, *matches, sets=(), action='permit', **others):
 class CopyTest(base.BaseTestCase):
 
     def copied(self, *rules, method='kernel'):
-        return redistribution.copy(rules, method)
+        return methods.copy(rules, method)
 
     def test_entries_of_tags(self):
         self.assertEqual(
@@ -42,12 +42,12 @@ class CopyTest(base.BaseTestCase):
                      entry(5, f'tag {ONE}', sets=('comm-list C',)),
                      entry(5, f'tag {ONE}', sets=('metric +5',)),
                      entry(5, sets=('community 65001:9',))):
-            self.assertEqual(redistribution.Copy(
+            self.assertEqual(methods.Copy(
                 ((TWO, ()),), (f'{rule.action} 5',)), self.copied(
                     rule, entry(6, f'tag {TWO}')), rule)
 
     def test_nothing_is_lost_without_the_other_entries(self):
-        self.assertEqual(redistribution.Copy(), self.copied(
+        self.assertEqual(methods.Copy(), self.copied(
             entry(5, 'ip address prefix-list DEFAULT-ROUTE', action='deny'),
             entry(6, 'ipv6 address prefix-list DEFAULT-ROUTE', action='deny'),
             entry(100), entry(101, f'tag {ONE}')))
@@ -56,7 +56,7 @@ class CopyTest(base.BaseTestCase):
 class LinesTest(base.BaseTestCase):
 
     def test_a_tag_is_no_med(self):
-        lines = redistribution.lines('65001', '', 'kernel', {
+        lines = methods.lines('65001', '', 'kernel', {
             4: ((ONE, SETS), (TWO, ('metric 7',)))})
         begin = lines.index('route-map KERNEL permit 20')
         self.assertEqual((
@@ -77,5 +77,5 @@ class LinesTest(base.BaseTestCase):
             ' address-family ipv4 unicast', '  redistribute static',
             ' exit-address-family', ' address-family ipv6 unicast',
             '  redistribute static route-map STATIC6', ' exit-address-family',
-            'end'), redistribution.lines('65001', '', 'static', {
+            'end'), methods.lines('65001', '', 'static', {
                 4: (), 6: ((ONE, SETS),)}))

@@ -10,8 +10,8 @@ import re
 from oslotest import base
 
 import ovn_network_agent
-from ovn_network_agent.diagnosis.node import registry
-from ovn_network_agent.diagnosis.node import versions
+from ovn_network_agent.diagnosis.node import configuration
+from ovn_network_agent.diagnosis.node import examination
 
 _DOCS = (pathlib.Path(ovn_network_agent.__file__).parent.parent / 'doc' /
          'source' / 'reference')
@@ -23,15 +23,15 @@ _ROW = re.compile(r'   \* - ``(?P<name>[a-z0-9-]+)``\n'
 class RegistryTest(base.BaseTestCase):
 
     def test_names(self):
-        names = [check.name for check in registry.CHECKS]
+        names = [check.name for check in examination.CHECKS]
         self.assertEqual(len(names), len(set(names)))
-        for check in registry.CHECKS:
+        for check in examination.CHECKS:
             self.assertRegex(check.name, r'^[a-z0-9]+(-[a-z0-9]+)*$')
             self.assertLessEqual(len(check.name), 20)
             self.assertTrue(check.about and check.layer)
 
     def test_what_a_check_depends_on_is_there_and_no_circle(self):
-        after = {check.name: set(check.after) for check in registry.CHECKS}
+        after = {check.name: set(check.after) for check in examination.CHECKS}
         self.assertEqual(set(), set().union(*after.values()) - set(after))
         while after:
             free = {name for name, needs in after.items() if not needs}
@@ -48,7 +48,7 @@ class RegistryTest(base.BaseTestCase):
                  for row in _ROW.finditer(section)]
         self.assertEqual(
             [(check.name, check.layer, check.about.replace('"', ''))
-             for check in registry.CHECKS], shown)
+             for check in examination.CHECKS], shown)
 
 
 class TriedTest(base.BaseTestCase):
@@ -60,12 +60,12 @@ class TriedTest(base.BaseTestCase):
         rows = [re.findall(r'^(?:   \*| {4}) - (.*)$', row, re.MULTILINE)
                 for row in re.split(r'(?m)^(?=   \* - )', table)[1:]]
         heads, *rows = rows
-        for program, tried in versions.TRIED.items():
+        for program, tried in configuration.TRIED.items():
             column = heads.index(program)
             self.assertEqual(list(tried), sorted(
-                (row[column] for row in rows), key=versions.numbers))
+                (row[column] for row in rows), key=configuration.numbers))
 
     def test_what_was_never_run(self):
         self.assertIn('FRR 9 was never run',
                       (_DOCS / 'versions.rst').read_text())
-        self.assertEqual({versions.FRR: (9,)}, versions.NEVER)
+        self.assertEqual({configuration.FRR: (9,)}, configuration.NEVER)

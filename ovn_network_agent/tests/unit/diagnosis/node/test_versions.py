@@ -2,16 +2,18 @@
 # Copyright ovn-network-agent developers
 
 
-from ovn_network_agent.diagnosis.node import versions
+from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
 class VersionsTest(base.JudgeTestCase):
 
     def judge(self, *verdicts, **found):
-        return self.judged(versions.judge_versions, versions.Versions(tuple(
-            (getattr(versions, name), version)
-            for name, version in found.items())), *verdicts)
+        return self.judged(
+            configuration.judge_versions,
+            configuration.Versions(tuple(
+                (getattr(configuration, name), version)
+                for name, version in found.items())), *verdicts)
 
     def test_those_that_were_tried(self):
         said = self.judge(base.OK, KERNEL='6.1.0-25-amd64', FRR='8.4.4',
@@ -38,5 +40,6 @@ class VersionsTest(base.JudgeTestCase):
         self.judge(base.OK, KERNEL='6.12.0', FRR='', OVN='', OVS='')
 
     def test_numbers(self):
-        self.assertEqual((6, 12), versions.numbers('6.12.0-amd64'))
-        self.assertLess(versions.numbers('8.4.4'), versions.numbers('10.3'))
+        self.assertEqual((6, 12), configuration.numbers('6.12.0-amd64'))
+        self.assertLess(configuration.numbers('8.4.4'),
+                        configuration.numbers('10.3'))

@@ -340,7 +340,7 @@ def load(files: list[str]) -> cfg.ConfigOpts:
 
     It is cfg.CONF, which the modules that talk to FRR read.
 
-    :param files: arguments that name files, see :func:`socket_path.files`
+    :param files: arguments that name files, see :func:`program.files`
     :raises cfg.Error: when a file cannot be read or parsed
     :raises ValueError: when a value cannot be used
     """

@@ -50,8 +50,8 @@ OURS = {
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
         'conf.reload', 'ovn.inputs',
-        'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.parsing',
-        'ctl.tables', 'diagnosis.address.gathering', 'migrate.settings',
+        'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.program',
+        'ctl.terminal', 'diagnosis.address.gathering', 'migrate.settings',
         'ovsdb.streams', 'privileged.daemon.helper', 'watches.frr.frr_witness',
         'diagnosis.node.ovn', 'model.selection'),
     'answers of the agent that control.client has read': (

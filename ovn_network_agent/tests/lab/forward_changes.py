@@ -249,8 +249,7 @@ class Changes:
             self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
 
     def test_vips_move_with_the_gateway(self):
-        """vip_announce = with-gateway: the VIPs stay until the next owner
-        announces them."""
+        """With-gateway: the VIPs stay until the next owner announces them."""
         self._announce('gw1', 'with-gateway')
         running = [self._through(kind, address) for kind, address in zip(
             ('udp', 'udp', 'tcp'), pf.clients(3), strict=True)]

@@ -256,8 +256,7 @@ class ForwardTestCase(base.LabTestCase):
                                           tries=3))
 
     def running_probe(self, address, port, kind='udp', node=None):
-        """Probes that are answered already; 'udp' and 'stream' are one
-        connection."""
+        """Probes already answered; 'udp' and 'stream' are one connection."""
         probe.wait_reachable(node or self.client, kind, address, base.SETTLE,
                              port=port)
         return probe.Probe(node or self.client, kind, address, 0.02,

@@ -12,7 +12,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).parents[3]
 # Names of OpenStack's own configuration.
-TEMPLATES = {'check-requirements', 'openstack-cover-jobs',
+TEMPLATES = {'openstack-cover-jobs',
              'openstack-python3-jobs', 'publish-openstack-docs-pti',
              'release-notes-jobs-python3'}
 NODESETS = {'debian-bookworm'}

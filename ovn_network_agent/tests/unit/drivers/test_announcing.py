@@ -83,8 +83,7 @@ class ProofTest(fip_routes.FipRouteTestCase):
                                          world.node(hostname='')))
 
     def test_without_addresses_there_is_nothing_to_wait_for(self):
-        """All are left out by network_cidr; the route is what is handed
-        over."""
+        """network_cidr leaves all out; the route is what is handed over."""
         found, = self.proofs(world.router(fips=[FIP]),
                              network_cidr=['203.0.113.0/24'])
         self.assertEqual((), found.prefixes)

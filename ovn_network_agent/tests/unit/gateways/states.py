@@ -111,9 +111,7 @@ class Places:
     """
 
     def __init__(self, node, final):
-        """
-        :param final: whether a stop has begun, which is never undone
-        """
+        """``final``: whether a stop has begun, which is never undone."""
         self.node = node
         self.phase = DRAINING if final else RUNNING
         self.facts = ()

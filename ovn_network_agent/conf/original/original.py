@@ -73,13 +73,10 @@ OPTIONS = (
            convert=go_values.boolean),
     Option('metrics_listen', 'metrics', 'listen', go_values.listen),
     Option('route_watch', convert=go_values.boolean,
-           why='the kernel\'s routes, rules and addresses are always '
-               'watched; a static route that another program removes from '
-               'FRR comes back after [DEFAULT] reconcile_interval'),
+           why='routes, rules, addresses and sysctls of the kernel and static '
+               'routes of FRR are always watched'),
     Option('ovs_flow_watch', convert=go_values.boolean,
-           why='a restart of Open vSwitch is noticed at once; a flow that '
-               'another program removes comes back after [DEFAULT] '
-               'reconcile_interval'),
+           why='flows are always watched, except with [ovs] ovs_wrapper'),
     Option('bfd_check_enabled', convert=go_values.boolean, why=_BFD),
     Option('bfd_check_max_detect', why=_BFD),
     Option('ovn_bfd_manage', convert=go_values.boolean, why=_BFD),

@@ -73,8 +73,8 @@ OPTIONS = (
            convert=go_values.boolean),
     Option('metrics_listen', 'metrics', 'listen', go_values.listen),
     Option('route_watch', convert=go_values.boolean,
-           why='routes, rules, addresses and sysctls of the kernel and static '
-               'routes of FRR are always watched'),
+           why='the kernel\'s routes, rules, addresses and sysctls and '
+               'static routes of FRR are always watched'),
     Option('ovs_flow_watch', convert=go_values.boolean,
            why='flows are always watched, except with [ovs] ovs_wrapper'),
     Option('bfd_check_enabled', convert=go_values.boolean, why=_BFD),

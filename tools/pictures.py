@@ -4,8 +4,8 @@
 
 """Draws the pictures of the documentation with graphviz.
 
-The cloud of the lab follows from lab/plan.py, the overview from
-doc/source/planes.dot.
+The cloud of the lab follows from lab/plan.py, the others from the files *.dot
+in doc/source.
 """
 
 import ipaddress
@@ -74,7 +74,8 @@ def lab():
 
 def descriptions():
     """Dict from the name of a picture to its text."""
-    return {'lab': lab(), 'planes': (SOURCE / 'planes.dot').read_text()}
+    return {'lab': lab(), **{path.stem: path.read_text()
+                             for path in sorted(SOURCE.glob('*.dot'))}}
 
 
 def main():

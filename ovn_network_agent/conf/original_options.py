@@ -122,13 +122,10 @@ OPTIONS = (
            convert=boolean),
     Option('metrics_listen', 'metrics', 'listen', listen),
     Option('route_watch', convert=boolean,
-           why='the kernel\'s routes, rules and addresses are always '
-               'watched; a static route that another program removes from '
-               'FRR comes back after [DEFAULT] reconcile_interval'),
+           why='the kernel\'s routes, rules, addresses and sysctls and '
+               'static routes of FRR are always watched'),
     Option('ovs_flow_watch', convert=boolean,
-           why='a restart of Open vSwitch is noticed at once; a flow that '
-               'another program removes comes back after [DEFAULT] '
-               'reconcile_interval'),
+           why='flows are always watched, except with [ovs] ovs_wrapper'),
     Option('bfd_check_enabled', convert=boolean, why=_BFD),
     Option('bfd_check_max_detect', why=_BFD),
     Option('ovn_bfd_manage', convert=boolean, why=_BFD),

@@ -6,15 +6,7 @@
 project = 'ovn-network-agent release notes'
 copyright = 'ovn-network-agent developers'
 
-extensions = [
-    'openstackdocstheme',
-    'reno.sphinxext',
-]
+extensions = ['reno.sphinxext']
 
-openstackdocs_auto_name = False
-openstackdocs_bug_project = ''
-openstackdocs_bug_tag = ''
-
-html_theme = 'openstackdocs'
+html_theme = 'furo'
 master_doc = 'index'
-pygments_style = 'native'

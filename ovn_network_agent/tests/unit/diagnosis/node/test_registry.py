@@ -15,9 +15,6 @@ from ovn_network_agent.diagnosis.node import examination
 
 _DOCS = (pathlib.Path(ovn_network_agent.__file__).parent.parent / 'doc' /
          'source' / 'reference')
-_ROW = re.compile(r'   \* - ``(?P<name>[a-z0-9-]+)``\n'
-                  r'     - (?P<layer>.*)\n'
-                  r'     - (?P<about>(?:.*\n)(?:       .*\n)*)')
 
 
 class RegistryTest(base.BaseTestCase):
@@ -38,17 +35,6 @@ class RegistryTest(base.BaseTestCase):
             self.assertTrue(free, f'a circle in {after}')
             after = {name: needs - free for name, needs in after.items()
                      if name not in free}
-
-    def test_the_page_has_these_checks(self):
-        text = (_DOCS / 'ctl.rst').read_text()
-        _before, _heading, section = text.partition('.. _doctor:')
-        section = section.partition('\nExit status\n')[0]
-        shown = [(row['name'], row['layer'],
-                  ' '.join(row['about'].replace('``', '').split()))
-                 for row in _ROW.finditer(section)]
-        self.assertEqual(
-            [(check.name, check.layer, check.about.replace('"', ''))
-             for check in examination.CHECKS], shown)
 
 
 class TriedTest(base.BaseTestCase):

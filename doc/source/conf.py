@@ -5,6 +5,8 @@
 
 import pathlib
 
+from docutils import nodes
+
 from ovn_network_agent.conf import command_line
 
 project = 'ovn-network-agent'
@@ -69,7 +71,16 @@ def include_behaviour(app, page, source):
         for title in [part.stem.replace('_', ' ').capitalize()]))
 
 
+def unlink(app, doctree, page):
+    """Have a manual page name other pages, without an empty address."""
+    if app.builder.name == 'man':
+        for link in list(doctree.findall(nodes.reference)):
+            if link.get('internal'):
+                link.replace_self(link.children)
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.connect('doctree-resolved', unlink)
     app.connect('source-read', include_behaviour)
     app.connect('source-read', include_command_line)

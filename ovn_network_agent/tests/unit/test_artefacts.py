@@ -45,7 +45,8 @@ class ArtefactsTest(base.BaseTestCase):
         whole = said(
             Version='1.0', Summary='A program', License_Expression='MIT',
             Requires_Python='>=3.11', Requires_Dist='ovs>=3',
-            Description_Content_Type='text/x-rst', Classifier='Private')
+            Description_Content_Type='text/x-rst', Classifier='Private',
+            Project_URL='Source, https://example.org')
         names = ['ovn_network_agent-1.0.tar.gz',
                  'ovn_network_agent-1.0-py3-none-any.whl']
         self.assertEqual([], self.artefacts.incomplete(whole, whole, names))

@@ -29,7 +29,8 @@ from packaging import utils
 PROJECT = 'ovn-network-agent'
 # Fields without which a package index shows too little.
 _FIELDS = ('Summary', 'License-Expression', 'Requires-Python',
-           'Description-Content-Type', 'Requires-Dist', 'Classifier')
+           'Description-Content-Type', 'Requires-Dist', 'Classifier',
+           'Project-URL')
 _ENDING = '.cdx.json'
 
 

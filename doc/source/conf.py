@@ -3,6 +3,8 @@
 
 """Configuration of Sphinx."""
 
+from docutils import nodes
+
 from ovn_network_agent.conf import command_line
 from ovn_network_agent.conf import original_options
 from ovn_network_agent.diagnosis.node import examination
@@ -83,6 +85,15 @@ def include_generated(app, page, source):
             source[0] = source[0].replace(f'.. {comment}\n', text())
 
 
+def unlink(app, doctree, page):
+    """Have a manual page name other pages, without an empty address."""
+    if app.builder.name == 'man':
+        for link in list(doctree.findall(nodes.reference)):
+            if link.get('internal'):
+                link.replace_self(link.children)
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect('source-read', include_generated)
+    app.connect('doctree-resolved', unlink)

@@ -49,6 +49,16 @@ class Probe(cfg.ConfigOpts):
         super().__init__()
         self.registered: list[cfg.Opt] = []
 
+    def register_cli_opt(self, opt: cfg.Opt, group: Any = None,
+                         **kwargs: Any) -> bool:
+        """As in the base class, but for what the library cannot do.
+
+        oslo.config is installed without the templates of its completions; the
+        agent has completions of its own.
+        """
+        return opt.name != 'shell_completion' and bool(
+            super().register_cli_opt(opt, group, **kwargs))
+
     def register_cli_opts(self, opts: Iterable[cfg.Opt],
                           group: Any = None) -> None:
         """As in the base class, with true defaults in the help."""

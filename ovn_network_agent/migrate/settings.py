@@ -11,6 +11,7 @@ from ovn_network_agent.conf import original_options
 from ovn_network_agent.migrate import parsed_settings
 
 _CONTAINERS = ('docker', 'podman', 'nerdctl')
+_INPUT = ('-i', '-it', '-ti', '--interactive')
 
 
 def convert(found: parsed_settings.Source) -> parsed_settings.Source:
@@ -63,10 +64,25 @@ def _value(made: parsed_settings.Source, option: original_options.Option,
         made.warnings.append(setting.say(
             f'here this is a whole number of seconds; {whole} is written'))
         return whole
+    if option.name == 'ovs_wrapper' and (passing := _passing_input(text)):
+        made.warnings.append(setting.say(
+            'does not pass standard input on, so no flow could be written; '
+            f'{passing} is written'))
+        return passing
     if option.name == 'metrics_listen' and text != str(value):
         made.warnings.append(setting.say(
             f'here an address is required; {text} is written'))
     return text
+
+
+def _passing_input(wrapper: str) -> str:
+    """The "docker exec" that passes input on, '' for any other wrapper."""
+    words = wrapper.split()
+    if (words[0:1] and words[0].rpartition('/')[2] in _CONTAINERS and
+            'exec' in words and not set(_INPUT).intersection(words)):
+        words.insert(words.index('exec') + 1, '-i')
+        return ' '.join(words)
+    return ''
 
 
 def _remarks(found: parsed_settings.Source) -> Iterator[str]:
@@ -74,13 +90,6 @@ def _remarks(found: parsed_settings.Source) -> Iterator[str]:
     wrapper = found.settings.get('ovs_wrapper')
     if wrapper is None or not wrapper.value:
         return
-    words = str(wrapper.value).split()
-    if words[0].rpartition('/')[2] in _CONTAINERS and not any(
-            word in ('-i', '-it', '-ti', '--interactive')
-            for word in words):
-        yield wrapper.say(
-            'does not pass standard input on, so no flow can be written; '
-            f'write it like "{words[0]} exec -i CONTAINER"')
     yield wrapper.say(
         'is for ovs-ofctl alone; the agent connects to the database of Open '
         'vSwitch itself, so [ovs] ovsdb_connection has to be reachable on '

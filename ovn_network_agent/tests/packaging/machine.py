@@ -68,14 +68,15 @@ class Machine:
     :param shared: dict of paths in the machine to directories outside
     :param files: dict of paths in the machine to texts, written before the
         start
+    :param suite: as for :func:`root.copy`
     :ivar path: of its root
     :raises AssertionError: when systemd does not start
     """
 
-    def __init__(self, directory, shared, files):
+    def __init__(self, directory, shared, files, suite=None):
         self.path = pathlib.Path(directory, 'root')
         self._group = _own_group().rstrip('/') + f'/debian-{os.getpid():d}'
-        root.copy(self.path)
+        root.copy(self.path, suite)
         for path, text in files.items():
             pathlib.Path(f'{self.path}{path}').write_text(text)
         self._log = pathlib.Path(directory, 'log')

@@ -3,6 +3,7 @@
 
 """The package of this source tree, and a later version of that package."""
 
+import hashlib
 import os
 import pathlib
 import re
@@ -10,23 +11,78 @@ import shutil
 import subprocess
 
 import ovn_network_agent
+from ovn_network_agent.tests.packaging import root
 
+NAME = 'ovn-network-agent-oslo'
+# The package of the original program, in Go, with the same commands and unit.
+ORIGINAL = 'ovn-network-agent'
 TOP = pathlib.Path(ovn_network_agent.__file__).resolve().parents[1]
 
 
-def build(directory):
+def build(directory, suite=None):
     """Build the package.
 
     :param directory: for the package
+    :param suite: :data:`root.NOBLE` to build it there, or None
     :returns: pathlib.Path of the package
     :raises AssertionError: when this fails; the text has the output
     """
+    command, environment = ['tools/deb', str(directory)], {'SKIP_APT': '1'}
+    if suite:
+        command = ['tools/versions', suite, '--', 'tools/deb', '/root/made']
+        environment = {'VERSIONS_CACHE': str(root.cache())}
     built = subprocess.run(
-        ['tools/deb', str(directory)], cwd=TOP, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True,
-        env={**os.environ, 'SKIP_APT': '1'})
+        command, cwd=TOP, stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, env={**os.environ, **environment})
     assert built.returncode == 0, built.stdout + built.stderr
-    return pathlib.Path(built.stdout.splitlines()[-1])
+    made = built.stdout.splitlines()[-1]
+    return pathlib.Path(f'{root.cache()}/{suite}{made}' if suite else made)
+
+
+def original(directory, version):
+    """A package as that of the original program, whose agent only sleeps.
+
+    :param directory: for the package
+    :param version: text
+    :returns: pathlib.Path of the package
+    """
+    tree = pathlib.Path(directory, f'original-{version}')
+    for path, text in {
+            'DEBIAN/control': f'Package: {ORIGINAL}\nVersion: {version}\n'
+            'Architecture: all\nMaintainer: Nobody <nobody@example.org>\n'
+            'Description: stand-in\n',
+            'DEBIAN/prerm': f'#!/bin/sh\nsystemctl disable --now {ORIGINAL}\n',
+            f'usr/bin/{ORIGINAL}': '#!/bin/sh\nexec sleep infinity\n',
+            f'lib/systemd/system/{ORIGINAL}.service': '[Service]\n'
+            f'ExecStart=/usr/bin/{ORIGINAL}\n[Install]\n'
+            'WantedBy=multi-user.target\n'}.items():
+        made = tree / path
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.write_text(text)
+        made.chmod(0o755 if text.startswith('#!') else 0o644)
+    return _packed(tree, f'{ORIGINAL}_{version}_all.deb')
+
+
+def index(packages):
+    """The file Packages of a repository with these packages, a text."""
+    entries = []
+    for each in packages:
+        fields = subprocess.run(['dpkg-deb', '-f', str(each)], check=True,
+                                capture_output=True, text=True).stdout
+        content = each.read_bytes()
+        entries.append(f'{fields}Filename: ./{each.name}\n'
+                       f'Size: {len(content):d}\nSHA256: '
+                       f'{hashlib.sha256(content).hexdigest()}\n')
+    return '\n'.join(entries)
+
+
+def _packed(tree, name):
+    made = tree.with_name(name)
+    subprocess.run(['dpkg-deb', '--root-owner-group', '-Znone', '-b',
+                    str(tree), str(made)], check=True,
+                   stdout=subprocess.DEVNULL)
+    shutil.rmtree(tree)
+    return made
 
 
 def renewed(package, directory, version):
@@ -50,11 +106,7 @@ def renewed(package, directory, version):
     metadata.write_text(re.sub(
         '^Version: .*$', f'Version: {version.partition(":")[2]}',
         metadata.read_text(), count=1, flags=re.M))
-    sample = tree / 'etc/ovn-network-agent/ovn-network-agent.conf'
+    # A help text has changed.
+    sample = tree / f'usr/share/doc/{NAME}/examples/ovn-network-agent.conf'
     sample.write_text('# newer\n' + sample.read_text())
-    made = pathlib.Path(directory, 'newer.deb')
-    subprocess.run(['dpkg-deb', '--root-owner-group', '-Znone', '-b',
-                    str(tree), str(made)], check=True,
-                   stdout=subprocess.DEVNULL)
-    shutil.rmtree(tree)
-    return made
+    return _packed(tree, 'newer.deb')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The root file system of a Debian, made by debootstrap and kept."""
+"""The root of a Debian or Ubuntu, made by debootstrap and kept."""
 
 import fcntl
 import hashlib
@@ -16,16 +16,24 @@ import tempfile
 PACKAGES = ('python3', 'systemd', 'sudo', 'frr', 'openvswitch-switch')
 # Nothing in such a root has to survive the loss of power.
 ENV = {'DPKG_FORCE': 'unsafe-io'}
+# The suite of Ubuntu 24.04.
+NOBLE = 'noble'
+# debootstrap of Debian 12 is older, and all suites of Ubuntu have the same
+# steps.
+_SCRIPT = 'gutsy'
 
 
-def copy(path):
+def copy(path, suite=None):
     """Make a root of its own, with :data:`PACKAGES`.
 
     :param path: of a directory that is not there yet
+    :param suite: :data:`NOBLE`, or None for this machine's Debian
     :raises AssertionError: when apt knows no mirror of Debian
     :raises subprocess.CalledProcessError: when debootstrap fails
     """
-    base = debian('for-packages', PACKAGES)
+    base = (kept(f'{suite}-for-packages', ' '.join(PACKAGES),
+                 lambda made: _ubuntu(made, suite))
+            if suite else debian('for-packages', PACKAGES))
     subprocess.run(['cp', '-a', '--reflink=auto', str(base), str(path)],
                    check=True)
 
@@ -74,13 +82,26 @@ def cache():
                         os.path.join(home, 'ovn-network-agent-versions'))
 
 
-def _make(path, suite, uri, packages, finish):
+def _ubuntu(path, suite):
+    options = ['--components=main,universe']
+    # Debian 12 has no key of Ubuntu.
+    if not os.path.exists('/usr/share/keyrings/ubuntu-archive-keyring.gpg'):
+        options.append('--no-check-gpg')
+    _debootstrap(PACKAGES, *options, suite, str(path),
+                 os.environ.get('UBUNTU_MIRROR', ''), _SCRIPT)
+
+
+def _debootstrap(packages, *argv):
     made = subprocess.run(
         ['debootstrap', '--variant=minbase',
-         '--include=' + ','.join(packages), suite, str(path), uri],
+         '--include=' + ','.join(packages), *argv],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, env={**os.environ, **ENV})
     assert made.returncode == 0, made.stdout
+
+
+def _make(path, suite, uri, packages, finish):
+    _debootstrap(packages, suite, str(path), uri)
     if finish:
         finish(path)
     for archive in (path / 'var/cache/apt/archives').glob('*.deb'):

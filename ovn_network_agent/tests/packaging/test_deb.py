@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The package in a Debian of its own: installed, upgraded, removed, purged.
+"""The package in a Debian and in an Ubuntu of its own, from first to last.
 
 systemd, Open vSwitch and FRR run there, and the databases of OVN outside.
 """
@@ -17,13 +17,16 @@ import tomllib
 import testtools
 
 from ovn_network_agent import ownership
+from ovn_network_agent import privileged
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.packaging import machine
 from ovn_network_agent.tests.packaging import package
+from ovn_network_agent.tests.packaging import root
 
+# Of the unit, the user and the commands; the package has another one.
 NAME = 'ovn-network-agent'
 CONF = '/etc/ovn-network-agent/ovn-network-agent.conf'
 UNIT = '/lib/systemd/system/ovn-network-agent.service'
@@ -46,6 +49,8 @@ FILES = {
     '/etc/frr/frr.conf': 'router bgp 64999\n'
                          ' address-family ipv4 unicast\n'
                          '  redistribute static\n'}
+# Exposure by "systemd-analyze security", in tenths.
+EXPOSURE = 22
 # systemd-sysusers and the programs of passwd keep the former lists.
 FORMER = {'/etc/passwd-', '/etc/group-', '/etc/shadow-', '/etc/gshadow-'}
 
@@ -59,7 +64,16 @@ def programs():
 @needs.needs(os.geteuid() == 0 and shutil.which('debootstrap'),
              'makes a root file system with debootstrap')
 class PackageTest(testtools.TestCase):
-    """Not of oslotest: with another HOME the root would be made anew."""
+    """Debian 12.
+
+    Not of oslotest: with another HOME the root would be made anew.
+
+    :cvar suite: as for :func:`package.build`
+    :cvar ending: of the version of the package
+    """
+
+    suite = None
+    ending = '-1+deb12'
 
     @classmethod
     def setUpClass(cls):
@@ -80,10 +94,10 @@ class PackageTest(testtools.TestCase):
         cls.cloud.add_router('r1', chassis=cloud.CHASSIS)
         # One waits for the network while the other one computes.
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            built = pool.submit(package.build, cls.folder)
+            built = pool.submit(package.build, cls.folder, cls.suite)
             cls.machine = machine.Machine(cls.folder, {
                 f'/srv/{name}': server.directory
-                for name, server in servers.items()}, FILES)
+                for name, server in servers.items()}, FILES, cls.suite)
             cls.addClassCleanup(cls.machine.close)
             cls.package = built.result()
         cls.machine.wait()
@@ -172,7 +186,7 @@ class PackageTest(testtools.TestCase):
         self._upgraded()
         self._back()
         self._removed()
-        self.machine.run('dpkg', '--purge', NAME)
+        self.machine.run('dpkg', '--purge', package.NAME)
         after = self.files()
         self.assertEqual([], sorted(line for line in after - before
                                     if line.split()[0] not in FORMER))
@@ -182,11 +196,15 @@ class PackageTest(testtools.TestCase):
 
     def _complete(self):
         """Whatever dpkg, systemd and sudo would refuse, they say here."""
-        self.assertEqual('', self.machine.run('dpkg', '--verify', NAME))
+        self.assertTrue(self.machine.run(
+            'dpkg-query', '-W', '-f', '${Version}', package.NAME
+            ).endswith(self.ending))
+        self.assertEqual('', self.machine.run('dpkg', '--verify',
+                                              package.NAME))
         self.assertEqual('', self.machine.run(
             'systemd-analyze', 'verify', '--recursive-errors=no', UNIT))
         self.machine.run('visudo', '-c', '-f',
-                         f'/usr/share/doc/{NAME}/examples/sudoers')
+                         f'/usr/share/doc/{package.NAME}/examples/sudoers')
         self.machine.run('perl', '-e', 'our $nrconf = {}; do '
                          f'"/etc/needrestart/conf.d/{NAME}.conf" '
                          'or !$@ or die $@')
@@ -194,9 +212,11 @@ class PackageTest(testtools.TestCase):
             'stat', '-c', '%a %U', f'/run/{NAME}'))
         for program in programs():
             self.assertIn('usage', self.machine.run(program, '--help'))
-            self.assertTrue(self.has(
-                f'/usr/share/bash-completion/completions/{program}'))
-            self.assertTrue(self.has(f'/usr/share/man/man8/{program}.8.gz'))
+            for path in (f'bash-completion/completions/{program}',
+                         f'zsh/vendor-completions/_{program}',
+                         f'fish/vendor_completions.d/{program}.fish',
+                         f'man/man8/{program}.8.gz'):
+                self.assertTrue(self.has(f'/usr/share/{path}'), path)
         self.machine.run(NAME, '--version')
         # Nothing names the place where the package was built.
         found = subprocess.run(
@@ -217,7 +237,7 @@ class PackageTest(testtools.TestCase):
         with open(path, 'w') as opened:
             opened.write(CONFIG)
         self.assertEqual('??5?????? c ' + CONF, self.machine.run(
-            'dpkg', '--verify', NAME).strip())
+            'dpkg', '--verify', package.NAME).strip())
         self.assertEqual('640 root ovn-network-agent\n', self.machine.run(
             'stat', '-c', '%a %U %G', CONF))
         self.assertEqual('configuration OK\n', self.machine.run(
@@ -234,6 +254,20 @@ class PackageTest(testtools.TestCase):
                   'single-agent', 'privileges', 'frr-daemons', 'patch-ports',
                   'nb-database', 'sb-database', 'ovs-database'}
         self.eventually(lambda: wanted <= self._passed())
+        self._confined()
+
+    def _confined(self):
+        """The agent and its daemons: no foreign system call, no device."""
+        self.machine.run('systemd-analyze', 'security',
+                         f'--threshold={EXPOSURE:d}', NAME)
+        group = self.shown('ControlGroup')['ControlGroup']
+        pids = self.machine.run(
+            'cat', f'/sys/fs/cgroup{group}/cgroup.procs').split()
+        self.assertEqual(1 + len(privileged.CONTEXTS), len(pids))
+        for pid in pids:
+            self.assertIn('Seccomp:\t2\n', self.machine.run(
+                'cat', f'/proc/{pid}/status'))
+        self.assertNotIn('Operation not permitted', self.log())
 
     def _passed(self):
         """Checks of doctor, which misses ovn-controller and neighbours."""
@@ -247,8 +281,9 @@ class PackageTest(testtools.TestCase):
                       'ActiveState', 'NRestarts')
         before = self.shown(*properties)
         said = self.machine.run(
-            'dpkg', '-i', '--force-confdef', '--force-confold',
-            self.put(package.renewed(self.package, self.folder, '9:1')))
+            # A question about the configuration file would be an error here.
+            'dpkg', '-i', self.put(package.renewed(
+                self.package, self.folder, '9:1')))
         self.assertIn('was not restarted', said)
         self.assertEqual(before, self.shown(*properties))
         self.assertEqual('no', self.shown('NeedDaemonReload')[
@@ -269,7 +304,6 @@ class PackageTest(testtools.TestCase):
         for made in (self.folder + '/newer.deb', self.package):
             self.machine.run(
                 'apt-get', 'install', '--yes', '--allow-downgrades',
-                '-o', 'Dpkg::Options::=--force-confold',
                 self.put(pathlib.Path(made)))
             former = self.shown('MainPID')
             self.systemctl('kill', '--signal=KILL', NAME)
@@ -285,8 +319,9 @@ class PackageTest(testtools.TestCase):
     def _removed(self):
         """dpkg waits for the orderly stop: first the port has to leave."""
         removal = subprocess.Popen(
-            self.machine.inside('dpkg', '-r', NAME), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.machine.inside('dpkg', '-r', package.NAME),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
         self.addCleanup(removal.communicate)
         self.addCleanup(removal.kill)
         self.eventually(lambda: self.own() == (0, 'shutdown'))
@@ -311,3 +346,58 @@ class PackageTest(testtools.TestCase):
                                 status=1)
         self.assertIn('was not made by this package', said)
         self.assertEqual([], os.listdir(self.machine.path / 'opt' / NAME))
+
+    def _repository(self, *packages):
+        """Have apt know these packages, and nothing else."""
+        folder = self.machine.path / 'root/repository'
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for each in packages:
+            shutil.copy(each, folder)
+        (folder / 'Packages').write_text(package.index(packages))
+        (self.machine.path / 'root/sources').write_text(
+            'deb [trusted=yes] file:/root/repository ./\n')
+        self._apt('update')
+
+    def _apt(self, *argv):
+        return self.machine.run(
+            'apt-get', '-o', 'Dir::Etc::SourceList=/root/sources',
+            '-o', 'Dir::Etc::SourceParts=-', '-o', 'APT::Sandbox::User=root',
+            '--yes', *argv)
+
+    def _installed(self):
+        """Which of the two packages, with its version."""
+        found = self.machine.run(
+            'sh', '-c', 'dpkg-query -W -f "${db:Status-Status} ${Package} '
+            f'${{Version}}\\n" {NAME}* || true')
+        return [line.split()[1:] for line in found.splitlines()
+                if line.startswith('installed ')]
+
+    def test_the_original_and_this_agent_replace_each_other_only_by_name(self):
+        """An upgrade swaps no programs, whatever version a repository has."""
+        old, new = (package.original(self.folder, version)
+                    for version in ('0.9.0', '99.0'))
+        self._repository(old, self.package)
+        self._apt('install', NAME)
+        self.systemctl('enable', '--now', NAME)
+        self._apt('dist-upgrade')
+        self.assertEqual([[NAME, '0.9.0']], self._installed())
+        self.assertEqual({'ActiveState': 'active'},
+                         self.shown('ActiveState'))
+        said = self._apt('install', '--no-install-recommends', package.NAME)
+        self.addCleanup(self.machine.run, 'dpkg', '--purge', package.NAME)
+        self.assertIn('nothing was started', said)
+        (name, ours), = self._installed()
+        self.assertEqual(package.NAME, name)
+        self._not_started()
+        self._repository(new, self.package)
+        for command in 'upgrade', 'dist-upgrade':
+            self._apt(command)
+            self.assertEqual([[package.NAME, ours]], self._installed())
+
+
+class UbuntuTest(PackageTest):
+    """Ubuntu 24.04, where the package is built, too."""
+
+    suite = root.NOBLE
+    ending = '-1+ubuntu24.04'

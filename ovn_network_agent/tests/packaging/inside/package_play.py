@@ -12,6 +12,7 @@ from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.packaging.inside import gateways
 
 NAME = 'ovn-network-agent'
+DEB = 'ovn-network-agent-oslo'
 CONF = '/etc/ovn-network-agent/ovn-network-agent.conf'
 # Paths of the package, and of the same with a later version.
 PACKAGE, NEWER = 'DEPLOYED_PACKAGE', 'DEPLOYED_NEWER_PACKAGE'
@@ -53,11 +54,11 @@ class PackageTest(gateways.GatewaysTestCase):
         self._out_of_memory()
         self.upgraded(self._upgrade)
         for name in self.cloud.gateways:
-            self.assertIn('9:1', self.cloud[name].out('dpkg', '-s', NAME))
+            self.assertIn('9:1', self.cloud[name].out('dpkg', '-s', DEB))
         self.assert_reached()
         self._downgrade()
         for name in self._leaving():
-            self.cloud[name].run(['dpkg', '--purge', NAME], timeout=180)
+            self.cloud[name].run(['dpkg', '--purge', DEB], timeout=180)
         self.assert_nothing_left(before, FORMER)
 
     def _install(self, name):
@@ -130,8 +131,8 @@ class PackageTest(gateways.GatewaysTestCase):
     def _upgrade(self, package=NEWER):
         for name in self.cloud.gateways:
             node = self.cloud[name]
-            node.run(['dpkg', '-i', '--force-confdef', '--force-confold',
-                      self.put(os.environ[package], name)], timeout=300)
+            node.run(['dpkg', '-i', self.put(os.environ[package], name)],
+                     timeout=300)
             node.run(['systemctl', 'restart', NAME], timeout=300)
 
     def _downgrade(self):
@@ -140,7 +141,7 @@ class PackageTest(gateways.GatewaysTestCase):
             self.upgraded(lambda: self._upgrade(PACKAGE))
             base.note(f'downgrade, distributed: {running.stop()}')
         for name in self.cloud.gateways:
-            self.assertNotIn('9:1', self.cloud[name].out('dpkg', '-s', NAME))
+            self.assertNotIn('9:1', self.cloud[name].out('dpkg', '-s', DEB))
         self.assert_reached()
 
     def _leaving(self):

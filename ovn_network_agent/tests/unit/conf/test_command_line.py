@@ -31,7 +31,7 @@ class CommandLineTest(base.BaseTestCase):
         self.assertEqual(set(), {
             word.strip(',') for line in self.said('--help').splitlines()
             if line.startswith('  -') for word in line.split('  ')[1].split()
-            if word.startswith('-')} - known - {'--shell_completion'})
+            if word.startswith('-')} - known)
 
     def test_the_defaults_in_the_help_are_those_of_the_code(self):
         """The library would say None of each."""

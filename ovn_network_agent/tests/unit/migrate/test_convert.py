@@ -91,14 +91,29 @@ class SettingsTest(base.BaseTestCase):
         self.assertEqual(
             {('DEFAULT', 'reconcile_interval'): '2',
              ('metrics', 'listen'): '0.0.0.0:1',
-             ('ovs', 'ovs_wrapper'): 'docker exec ovs'}, result.options)
+             ('ovs', 'ovs_wrapper'): 'docker exec -i ovs'}, result.options)
         for text in ('2 is written', '0.0.0.0:1 is written',
-                     'docker exec -i CONTAINER', 'ovsdb_connection'):
+                     'docker exec -i ovs is written', 'ovsdb_connection'):
             self.assertIn(text, '\n'.join(result.warnings))
 
-    def test_a_wrapper_that_passes_input_on(self):
-        warning, = made(b'ovs_wrapper: docker exec -i ovs\n').warnings
-        self.assertIn('ovsdb_connection', warning)
+    def test_a_wrapper_that_needs_no_change(self):
+        for wrapper in ('docker exec -i ovs', '/usr/bin/podman exec -it ovs',
+                        'docker exec --user root --interactive ovs',
+                        'ip netns exec ovs', 'nsenter -t 1 -n'):
+            result = made(f'ovs_wrapper: {wrapper}\n'.encode())
+            self.assertEqual({('ovs', 'ovs_wrapper'): wrapper},
+                             result.options)
+            warning, = result.warnings
+            self.assertIn('ovsdb_connection', warning)
+
+    def test_a_wrapper_that_passes_no_input_on(self):
+        for wrapper, written in {
+                '/usr/bin/podman --log-level error exec --user root ovs':
+                '/usr/bin/podman --log-level error exec -i --user root ovs',
+                'nerdctl exec ovs': 'nerdctl exec -i ovs'}.items():
+            result = made(f'ovs_wrapper: {wrapper}\n'.encode())
+            self.assertEqual({('ovs', 'ovs_wrapper'): written},
+                             result.options)
 
 
 class RulesTest(base.BaseTestCase):

@@ -106,13 +106,13 @@ def _status() -> argparse.ArgumentParser:
 def _parsers() -> list[argparse.ArgumentParser]:
     from ovn_network_agent.cmd import ctl
     from ovn_network_agent.cmd import migrate
-    from ovn_network_agent.diagnosis.node import registry
+    from ovn_network_agent.diagnosis.node import examination
     with open(ROOT / 'pyproject.toml', 'rb') as opened:
         points = tomllib.load(opened)['project']['entry-points']
     parsers = [ctl.parser(), migrate.parser(), _agent(), _status()]
     for parser in parsers:
         _complete(parser, {
-            'CHECK': [check.name for check in registry.CHECKS],
+            'CHECK': [check.name for check in examination.CHECKS],
             'BACKEND': sorted(points['ovn_network_agent.backends'])})
     return parsers
 

@@ -368,8 +368,8 @@ class PackageTest(testtools.TestCase):
     def _installed(self):
         """Which of the two packages, with its version."""
         found = self.machine.run(
-            'sh', '-c', 'dpkg-query -W -f "${db:Status-Status} ${Package} '
-            f'${{Version}}\\n" {NAME}* || true')
+            'dpkg-query', '-W', '-f',
+            '${db:Status-Status} ${Package} ${Version}\n', f'{NAME}*')
         return [line.split()[1:] for line in found.splitlines()
                 if line.startswith('installed ')]
 

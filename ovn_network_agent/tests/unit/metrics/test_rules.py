@@ -5,6 +5,7 @@
 
 import pathlib
 import re
+import tomllib
 
 from oslotest import base
 import yaml
@@ -71,11 +72,14 @@ class RulesTest(base.BaseTestCase):
 
     def test_each_has_a_runbook(self):
         text = RUNBOOK.read_text()
+        project = tomllib.loads(
+            (ROOT / 'pyproject.toml').read_text())['project']
+        documentation = project['urls']['Documentation']
         for rule in rules():
             anchor = 'alert-' + rule['alert'].removeprefix(
                 'OVNNetworkAgent').lower()
-            self.assertEqual(f'admin/alerts.html#{anchor}',
-                             rule['annotations']['runbook'])
+            self.assertEqual(f'{documentation}admin/alerts.html#{anchor}',
+                             rule['annotations']['runbook_url'])
             line = '-' * len(rule['alert'])
             self.assertIn(f'.. _{anchor}:\n\n{rule["alert"]}\n{line}\n', text)
 

@@ -6,6 +6,7 @@
 import argparse
 import sys
 
+from ovn_network_agent.cmd import cleanup
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import addresses
 from ovn_network_agent.ctl import announce_method
@@ -23,7 +24,7 @@ from ovn_network_agent.ctl import status
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
 COMMANDS = (doctor, explain, drain, status, addresses, fleet, intents,
-            repair, settings, announce_method, report)
+            repair, settings, announce_method, report, cleanup)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command

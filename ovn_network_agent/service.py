@@ -38,6 +38,7 @@ from ovn_network_agent.metrics import egress_probe
 from ovn_network_agent.metrics import endpoint as metrics_endpoint
 from ovn_network_agent.ovn import view
 from ovn_network_agent.ovn.egress import egress_routers
+from ovn_network_agent.ovn.writes import priorities
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged.network import netlink as privileged_netlink
 from ovn_network_agent.runtime import agent_parts
@@ -191,12 +192,20 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         """Take in changed configuration (SIGHUP)."""
         self._loop.reload()
 
-    def plan(self, timeout: float
+    def plan(self, timeout: float,
+             phase: model.Phase = model.Phase.RUNNING
              ) -> tuple[list[tuple[str, resources.Resource]], outcome.Outcome]:
         """The changes of a pass for the dry run, each with its verb.
 
         :param timeout: seconds to wait for the databases
         :raises ovn.view.NotReady: when OVN could not be loaded in time
+        """
+        return self._reconciler.plan(
+            self._forwards.with_rules(self.look(timeout, phase)),
+            lambda: guard_limits.limits(self._conf, self._view, phase))
+
+    def look(self, timeout: float, phase: model.Phase) -> model.Snapshot:
+        """The first view; arguments and exceptions as those of :meth:`plan`.
         """
         self._side.connect()
         for observer in self._observers:
@@ -204,15 +213,33 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         deadline = time.monotonic() + timeout
         while True:
             try:
-                snapshot = self._view.snapshot(model.Phase.RUNNING)
-                return self._reconciler.plan(
-                    self._forwards.with_rules(snapshot),
-                    lambda: guard_limits.limits(self._conf, self._view,
-                                                model.Phase.RUNNING))
+                return self._view.snapshot(phase)
             except view.NotReady:
                 if time.monotonic() > deadline or self._stop.is_set():
                     raise
             self.trigger.wait(1.0)
+
+    def remove_all(self, restore: bool) -> list[str]:
+        """Remove what an agent has left on this node, without the loop.
+
+        :param restore: also give all candidates their earlier priorities
+        :returns: why something may be left
+        """
+        self._ending.run()
+        reasons = [*self._ending.reasons]
+        if restore:
+            try:
+                priorities.restore(self._databases['nb'],
+                                   self._conf.ovn.transaction_timeout)
+            except Exception as e:
+                reasons.append('the priorities in OVN NB could not be '
+                               f'restored: {type(e).__name__}: {e}')
+        return reasons
+
+    def restorable(self) -> list[str]:
+        """The priorities that :meth:`remove_all` would restore."""
+        with self._databases['nb'].rows() as nb:
+            return priorities.restorable(nb)
 
     def close(self) -> None:
         """Close the connections, end the threads, and close the backends.

@@ -8,6 +8,7 @@ SIGINT, and would restart on SIGHUP, which would drain the gateway ports.
 """
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import faulthandler
 import functools
@@ -63,6 +64,8 @@ EXIT_INCOMPLETE = 3
 EXIT_NOT_TAKEN_OVER = 4
 # Seconds between two looks at the privileged daemons, whose end is told, too.
 _LOOK = 10.0
+_LEVELS = [*logging.get_default_log_levels(), 'oslo_privsep.daemon=WARNING',
+           'ovsdbapp=INFO', 'oslo.privsep.daemon=WARNING']
 
 
 class EnvironmentProblem(Exception):
@@ -137,9 +140,7 @@ def _configure(conf: cfg.ConfigOpts, argv: list[str]
                ) -> tuple[list[drivers_base.Driver], list[base.Backend]]:
     """Load configuration and plugins; ConfigError if they cannot be used."""
     signals.set_defaults(conf)
-    logging.set_defaults(default_log_levels=[
-        *logging.get_default_log_levels(), 'oslo_privsep.daemon=WARNING',
-        'ovsdbapp=INFO', 'oslo.privsep.daemon=WARNING'])
+    logging.set_defaults(default_log_levels=_LEVELS)
     configuration.read(conf, argv)
     messages = configuration.problems(conf)
     if messages:
@@ -188,6 +189,42 @@ def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
         return _serve(agent, caught, contexts)
     finally:
         agent.close()
+
+
+def prepared(conf: cfg.ConfigOpts, argv: list[str], dry_run: bool,
+             values: Mapping[str, Mapping[str, object]]
+             ) -> service.AgentService:
+    """A service whose loop is not started, for a clean-up.
+
+    :param dry_run: refuse changes, also while an agent runs
+    :param values: of options that count instead of the configured ones, by
+        section
+    :raises EnvironmentProblem: when an agent runs here, too
+    """
+    logging.set_defaults(default_log_levels=_LEVELS)
+    configuration.read(conf, argv)
+    for section, options in values.items():
+        for name, value in options.items():
+            conf.set_override(name, value,
+                              None if section == 'DEFAULT' else section)
+    messages = configuration.problems(conf)
+    if messages:
+        raise validate.ConfigError(messages)
+    drivers, backends = loader.load_drivers(conf), loader.load_backends(conf)
+    if not (conf.log_file or conf.use_journal):
+        # Standard output has the result.
+        conf.set_override('use_stderr', True)
+    logging.setup(conf, 'ovn-network-agent')
+    log_levels.apply(conf)
+    place = None if dry_run else _place(conf)
+    _check_original()
+    privileges.prepare()
+    interpreter.settle()
+    privileges.start(conf, mode.contexts(conf), dry_run=dry_run)
+    streams.configure(conf)
+    if place:
+        place.answer()
+    return service.AgentService(conf, drivers, backends)
 
 
 def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]

@@ -27,7 +27,9 @@ _STATES = {'announced': GOOD, 'in place': GOOD, 'created': GOOD,
            'waiting': WARNING, 'waits': WARNING, 'held': WARNING,
            'pending': WARNING, 'omitted': DIM, 'withheld': DIM,
            'ready': GOOD, 'degraded': WARNING, 'not ready': BAD, 'ok': GOOD,
-           'Established': GOOD, 'serving': GOOD}
+           'Established': GOOD, 'serving': GOOD, 'up': GOOD, 'silent': BAD,
+           'gone': BAD, 'no owner': BAD, 'not announced': WARNING,
+           'unknown': WARNING}
 
 
 def coloured(text: str, colour: str, stream: TextIO) -> str:

@@ -56,8 +56,8 @@ function _shtab_ovn_network_agent_ctl_using
   test "$_shtab_ovn_network_agent_ctl_cmdpath" = "$argv"
 end
 
-set -g _shtab_ovn_network_agent_ctl_commands doctor explain drain undrain status health addresses fips peers peer egress plan resync reload log-level announce-method report
-set -g _shtab_ovn_network_agent_ctl_opts_with_value --client --config-dir --config-file --for --logger --router --socket --state --timeout --vni --watch
+set -g _shtab_ovn_network_agent_ctl_commands doctor explain drain undrain status health addresses fips fleet peers peer egress plan resync reload log-level announce-method report cleanup
+set -g _shtab_ovn_network_agent_ctl_opts_with_value --client --config-dir --config-file --for --html --logger --router --socket --state --timeout --vni --watch
 
 complete -c ovn-network-agent-ctl -e
 complete -c ovn-network-agent-ctl -f
@@ -115,6 +115,12 @@ complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using fips' -
 complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using fips' -l json -d 'for programs; the keys are documented'
 complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using fips' -l watch -x -d 'again and again, every 2 seconds by default'
 complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using fips; and test $_shtab_ovn_network_agent_ctl_npos -ge 0' -ka "(_ovn_network_agent_addresses)" -d 'only these addresses or prefixes, with each resource that was made for them'
+complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using; and test $_shtab_ovn_network_agent_ctl_npos -eq 0' -a fleet -d 'All gateways of the cloud, the routers that each serves, and who would take over; from OVN, also without an agent on this node.'
+complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using fleet' -s h -l help -d 'show this help message and exit'
+complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using fleet' -l html -xka "(__fish_complete_path (commandline -ct))" -d 'write one page for a browser, which loads nothing from elsewhere'
+complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using fleet' -l json -d 'for programs; the keys are documented'
+complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using fleet' -l watch -x -d 'again and again, every 2 seconds by default'
+complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using fleet' -l timeout -x -d 'for the answer of each database, 30 by default'
 complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using; and test $_shtab_ovn_network_agent_ctl_npos -eq 0' -a peers -d 'Routers that peer inside OVN: each intent, its state, and why.'
 complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using peers' -s h -l help -d 'show this help message and exit'
 complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using peers' -l json -d 'for programs; the keys are documented'
@@ -156,3 +162,7 @@ complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using; and te
 complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using report' -s h -l help -d 'show this help message and exit'
 complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using report' -l timeout -x -d 'for each answer of the agent, 60 by default'
 complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using report; and test $_shtab_ovn_network_agent_ctl_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a new file, which only its owner can read; "-" is standard output; without it, a file in this directory with the name of the host and the time'
+complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using; and test $_shtab_ovn_network_agent_ctl_npos -eq 0' -a cleanup -d 'Remove all objects of the agent on this node, and its rows in OVN, after an agent that did not; refused while an agent runs.'
+complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using cleanup' -s h -l help -d 'show this help message and exit'
+complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using cleanup' -l dry-run -d 'only say what would go'
+complete -c ovn-network-agent-ctl -n '_shtab_ovn_network_agent_ctl_using cleanup' -l last -d 'also what the last gateway of the cloud leaves in OVN: rows of peerings and of egress addresses, and lowered priorities'

@@ -14,6 +14,8 @@ from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovn.writes import lowered_priority
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
+from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import time_limits
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Rows
 from ovn_network_agent.ovsdb.columns import Tables
@@ -118,3 +120,44 @@ class SetPriority(commands.ResourceCommand[resources.GatewayPriority]):
         return now.keys() == before.keys() and all(
             now[name] in (priority, after.get(name, priority))
             for name, priority in before.items())
+
+
+class RestorePriorities(command.Command):
+    """Give all candidates that an agent has lowered their earlier priority.
+
+    Only for a cloud without agents; an agent would lower them again.
+    """
+
+    def run_idl(self, txn: Any) -> None:
+        """Write the priorities, and remove the marks."""
+        for table in ('Gateway_Chassis', 'HA_Chassis'):
+            for row in self.rows(table).values():
+                why, earlier = lowered_priority.read(row)
+                if why:
+                    command.verify(txn, row, 'priority')
+                    row.verify('external_ids')
+                    row.priority = earlier
+                    row.external_ids = lowered_priority.marked(
+                        row.external_ids, '', 0)
+
+
+def restore(nb: connection.Database, timeout: int) -> None:
+    """Have the server carry out :class:`RestorePriorities`.
+
+    :param timeout: seconds
+    :raises Exception: when the server refuses, or does not answer
+    """
+    ovsdb = nb.connection
+    txn = time_limits.Transaction(
+        time_limits.Api(ovsdb.idl), ovsdb, check_error=True,
+        log_errors=False, timeout=timeout)
+    txn.add(RestorePriorities(txn.api))
+    txn.commit()
+
+
+def restorable(nb: Tables) -> list[str]:
+    """What :class:`RestorePriorities` would change, as text."""
+    return [f'priority of {columns.atom(row, "chassis_name")} in {table} '
+            f'{row.uuid}: {lowered_priority.read(row)[1]:d}'
+            for table in ('Gateway_Chassis', 'HA_Chassis')
+            for row in nb[table].values() if lowered_priority.read(row)[0]]

@@ -60,6 +60,8 @@ class Ending:
         # Whether only databases never written to are missing; their
         # address may be wrong.
         self._in_vain = False
+        #: why the clean-up is not complete
+        self.reasons: list[str] = []
 
     def run(self) -> bool:
         """Remove all if ``cleanup_on_shutdown`` is on; whether it is gone."""
@@ -79,6 +81,7 @@ class Ending:
                 wake = self._trigger.wait(AGAIN)
                 self._reconciler.invalidate(
                     revived=wake.revived if wake else ())
+        self.reasons = reasons
         if reasons:
             LOG.error('Clean-up is not complete: %s', '; '.join(reasons))
         else:

@@ -98,6 +98,13 @@ class Unit:
             if self._pid:
                 os.kill(self._pid, number)
 
+    def kill(self):
+        """End the agent by SIGKILL for good."""
+        with self._lock:
+            self._closing = True
+        self.send(signal.SIGKILL)
+        self._thread.join()
+
     def close(self):
         """End the agent for good and in good order; gives its status.
 

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The command cleanup: removes what an agent has left, without an agent."""
+
+import argparse
+from collections.abc import Iterator
+import typing
+
+from ovn_network_agent.ctl import program
+
+if typing.TYPE_CHECKING:
+    from oslo_config import cfg
+
+    from ovn_network_agent import model
+    from ovn_network_agent import service
+
+
+def add(commands: program.Commands) -> None:
+    """Add the command to the command line."""
+    cleanup = commands.add_parser(
+        'cleanup', help='remove all objects of the agent on this node, and '
+        'its rows in OVN, after an agent that did not; refused while an agent '
+        'runs')
+    cleanup.add_argument('--dry-run', action='store_true',
+                         help='only say what would go')
+    cleanup.add_argument('--last', action='store_true', help='also what the '
+                         'last gateway of the cloud leaves in OVN: rows of '
+                         'peerings and of egress addresses, and lowered '
+                         'priorities')
+    cleanup.set_defaults(function=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Remove the objects; 1 when something may be left."""
+    # It comes first: it keeps eventlet out of what is imported next.
+    from ovn_network_agent.cmd import agent
+    from ovn_network_agent.conf import validate
+    from ovn_network_agent.ovn import view
+    from ovn_network_agent.privileged.daemon import start
+    from ovn_network_agent.runtime import loader
+    try:
+        return _run(args)
+    except (validate.ConfigError, loader.LoadError) as e:
+        return program.fail(f'configuration: {e}', program.USAGE)
+    except (agent.EnvironmentProblem, start.NoPrivileges,
+            view.NotReady) as e:
+        return program.fail(e, program.FAILED)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from oslo_config import cfg
+
+    from ovn_network_agent import model
+    from ovn_network_agent.cmd import agent
+    from ovn_network_agent.conf import mode
+    conf = cfg.CONF
+    made = agent.prepared(conf, program.files(args), args.dry_run, {
+        'DEFAULT': {'cleanup_on_shutdown': True},
+        **({'network_peer': {'cleanup_on_stop': True},
+            'egress_ip': {'cleanup_on_stop': True}} if args.last else {})})
+    try:
+        if args.last and mode.forwards_only(conf):
+            return program.fail('--last: this node has no OVN',
+                                program.USAGE)
+        seen = made.look(conf.ovn.ovsdb_connection_timeout,
+                         model.Phase.STOPPED)
+        refused = _refused(conf, seen, args.last)
+        if refused:
+            return program.fail(refused, program.FAILED)
+        if args.dry_run:
+            return _plan(made, conf, args.last)
+        reasons = made.remove_all(args.last)
+    finally:
+        made.close()
+    for reason in reasons:
+        program.fail(f'left: {reason}', program.FAILED)
+    if not reasons:
+        print('everything of the agent on this node is removed')
+    return program.FAILED if reasons else program.OK
+
+
+def _plan(made: 'service.AgentService', conf: 'cfg.ConfigOpts', last: bool
+          ) -> int:
+    from ovn_network_agent import model
+    from ovn_network_agent.engine import plan_text
+    steps, outcome = made.plan(conf.ovn.ovsdb_connection_timeout,
+                               model.Phase.STOPPED)
+    for line in plan_text.render(steps, outcome):
+        print(line)
+    for line in made.restorable() if last else ():
+        print(f'~ {line}')
+    return (program.FAILED if outcome.unreadable or outcome.broken
+            else program.OK)
+
+
+def _refused(conf: 'cfg.ConfigOpts', seen: 'model.Snapshot', last: bool
+             ) -> str:
+    """Why addresses would be lost, '' when none would."""
+    if last:
+        others = ', '.join(_announcing(conf, seen.node.chassis))
+        return others and (f'--last: other gateways announce routers: '
+                           f'{others}; clean these nodes up first')
+    here = [port.lrp for group in seen.groups for port in group.ports
+            if port.chassis == seen.node.chassis]
+    if not here or not conf.gateway_drain.drain_on_shutdown:
+        return ''
+    return (f'{len(here):d} gateway ports are on this chassis, such as '
+            f'{here[0]}: their addresses would be withdrawn, and no other '
+            'gateway would take them over. Start the agent and stop it, which '
+            'drains, or stop ovn-controller here; with no other gateway in '
+            'the cloud give --last')
+
+
+def _announcing(conf: 'cfg.ConfigOpts', chassis: str) -> Iterator[str]:
+    """Host names of other gateways with a proof of announcing."""
+    from ovn_network_agent.diagnosis.readers import fleet as fleets
+    found = fleets.read(conf, conf.ovn.ovsdb_connection_timeout)
+    owners = {port.owner for port in found.ports
+              if port.state == fleets.ANNOUNCED}
+    yield from found.problems
+    yield from (each.hostname for each in found.gateways
+                if each.hostname in owners and each.chassis != chassis)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""The command cleanup on a node that an agent has filled and left by SIGKILL.
+"""
+
+import os
+import subprocess
+import sys
+
+from ovn_network_agent import ownership
+from ovn_network_agent.tests import needs
+from ovn_network_agent.tests.functional.crash import base
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+
+
+@needs.needs(os.geteuid() == 0, 'makes network namespaces')
+class CleanupTest(base.CrashTestCase):
+
+    def cleanup(self, *argv, status=0):
+        ended = subprocess.run(
+            self.node.inside(
+                sys.executable, '-W', 'ignore', '-m',
+                'ovn_network_agent.cmd.ctl', '--config-file', self.conf,
+                'cleanup', *argv), env=self.env, cwd=self.directory,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=120)
+        self.assertEqual(status, ended.returncode,
+                         ended.stdout + ended.stderr)
+        return ended
+
+    def killed(self):
+        """What there was before an agent that has been killed."""
+        before = self.everything()
+        unit = base.Unit(self.starter)
+        try:
+            filled = self.settled()
+            self.assertIn('another agent works in this network namespace',
+                          self.cleanup(status=1).stderr)
+            self.assertEqual(filled, self.everything())
+        finally:
+            unit.kill()
+        return before, filled
+
+    def test_nothing_of_the_agent_is_left(self):
+        """And all objects of others are."""
+        before, filled = self.killed()
+        said = self.cleanup('--dry-run').stdout
+        for kind in ('kernel_route', 'flow', 'announcement', 'default_route',
+                     'nft_table', 'relay_port', 'rule'):
+            self.assertIn(f'\n- {kind} ', '\n' + said)
+        self.assertEqual(filled, self.everything())
+        self.cleanup()
+        found = self.everything()
+        self.assertEqual(([], []), (sorted(found - before),
+                                    sorted(before - found)))
+        self.assertEqual([], sorted(self.bare - found))
+        self.assertIn('0 to delete', self.cleanup('--dry-run').stdout)
+
+    def test_the_last_gateway_restores_priorities(self):
+        before, _filled = self.killed()
+        lowered = {'chassis_name': base.OTHER}
+        self.nb.transact(ovsdb.update(
+            'Gateway_Chassis', lowered, priority=0,
+            external_ids=ovsdb.ovsdb_dict({
+                'other': 'kept', ownership.EXT_ID_DRAINED: 'shutdown',
+                ownership.EXT_ID_EARLIER: '7'})))
+        self.cleanup()
+        self.assertEqual({0}, self.priorities())
+        self.assertIn(': 7', self.cleanup('--last', '--dry-run').stdout)
+        self.assertEqual({0}, self.priorities())
+        self.cleanup('--last')
+        self.assertEqual({7}, self.priorities())
+        self.assertEqual(
+            {(('other', 'kept'),)},
+            {tuple(map(tuple, row['external_ids'][1]))
+             for row in self.nb.rows('Gateway_Chassis')
+             if row['chassis_name'] == base.OTHER})
+        self.assertEqual([], sorted(self.on_node() - before))
+
+    def priorities(self):
+        """Those of the other chassis."""
+        return {row['priority'] for row in self.nb.rows('Gateway_Chassis')
+                if row['chassis_name'] == base.OTHER}
+
+    def test_gateway_ports_here(self):
+        """They would be attracted by nobody."""
+        self.conf_with('drain_on_shutdown = true')
+        self.assertIn('gateway ports are on this chassis',
+                      self.cleanup(status=1).stderr)
+
+    def test_other_gateways(self):
+        self.nb.transact(
+            ovsdb.insert('Logical_Router_Static_Route', 'route',
+                         ip_prefix='0.0.0.0/0', nexthop='198.18.0.254',
+                         external_ids=ovsdb.ovsdb_dict({
+                             **ownership.marks(ownership.Owner(
+                                 'gw2.example.org', base.OTHER)),
+                             ownership.EXT_ID_ADVERTISED: 'gw2.example.org'})),
+            ovsdb.mutate('Logical_Router', {'name': 'neutron-gamma'},
+                         'static_routes', 'insert', ['named-uuid', 'route']))
+        self.assertIn('other gateways announce routers: gw2.example.org',
+                      self.cleanup('--last', status=1).stderr)
+
+    def conf_with(self, line):
+        """Replace a line of the configuration."""
+        option = line.partition(' ')[0]
+        with open(self.conf) as opened:
+            lines = [line if each.startswith(option) else each
+                     for each in opened.read().splitlines()]
+        with open(self.conf, 'w') as opened:
+            opened.write('\n'.join(lines) + '\n')

@@ -10,7 +10,6 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests.unit import world
 
 FIP, TENANT, VIA = '198.51.100.77', '10.0.0.0/24', '198.51.100.1'
@@ -58,10 +57,6 @@ class RoutersTest(base.BaseTestCase):
             resources.Ref('evpn_instance', (1001,))}, {*route.requires})
         self.assertEqual(served().subject, route.subject)
 
-    def test_network_cidr_says_nothing_about_a_vni(self):
-        self.assertEqual(2, len(self.wanted(
-            served(), network_cidr=['203.0.113.0/24'])))
-
     def test_a_machine_of_a_distributed_floating_ip(self):
         elsewhere = port(local=False, hosting=True, chassis='other')
         neighbour, _route = self.wanted(served(
@@ -77,12 +72,6 @@ class RoutersTest(base.BaseTestCase):
         self.assertEqual(prefix().subject, route.subject)
         # The address of the port itself has the same neighbour.
         self.assertIn(neighbour, self.wanted(served(address=VIA)))
-
-    def test_two_tenants(self):
-        other = port(network='9' + UUID[1:], vni=model.Vni(1002))
-        refs = [each.ref for of in (port(), other) for subject in (
-            served(of), prefix(of)) for each in self.wanted(subject)]
-        self.assertEqual(8, len(set(refs)))
 
     def test_a_port_that_has_left(self):
         """The VRF forwards what still comes by the route of the next owner.
@@ -169,7 +158,3 @@ class RoutersTest(base.BaseTestCase):
         self.assertIn((END, '2001:db8:50::77'), [
             (each.dev, each.dst) for each in self.wanted(network)
             if isinstance(each, resources.NeighbourProxy)])
-
-    def test_names(self):
-        self.assertEqual(f'{FIP}/32', served(world.port()).subject)
-        self.assertEqual(evpn_names.subject(1001, TENANT), prefix().subject)

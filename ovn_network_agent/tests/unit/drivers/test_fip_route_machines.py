@@ -64,17 +64,6 @@ class MachinesTest(fip_routes.FipRouteTestCase):
             resources.DefaultRoute.kind, resources.MacBinding.kind,
             resources.Advertised.kind} & {each.kind for each in wanted})
 
-    def test_a_port_that_is_local_and_hosts_machines(self):
-        router = world.router(ports=(world.port(hosting=True),), nats=(
-            distributed(), world.fip(OTHER)))
-        wanted = self.wants(router)
-        self.assertEqual(len(wanted), len(set(wanted)))
-        flows = {flow.dst: flow.set_dst for flow in wanted
-                 if isinstance(flow, resources.Flow) and flow.dst}
-        self.assertEqual(
-            {FIP + '/32': MAC, OTHER + '/32': 'fa:16:3e:00:00:01',
-             '198.51.100.1/32': 'fa:16:3e:00:00:01'}, flows)
-
     def test_the_port_of_an_address(self):
         """The row names one; without a name, the network decides."""
         ports = (hosting(1), hosting(2, networks=('198.51.100.2/24',),

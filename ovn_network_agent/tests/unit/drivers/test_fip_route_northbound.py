@@ -45,12 +45,6 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
             self.assertEqual(set(), self.kept(router))
             self.assertEqual(['198.51.100.1'], self.announced(router))
 
-    def test_one_of_another_chassis_is_taken_over(self):
-        router = world.router(default_routes=(self.foreign(
-            managed=True, owner=world.THEIRS, nexthop='198.51.100.254',
-            output_port='lrp-1'),))
-        self.assertEqual(2, len(self.rows(router)))
-
     def test_one_through_a_port_of_another_chassis_is_not(self):
         """Two agents would take it from each other for ever.
 

@@ -27,33 +27,27 @@ class TagsTest(fip_routes.FipRouteTestCase):
             yield found
 
     def test_each_address_of_the_port_has_it(self):
-        for tags in self.tags(fips=[FIP], ports=(world.port(tag=TAG),)):
-            self.assertEqual({FIP + '/32': TAG, OWN + '/32': TAG}, tags)
-
-    def test_none_by_default(self):
-        for tags in self.tags(fips=[FIP]):
-            self.assertEqual({FIP + '/32': None, OWN + '/32': None}, tags)
-
-    def test_each_port_its_own(self):
-        second = world.port(2, networks=('203.0.113.1/24',), tag=TAG + 1)
-        for tags in self.tags(fips=[FIP, '203.0.113.10'],
-                              ports=(world.port(tag=TAG), second)):
-            self.assertEqual({FIP + '/32': TAG, OWN + '/32': TAG,
-                              '203.0.113.10/32': TAG + 1,
-                              '203.0.113.1/32': TAG + 1}, tags)
-
-    def test_a_distributed_floating_ip(self):
-        port = world.port(tag=TAG, local=False, chassis='other', hosting=True)
-        nat = world.fip(FIP, distributed_mac='fa:16:3e:00:00:09',
-                        resident=True)
-        for tags in self.tags(ports=(port,), nats=(nat,)):
-            self.assertEqual({FIP + '/32': TAG}, tags)
-
-    def test_a_port_that_is_handed_over(self):
-        port = world.port(tag=TAG, local=False, chassis='other', relay=7,
-                          handover=model.Handover.ANNOUNCE)
-        for tags in self.tags(fips=[FIP], ports=(port,)):
-            self.assertEqual({FIP + '/32': TAG, OWN + '/32': TAG}, tags)
+        own, others = ({FIP + '/32': TAG, OWN + '/32': TAG},
+                       {'203.0.113.10/32': TAG + 1, '203.0.113.1/32': TAG + 1})
+        away = {'tag': TAG, 'local': False, 'chassis': 'other'}
+        for what, wanted, values in (
+                ('one port', own, {'fips': [FIP],
+                                   'ports': (world.port(tag=TAG),)}),
+                ('two ports', own | others, {
+                    'fips': [FIP, '203.0.113.10'], 'ports': (
+                        world.port(tag=TAG), world.port(
+                            2, networks=('203.0.113.1/24',), tag=TAG + 1))}),
+                ('a distributed floating IP', {FIP + '/32': TAG}, {
+                    'ports': (world.port(**away, hosting=True),),
+                    'nats': (world.fip(
+                        FIP, distributed_mac='fa:16:3e:00:00:09',
+                        resident=True),)}),
+                ('a port that is handed over', own, {
+                    'fips': [FIP], 'ports': (world.port(
+                        **away, relay=7,
+                        handover=model.Handover.ANNOUNCE),)})):
+            for tags in self.tags(**values):
+                self.assertEqual(wanted, tags, what)
 
     def test_other_routes_have_none(self):
         router = world.router(fips=[FIP], ports=(world.port(tag=TAG),))

@@ -53,15 +53,6 @@ class DesiredStateTest(base.BaseTestCase):
             self.assertEqual(before,
                              self.tracker.desired(lowered.ref).before)
 
-    def test_the_last_to_let_go_decides(self):
-        self.state.contribute(A, [RULE])
-        self.state.contribute(B, [RULE])
-        self.state.contribute(A, ())
-        self.assertEqual({RULE}, self.wanted())
-        self.assertEqual({}, self.state.conflicts)
-        self.state.contribute(B, ())
-        self.assertEqual(set(), self.wanted())
-
     def test_in_a_conflict_the_name_decides_and_it_is_reported(self):
         for order in ((A, B), (B, A)):
             self.begin()
@@ -94,17 +85,6 @@ class DesiredStateTest(base.BaseTestCase):
         self.assertEqual(fresh_tracker.delta(['kernel_route', 'rule']),
                          self.tracker.delta(['kernel_route', 'rule']))
 
-    def test_a_conflict_ends_with_either_side(self):
-        self.state.contribute(A, [ROUTE])
-        self.state.contribute(B, [OTHER])
-        self.state.contribute(A, ())
-        self.assertEqual({OTHER}, self.wanted())
-        self.assertEqual({}, self.state.conflicts)
-        self.state.contribute(A, [ROUTE])
-        self.assertEqual({ROUTE}, self.wanted())
-        self.state.contribute(A, [OTHER])
-        self.assertEqual({}, self.state.conflicts)
-
     def test_one_that_changes_its_mind_stays_first(self):
         self.state.contribute(A, [ROUTE])
         self.state.contribute(B, [ROUTE])
@@ -117,11 +97,6 @@ class DesiredStateTest(base.BaseTestCase):
         self.assertEqual({ROUTE, RULE}, self.wanted())
         self.assertEqual([ROUTE.ref], list(self.state.conflicts))
         self.state.contribute(A, [ROUTE, ROUTE])
-        self.assertEqual({}, self.state.conflicts)
-
-    def test_a_contradiction_goes_with_its_contributor(self):
-        self.state.contribute(A, [ROUTE, OTHER])
-        self.state.contribute(A, ())
         self.assertEqual({}, self.state.conflicts)
 
     def test_keep_counts_its_contributors(self):
@@ -156,15 +131,3 @@ class DesiredStateTest(base.BaseTestCase):
         self.state.contribute(A, [first])
         self.state.contribute(A, [second])
         self.assertEqual((), self.tracker.desired(ROUTE.ref).requires)
-
-    def test_the_requirements_of_a_successor_are_taken_over(self):
-        self.state.contribute(A, [dataclasses.replace(
-            ROUTE, requires=(RULE.ref,))])
-        self.state.contribute(B, [ROUTE])
-        self.state.contribute(A, ())
-        self.assertEqual((), self.tracker.desired(ROUTE.ref).requires)
-
-    def test_what_is_contributed(self):
-        self.state.contribute(A, [ROUTE, RULE])
-        self.assertEqual({ROUTE, RULE}, set(self.state.contributed(A)))
-        self.assertEqual([], self.state.contributed(B))

@@ -30,16 +30,6 @@ class TrackerTest(base.BaseTestCase):
         found = self.tracker.delta(KINDS)
         return found.create, found.update, found.delete
 
-    def test_wanted_and_absent_is_created(self):
-        self.tracker.want(ROUTE)
-        self.assertEqual(((ROUTE,), (), ()), self.delta())
-
-    def test_wanted_and_there_is_settled(self):
-        self.tracker.want(ROUTE)
-        self.tracker.found(ROUTE)
-        self.assertEqual(((), (), ()), self.delta())
-        self.assertTrue(self.tracker.in_sync(ROUTE.ref))
-
     def test_a_reading_as_wanted_is_there_once(self):
         self.tracker.want(ROUTE)
         found = [dataclasses.replace(ROUTE), RULE]
@@ -49,39 +39,12 @@ class TrackerTest(base.BaseTestCase):
         self.assertIs(RULE, self.tracker.existing(RULE.ref))
         self.assertEqual(((), (), (RULE,)), self.delta())
 
-    def test_a_reading_of_another_value_stays_another(self):
-        self.tracker.want(MOVED)
-        self.tracker.resync(KINDS, [ROUTE])
-        self.assertEqual(((), ((ROUTE, MOVED),), ()), self.delta())
-
-    def test_another_value_is_an_update(self):
-        self.tracker.want(MOVED)
-        self.tracker.found(ROUTE)
-        self.assertEqual(((), ((ROUTE, MOVED),), ()), self.delta())
-        self.assertFalse(self.tracker.in_sync(ROUTE.ref))
-
-    def test_found_and_not_wanted_is_deleted(self):
-        self.tracker.found(ROUTE)
-        self.assertEqual(((), (), (ROUTE,)), self.delta())
-
-    def test_a_difference_stays_until_it_is_settled(self):
-        self.tracker.want(ROUTE)
-        self.assertEqual(self.delta(), self.delta())
-        self.tracker.found(ROUTE)
-        self.assertFalse(self.tracker.delta(KINDS))
-        self.tracker.gone(ROUTE.ref)
-        self.assertEqual(((ROUTE,), (), ()), self.delta())
-
     def test_what_is_kept_is_not_deleted(self):
         self.tracker.found(ROUTE)
         self.tracker.keep(ROUTE.ref)
         self.assertFalse(self.tracker.delta(KINDS))
         self.tracker.keep(ROUTE.ref, kept=False)
         self.assertEqual(((), (), (ROUTE,)), self.delta())
-
-    def test_what_is_kept_and_absent_is_not_created(self):
-        self.tracker.keep(ROUTE.ref)
-        self.assertFalse(self.tracker.delta(KINDS))
 
     def test_retained_kinds_stay(self):
         self.tracker.want(SYSCTL)

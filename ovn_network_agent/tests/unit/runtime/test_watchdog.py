@@ -185,7 +185,3 @@ class LoopTest(base.BaseTestCase):
         self.assertEqual(('test',), self.loop._wait(3600.0).reasons)
         self.assertEqual({b'WATCHDOG=1'}, set(heard))
         self.assertGreaterEqual(len(heard), 3)
-
-    def test_the_end_of_the_wait_stays_the_end(self):
-        self.assertIsNone(self.loop._wait(0.05))
-        self.assertIsNone(self.loop._wait(0.0))

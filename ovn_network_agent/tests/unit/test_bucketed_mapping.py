@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Mappings that share what is the same."""
+"""Helpers of ovn_network_agent.common."""
+
+import random
 
 import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
 from ovn_network_agent.common import bucketed_mapping
+from ovn_network_agent.common import control_characters
+from ovn_network_agent.common import equal_records
+from ovn_network_agent.common import suggestions
+from ovn_network_agent.common import vlan_names
 from ovn_network_agent.tests import budget
 
 KEYS = strategies.integers(0, 600).map(str)
@@ -62,3 +68,84 @@ class BucketsTest(base.BaseTestCase):
             self.assertEqual({'x': 1}, {
                 key: value for key, value in now.items()
                 if key not in before})
+
+
+def one_by_one(data, start, length, head):
+    """The same, with a loop."""
+    first, count = data[start:start + head], 0
+    while (start + length <= len(data) and
+           data[start:start + head] == first):
+        start, count = start + length, count + 1
+    return count
+
+
+class AlikeTest(base.BaseTestCase):
+
+    def test_as_a_loop_counts(self):
+        dice = random.Random(32)
+        for _time in range(2000):
+            length = dice.randint(4, 9)
+            head = dice.randint(1, 4)
+            start = dice.randint(0, 5)
+            data = bytes(start) + b''.join(
+                bytes(dice.choices((1, 2), (20, 1), k=head)) +
+                dice.randbytes(length - head)
+                for _record in range(dice.randint(1, 12)))
+            data += dice.randbytes(dice.randint(0, length - 1))
+            self.assertEqual(
+                one_by_one(data, start, length, head),
+                equal_records.count_equal(data, start, length, head), data)
+
+
+class PrintableTest(base.BaseTestCase):
+
+    def test_a_line(self):
+        for text, shown in (
+                ('', ''), ('router 1', 'router 1'), ('Zürich', 'Zürich'),
+                ('a\nb\r\tc', 'a\\nb\\r\\tc'), ('\x1b[2J', '\\x1b[2J'),
+                ('\u202eabc', '\\u202eabc'), ('\ud800', '\\ud800')):
+            self.assertEqual(shown, control_characters.line(text))
+
+    def test_lines(self):
+        self.assertEqual('one\n  two\\x07\n  ',
+                         control_characters.lines('one\ntwo\x07\n'))
+        self.assertEqual('one', control_characters.lines('one'))
+
+
+KNOWN = ('bridge_dev', 'bridge_device', 'vrf_name')
+
+
+class TyposTest(base.BaseTestCase):
+
+    def test_the_nearest_of_several(self):
+        for word, meant in (('brigde_dev', 'bridge_dev'),
+                            ('bridge_devise', 'bridge_device'),
+                            ('vrf-name', 'vrf_name')):
+            self.assertEqual(meant, suggestions.nearest(word, KNOWN))
+            self.assertEqual(f'; did you mean {meant}?',
+                             suggestions.hint(word, KNOWN))
+
+    def test_a_word_like_none(self):
+        self.assertIsNone(suggestions.nearest('xyzzy', KNOWN))
+        self.assertEqual('', suggestions.hint('xyzzy', KNOWN))
+
+    def test_the_known_words_may_come_in_any_form(self):
+        for known in (set(KNOWN), dict.fromkeys(KNOWN), iter(KNOWN)):
+            self.assertEqual('vrf_name', suggestions.nearest('vrf_nam', known))
+
+
+class VlansTest(base.BaseTestCase):
+
+    def test_a_device_is_recognised_by_its_name(self):
+        bridges = ('br-ex', 'br.two')
+        for bridge in bridges:
+            for tag in (0, 1, 101, 4094):
+                self.assertTrue(
+                    vlan_names.is_device(vlan_names.device(bridge, tag),
+                                         bridges), (bridge, tag))
+
+    def test_other_names(self):
+        for name in ('', 'br-in', 'br-ex.', 'br-ex.0', 'br-ex.4095',
+                     'br-ex.01', 'br-ex.1.2', 'br-ex.x', 'br-ex.-1',
+                     'br-ex.\u0661', 'br-int.5', 'br', '.5'):
+            self.assertFalse(vlan_names.is_device(name, ('br-ex',)), name)

@@ -35,9 +35,6 @@ class RowsTest(base.BaseTestCase):
     def reason(self, options=None, **words):
         return selected(**options or {}).objection(subject(**words))
 
-    def test_everything_is_announced_by_default(self):
-        self.assertEqual('', self.reason())
-
     def test_each_rank_alone(self):
         for rank in ('own', 'router', 'network', 'native'):
             self.assertEqual('', self.reason(**{rank: (YES,)}), rank)
@@ -130,9 +127,6 @@ class TagTest(base.BaseTestCase):
         return selected(**options or {}).tag(
             router, network, frozenset(router_names),
             frozenset(network_names)).number
-
-    def test_no_tag_by_default(self):
-        self.assertEqual(0, self.tag())
 
     def test_the_nearest_wins(self):
         options = {'router_tags': ['r1:4400001'],

@@ -19,88 +19,62 @@ BINDING = ('Requires', 'Requisite', 'BindsTo', 'PartOf')
 
 class ServiceUnitTest(unittest.TestCase):
 
+    def setUp(self):
+        super().setUp()
+        path, = (ROOT / 'contrib').rglob('*.service')
+        self.text = path.read_text()
+        unit = configparser.ConfigParser(strict=False, interpolation=None)
+        unit.optionxform = str
+        unit.read_string(self.text)
+        self.unit, self.service = unit['Unit'], unit['Service']
+
     def test_a_restart_of_frr_does_not_stop_the_agent(self):
         # Trap T45: it would withdraw every floating IP of the node.
-        files = sorted((ROOT / 'contrib').rglob('*.service'))
-        self.assertTrue(files)
-        for path in files:
-            unit = configparser.ConfigParser(strict=False,
-                                             interpolation=None)
-            unit.optionxform = str
-            unit.read(path)
-            for name in BINDING:
-                self.assertNotIn(name, unit['Unit'], path)
-            self.assertIn('frr.service', unit['Unit']['Wants'].split())
-            self.assertIn('frr.service', unit['Unit']['After'].split())
+        for name in BINDING:
+            self.assertNotIn(name, self.unit)
+        for name in 'Wants', 'After':
+            self.assertIn('frr.service', self.unit[name].split())
 
     def test_the_directory_of_the_control_socket(self):
         default = next(option.default for option in base.OPTS
                        if option.name == 'control_socket')
-        for path in sorted((ROOT / 'contrib').rglob('*.service')):
-            unit = configparser.ConfigParser(strict=False,
-                                             interpolation=None)
-            unit.optionxform = str
-            unit.read(path)
-            self.assertEqual(
-                pathlib.PurePath(default).parent,
-                pathlib.PurePath('/run') / unit['Service'][
-                    'RuntimeDirectory'])
+        self.assertEqual(
+            pathlib.PurePath(default).parent,
+            pathlib.PurePath('/run') / self.service['RuntimeDirectory'])
 
     def test_ovn_controller_goes_on_whatever_is_killed(self):
         # The program that ends an overlap dies with the control group.
-        for path in sorted((ROOT / 'contrib').rglob('*.service')):
-            self.assertIn('\nExecStopPost=-+/usr/bin/ovn-appctl -t '
-                          'ovn-controller debug/resume\n', path.read_text())
+        self.assertIn('\nExecStopPost=-+/usr/bin/ovn-appctl -t '
+                      'ovn-controller debug/resume\n', self.text)
 
     def test_what_was_stopped_stays_so(self):
         # Row DRN-27.
-        for path in sorted((ROOT / 'contrib').rglob('*.service')):
-            unit = configparser.ConfigParser(strict=False,
-                                             interpolation=None)
-            unit.read(path)
-            never = set(map(int, unit['Service'][
-                'RestartPreventExitStatus'].split()))
-            self.assertEqual({agent.EXIT_CONFIGURATION,
-                              agent.EXIT_INCOMPLETE,
-                              agent.EXIT_NOT_TAKEN_OVER}, never)
+        never = set(map(int, self.service['RestartPreventExitStatus'].split()))
+        self.assertEqual({agent.EXIT_CONFIGURATION, agent.EXIT_INCOMPLETE,
+                          agent.EXIT_NOT_TAKEN_OVER}, never)
 
     def test_a_lack_of_memory_is_no_orderly_stop(self):
         # The default, "stop", would withdraw all because of one vtysh.
-        for path in sorted((ROOT / 'contrib').rglob('*.service')):
-            self.assertIn('\nOOMPolicy=continue\n', path.read_text())
+        self.assertIn('\nOOMPolicy=continue\n', self.text)
 
     def test_it_never_gives_up(self):
         # It may be the first one up, and what it lacks may take minutes.
-        for path in sorted((ROOT / 'contrib').rglob('*.service')):
-            unit = configparser.ConfigParser(strict=False,
-                                             interpolation=None)
-            unit.optionxform = str
-            unit.read(path)
-            self.assertEqual('0', unit['Unit']['StartLimitIntervalSec'])
-            self.assertNotIn('StartLimitBurst', unit['Unit'])
+        self.assertEqual('0', self.unit['StartLimitIntervalSec'])
+        self.assertNotIn('StartLimitBurst', self.unit)
 
     def test_a_call_that_is_given_up_comes_before_the_watchdog(self):
         # A pass waits for FRR for a second at most, beside the loop.
         longest = max(context.timeout for context in privileged.CONTEXTS
                       if context is not privileged.frr)
-        for path in sorted((ROOT / 'contrib').rglob('*.service')):
-            unit = configparser.ConfigParser(strict=False,
-                                             interpolation=None)
-            unit.optionxform = str
-            unit.read(path)
-            self.assertGreater(int(unit['Service']['WatchdogSec']), longest)
-            self.assertEqual('on-failure', unit['Service']['Restart'])
-            # Type=notify and the main process alone: its signs count.
-            self.assertEqual('main', unit['Service']['NotifyAccess'])
-            self.assertNotIn('WatchdogSignal', unit['Service'])
+        self.assertGreater(int(self.service['WatchdogSec']), longest)
+        self.assertEqual('on-failure', self.service['Restart'])
+        # Type=notify and the main process alone: its signs count.
+        self.assertEqual('main', self.service['NotifyAccess'])
+        self.assertNotIn('WatchdogSignal', self.service)
 
     def test_it_may_take_the_time_of_a_drain_and_of_the_clean_up(self):
         # Row DRN-22: systemd kills what is not done by then.
         conf = world.conf()
-        for path in sorted((ROOT / 'contrib').rglob('*.service')):
-            unit = configparser.ConfigParser(strict=False,
-                                             interpolation=None)
-            unit.read(path)
-            self.assertGreater(
-                int(unit['Service']['TimeoutStopSec']),
-                conf.gateway_drain.drain_timeout + conf.shutdown_timeout)
+        self.assertGreater(
+            int(self.service['TimeoutStopSec']),
+            conf.gateway_drain.drain_timeout + conf.shutdown_timeout)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Options that do not go together with the driver evpn."""
+"""Options of drivers that do not go together."""
 
 from ovn_network_agent.conf import validate
 from ovn_network_agent.tests.unit.conf import base
@@ -42,3 +42,70 @@ class EvpnTest(base.ConfTestCase):
         # What is not used does no harm.
         self.assertEqual([], self.problems(f'{evpn}\n[fip_route]\n'
                                            'route_rule_priority = 5\n'))
+
+
+class NetworkPeerTest(base.ConfTestCase):
+
+    def test_priorities_have_an_order(self):
+        text = '[DEFAULT]\ndrivers = {}\n[network_peer]\nallow_priority = {}'
+        for priority in (499, 500):
+            found, = validate.problems(self.load(text.format(
+                'network_peer', priority)))
+            self.assertIn('[network_peer] allow_priority', found)
+            self.assertIn('drop_priority (500)', found)
+        for drivers, priority in (('network_peer', 501), ('fip_route', 1)):
+            self.assertEqual([], validate.problems(self.load(text.format(
+                drivers, priority))))
+
+    def test_egress_addresses_come_behind_what_drops(self):
+        text = ('[DEFAULT]\ndrivers = {}\n[egress_ip]\npolicy_priority = {}'
+                '\n[network_peer]\ndrop_priority = 200\n')
+        both = 'network_peer,egress_ip'
+        for priority in (200, 600):
+            found, = validate.problems(self.load(text.format(both, priority)))
+            self.assertIn(f'[egress_ip] policy_priority = {priority}', found)
+            self.assertIn('drop_priority is 200', found)
+            self.assertIn('choose a number below it', found)
+        for drivers, priority in ((both, 199), ('network_peer', 600),
+                                  ('egress_ip', 600)):
+            self.assertEqual([], validate.problems(self.load(text.format(
+                drivers, priority))))
+
+
+class PortForwardTest(base.ConfTestCase):
+
+    def test_defaults(self):
+        """CFG-30 to CFG-34."""
+        values = self.load().port_forward
+        self.assertEqual(
+            ('', 'loopback1', 201, 64000, False, 'jhash', 'always'),
+            (values.rules_file, values.port_forward_dev,
+             values.port_forward_table_id, values.port_forward_ct_zone,
+             values.port_forward_l3mdev_accept, values.balance,
+             values.vip_announce))
+
+    def bad(self, option, value):
+        found, = validate.problems(self.load(
+            f'[port_forward]\n{option} = {value}\n'))
+        self.assertIn(f'[port_forward] {option}', found)
+        self.assertIn(value, found)
+
+    def test_what_they_do_not_take(self):
+        """CFG-31, CFG-32: the ranges."""
+        for option, values in (
+                ('port_forward_table_id', ('0', '253', '-1', 'main')),
+                ('port_forward_ct_zone', ('0', '65536', 'x')),
+                ('port_forward_dev', ('a device', 'a/b', 'x' * 16)),
+                ('port_forward_l3mdev_accept', ('maybe',)),
+                ('rules_file', ('rules.yaml', './rules.yaml')),
+                ('balance', ('random',)), ('vip_announce', ('never',))):
+            for value in values:
+                self.bad(option, value)
+
+    def test_the_ends_of_the_ranges(self):
+        """CFG-31, CFG-32."""
+        for option, values in (('port_forward_table_id', ('1', '252')),
+                               ('port_forward_ct_zone', ('1', '65535'))):
+            for value in values:
+                conf = self.load(f'[port_forward]\n{option} = {value}\n')
+                self.assertEqual([], validate.problems(conf))

@@ -109,28 +109,6 @@ class LacksTest(base.ConfTestCase):
     def lacks(self, *vips, text='', remotes=False):
         return list(options.lacks(self.load(text, remotes=remotes), vips))
 
-    def test_router_masquerade(self):
-        (path, text), = self.lacks(
-            port_forwards.Vip('192.0.2.1'),
-            port_forwards.Vip('192.0.2.2', router_masquerade=True))
-        self.assertEqual(('port_forwards', 1, 'router_masquerade'), path)
-        for part in ('SNAT', 'remove it', 'ovn_nb_remote'):
-            self.assertIn(part, text)
-
-    def test_hairpin_masquerade(self):
-        vip = port_forwards.Vip('192.0.2.1', hairpin_masquerade=True)
-        (path, text), = self.lacks(vip)
-        self.assertEqual(('port_forwards', 0, 'hairpin_masquerade'), path)
-        self.assertIn('[DEFAULT] network_cidr', text)
-        self.assertEqual([], self.lacks(
-            vip, text='[DEFAULT]\nnetwork_cidr = 198.51.100.0/24\n'))
-
-    def test_no_rules(self):
-        """Row PFM-01: an empty file is none."""
-        (path, text), = self.lacks()
-        self.assertEqual(('port_forwards',), path)
-        self.assertIn('nothing to do', text)
-
     def load_rules(self, content, text=''):
         path = self.file(content, 'rules.yaml')
         conf = self.load(

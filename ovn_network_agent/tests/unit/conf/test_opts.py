@@ -5,17 +5,19 @@
 
 import contextlib
 import io
+import pathlib
 
-import fixtures
 from oslo_config import cfg
+from oslotest import base
 
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import reload
 from ovn_network_agent.tests import configs
-from ovn_network_agent.tests.unit.conf import base
+from ovn_network_agent.tests.unit.conf import base as confs
 
 
-class SourcesTest(base.ConfTestCase):
+class SourcesTest(confs.ConfTestCase):
 
     def test_defaults(self):
         conf = self.load(remotes=False)
@@ -105,23 +107,13 @@ class SourcesTest(base.ConfTestCase):
         self.assertEqual(2, code)
         self.assertIn('--bridge', err.getvalue())
 
-    def test_mutable_options_change_on_reload(self):
-        conf = self.load('[DEFAULT]\nreconcile_interval = 5\n')
-        with open(conf.config_file[0], 'w') as opened:
-            opened.write('[DEFAULT]\nreconcile_interval = 7\n'
-                         'bridge_dev = br-new\n')
-        self.useFixture(fixtures.FakeLogger())
-        conf.mutate_config_files()
-        self.assertEqual((7, 'br-ex'),
-                         (conf.reconcile_interval, conf.bridge_dev))
-
     def test_an_option_given_by_argument_survives_a_reload(self):
         conf = self.load('[DEFAULT]\ndry_run = false\n', ['--dry-run'])
         conf.mutate_config_files()
         self.assertIs(True, conf.dry_run)
 
 
-class ListTest(base.ConfTestCase):
+class ListTest(confs.ConfTestCase):
 
     def test_groups(self):
         self.assertEqual(
@@ -153,3 +145,47 @@ class ListTest(base.ConfTestCase):
         conf = self.load()
         for module in opts.MODULES[1:]:
             conf.register_opts(module.OPTS, group=module.GROUP)
+
+
+PAGE = (pathlib.Path(reload.__file__).parents[2] / 'doc' / 'source' /
+        'configuration' / 'sources.rst')
+
+
+class RestartTest(base.BaseTestCase):
+
+    def test_the_reasons_are_about_options_that_need_a_restart(self):
+        known = {(group, option.dest): option
+                 for group, option in opts.everything()}
+        groups = {group for group, _name in known}
+        for key in reload.REASONS:
+            if len(key) == 1:
+                self.assertIn(key[0], groups)
+            elif key != ('port_forward', 'rules_file'):
+                self.assertFalse(known[key].mutable, key)
+        for group, option in opts.everything():
+            self.assertTrue(reload.reason(group, option))
+
+    def test_the_page_has_each_reason_with_its_options(self):
+        text = ' '.join(PAGE.read_text().split())
+        for key, reason in reload.REASONS.items():
+            self.assertIn(reason, text)
+            self.assertIn(key[1] if len(key) > 1 else f'[{key[0]}]', text)
+        # No other option goes without one.
+        for group, option in opts.everything():
+            if not option.mutable:
+                self.assertNotEqual('is read at the start only',
+                                    reload.reason(group, option),
+                                    option.dest)
+
+    def test_each_option_says_whether_a_change_needs_a_restart(self):
+        """As the sample and the reference have it; the library says the rest.
+        """
+        for _group, options in opts.list_opts():
+            for option in options:
+                self.assertEqual(
+                    not option.mutable,
+                    option.help.endswith(' A change needs a restart.'),
+                    option.name)
+        # The help of the command line has no such sentence.
+        for _group, option in opts.everything():
+            self.assertNotIn('A change needs a restart.', option.help)

@@ -66,13 +66,6 @@ class ReloadTest(base.ConfTestCase):
         self.assertEqual(5, self.conf.reconcile_interval)
         return str(error)
 
-    def test_mutable_options_are_taken_in(self):
-        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n'
-                     'cleanup_on_shutdown = false\n')
-        reload.reload(self.conf)
-        self.assertEqual((7, False), (self.conf.reconcile_interval,
-                                      self.conf.cleanup_on_shutdown))
-
     def test_a_bad_value_of_an_argument_does_not_end_the_loop(self):
         # oslo.config raises SystemExit for it, when it is an argument.
         self.assertIn("[DEFAULT] dry_run: Unexpected boolean value 'maybe'",
@@ -252,18 +245,6 @@ class ReloadTest(base.ConfTestCase):
         self.rewrite('[frr]\nvtysh_wrapper = ssh --password=geheim frr\n')
         change, = reload.reload(self.conf).waiting
         self.assertEqual('ssh --password=*** frr', change.after)
-
-    def test_how_ports_are_forwarded_may_change(self):
-        self.conf = self.load('[port_forward]\nrules_file = /etc/a.yaml\n')
-        self.rewrite('[port_forward]\nrules_file = /etc/b.yaml\n'
-                     'balance = consistent\nvip_announce = with-gateway\n'
-                     'port_forward_table_id = 205\n')
-        reload.reload(self.conf)
-        values = self.conf.port_forward
-        self.assertEqual(
-            ('/etc/b.yaml', 'consistent', 'with-gateway', 201),
-            (values.rules_file, values.balance, values.vip_announce,
-             values.port_forward_table_id))
 
     def test_the_environment_counts_as_at_the_start(self):
         self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')

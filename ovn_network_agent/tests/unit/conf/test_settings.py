@@ -89,9 +89,6 @@ class OfTest(confs.ConfTestCase):
             self.assertIn(option, str(error))
             self.assertIn('OTHER_OPTIONS', str(error))
 
-    def test_a_plugin_that_declares_nothing(self):
-        self.assertEqual('br-ex', self.known(object()).bridge_dev)
-
     def test_what_is_no_option(self):
         for name in ('frr', 'nothing', 'frr.nothing', 'nowhere.nothing'):
             class Wrong:

@@ -65,9 +65,6 @@ class TlsTestCase(base.ConfTestCase):
 
 class ProblemsTest(TlsTestCase):
 
-    def test_complete(self):
-        self.assertEqual([], self.problems())
-
     def test_schemes_in_any_case(self):
         conf = self.conf(ovn_nb_remote='SSL:192.0.2.1:6641, '
                                        'sSl:192.0.2.2:6641,')

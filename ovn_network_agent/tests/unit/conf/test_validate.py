@@ -225,10 +225,6 @@ class ProblemsTest(base.ConfTestCase):
                  '[announce] router_tags = ', 'r1 more than once')):
             self.check_one('[announce]\n' + wrong, *parts)
 
-    def test_several_bad_values_at_once(self):
-        self.assertEqual(2, len(self.problems(
-            '[DEFAULT]\nreconcile_interval = x\n[frr]\nvrf_name = a b\n')))
-
     def test_drivers(self):
         self.check_one('[DEFAULT]\ndrivers =\n', 'drivers', 'nothing to do')
         self.check_one('[DEFAULT]\ndrivers = fip_route,veth_leak,fip_route\n',

@@ -250,29 +250,16 @@ class ConfigurationTest(base.BaseTestCase):
                     '--config-file')):
                 self.assertEqual(0, done.returncode, done.stderr)
 
-    def test_port_forwards(self):
-        role = kolla.Role(ovn_network_agent_port_forwards={'any': []})
-        text = role.file('ovn-network-agent.conf.j2')
-        done = self.validated(text)
-        self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn('rules_file = /etc/ovn-network-agent/'
-                      'port-forwards.yaml\n', text)
-
-    def test_network_peers(self):
-        role = kolla.Role(ovn_network_agent_network_peers={'any': []})
-        text = role.file('ovn-network-agent.conf.j2')
-        done = self.validated(text)
-        self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn('peers_file = /etc/ovn-network-agent/'
-                      'network-peers.yaml\n', text)
-
-    def test_egress_ips(self):
-        role = kolla.Role(ovn_network_agent_egress_ips={'any': []})
-        text = role.file('ovn-network-agent.conf.j2')
-        done = self.validated(text)
-        self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn('[egress_ip]\nfile = /etc/ovn-network-agent/'
-                      'egress-ips.yaml\n', text)
+    def test_files_of_rows(self):
+        for name, line in (
+                ('port_forwards', 'rules_file = {}/port-forwards.yaml'),
+                ('network_peers', 'peers_file = {}/network-peers.yaml'),
+                ('egress_ips', '[egress_ip]\nfile = {}/egress-ips.yaml')):
+            role = kolla.Role(**{f'ovn_network_agent_{name}': {'any': []}})
+            text = role.file('ovn-network-agent.conf.j2')
+            done = self.validated(text)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertIn(line.format('/etc/ovn-network-agent') + '\n', text)
 
     def test_the_validator_would_notice(self):
         text = kolla.Role().file('ovn-network-agent.conf.j2')
@@ -346,17 +333,18 @@ class SysctlTest(base.BaseTestCase):
                 if resource.kind == 'sysctl'}
 
     def test_all_that_the_drivers_want(self):
-        self.assertEqual(self.wanted(world.conf()), self.lines())
-
-    def test_a_dot_in_the_name_of_the_bridge(self):
-        self.assertEqual(
-            self.wanted(world.conf(bridge_dev='br.7')),
-            self.lines(ovn_network_agent_bridge='br.7'))
-
-    def test_further_bridges(self):
-        self.assertEqual(
-            self.wanted(world.conf(further_bridges='br-b,br-c')),
-            self.lines(ovn_network_agent_further_bridges=['br-b', 'br-c']))
+        for options, variables in (
+                ({}, {}),
+                # A dot in the name of the bridge.
+                ({'bridge_dev': 'br.7'}, {'bridge': 'br.7'}),
+                ({'further_bridges': 'br-b,br-c'},
+                 {'further_bridges': ['br-b', 'br-c']}),
+                # No pair without a VRF.
+                ({'frr__vrf_name': ''}, {'vrf': ''})):
+            self.assertEqual(
+                self.wanted(world.conf(**options)), self.lines(**{
+                    f'ovn_network_agent_{name}': value
+                    for name, value in variables.items()}), options)
 
     def test_vlan_devices(self):
         more = self.lines(ovn_network_agent_vlan_devices=['br-ex.100'])
@@ -364,11 +352,6 @@ class SysctlTest(base.BaseTestCase):
             {(r.path, r.value) for r in segments.attachment(
                 'br-ex.100', '') if r.kind == 'sysctl'},
             more - self.lines())
-
-    def test_no_pair_without_a_vrf(self):
-        self.assertEqual(
-            self.wanted(world.conf(frr__vrf_name='')),
-            self.lines(ovn_network_agent_vrf=''))
 
     def test_sockets_of_this_node(self):
         forwards = {'ovn_network_agent_port_forwards': {'any': []}}

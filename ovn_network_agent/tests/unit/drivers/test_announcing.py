@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""When a router is to be proved to be announced."""
+"""The proof that a router is announced, and the tags of its routes."""
 
 import dataclasses
 
@@ -36,63 +36,41 @@ class ProofTest(fip_routes.FipRouteTestCase):
                 set(found.requires))
             self.assertEqual(5, len(found.requires))
 
-    def test_what_is_malformed_or_of_another_family_is_not_waited_for(self):
-        """Trap T19: the view has left out the malformed row already."""
-        router = world.router(
-            fips=[FIP, '2001:db8::5'], problems=('NAT row x: malformed',),
-            ports=(world.port(networks=('198.51.100.1/24',
-                                        '2001:db8::1/64')),))
-        found, = self.proofs(router)
-        self.assertEqual((OWN, FIP + '/32'), found.prefixes)
-
     def test_a_distributed_address_is_not_waited_for(self):
         nats = (world.fip(FIP, distributed_mac='fa:16:3e:00:00:99'),)
         found, = self.proofs(world.router(nats=nats))
         self.assertEqual((OWN,), found.prefixes)
 
-    def test_none_for_a_real_gateway(self):
-        foreign = model.NbDefaultRoute('198.51.100.9', '', False)
-        self.assertEqual([], self.proofs(world.router(
-            fips=[FIP], default_routes=(foreign,))))
-
-    def test_none_where_it_is_not_active(self):
+    def test_none(self):
         managed = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True,
                                        world.OWNER)
-        for handover in model.Handover:
-            away = world.port(local=False, chassis=world.OTHER, relay=7,
-                              handover=handover)
-            self.assertEqual([], self.proofs(world.router(
-                fips=[FIP], ports=(away,), default_routes=(managed,))))
-
-    def test_none_while_a_segment_is_in_doubt(self):
-        doubtful = dataclasses.replace(world.segment(), patch_port=0)
-        ports = (world.port(1), world.port(2, segment=doubtful,
-                                           networks=('203.0.113.2/24',)))
-        self.assertEqual([], self.proofs(world.router(ports=ports)))
+        away = [world.router(fips=[FIP], default_routes=(managed,), ports=(
+            world.port(local=False, chassis=world.OTHER, relay=7,
+                       handover=handover),)) for handover in model.Handover]
+        # Of two segments, one is in doubt.
+        ports = (world.port(1), world.port(
+            2, networks=('203.0.113.2/24',), segment=dataclasses.replace(
+                world.segment(), patch_port=0)))
         self.assertEqual(1, len(self.proofs(world.router(ports=ports[:1]))))
-
-    def test_none_while_an_address_cannot_be_announced(self):
-        """The VRF is not there yet: nothing is announced by a route."""
-        node = world.node(devices=world.node().devices[:1])
-        self.assertEqual([], self.proofs(
-            world.router(fips=[FIP]), node,
-            fip_route__announce_method='kernel'))
-
-    def test_none_without_a_name(self):
-        self.assertEqual([], self.proofs(world.router(),
-                                         world.node(hostname='')))
+        plain = world.router(fips=[FIP])
+        for what, router, node, options in (
+                ('a real gateway', world.router(
+                    fips=[FIP], default_routes=(model.NbDefaultRoute(
+                        '198.51.100.9', '', False),)), None, {}),
+                *(('not active', router, None, {}) for router in away),
+                ('in doubt', world.router(ports=ports), None, {}),
+                # Nothing is announced by a route in a VRF that is not there.
+                ('no VRF', plain, world.node(
+                    devices=world.node().devices[:1]),
+                 {'fip_route__announce_method': 'kernel'}),
+                ('no name', plain, world.node(hostname=''), {})):
+            self.assertEqual([], self.proofs(router, node, **options), what)
 
     def test_without_addresses_there_is_nothing_to_wait_for(self):
         """network_cidr leaves all out; the route is what is handed over."""
         found, = self.proofs(world.router(fips=[FIP]),
                              network_cidr=['203.0.113.0/24'])
         self.assertEqual((), found.prefixes)
-
-    def test_an_address_more_is_no_other_proof(self):
-        one, = self.proofs(world.router(fips=[FIP]))
-        two, = self.proofs(world.router(fips=[FIP, '198.51.100.11']))
-        self.assertEqual(one, two)
-        self.assertNotEqual(one.requires, two.requires)
 
     def test_it_is_pure(self):
         wanted = self.wants(world.router(fips=[FIP]))
@@ -116,3 +94,52 @@ class ProofTest(fip_routes.FipRouteTestCase):
         for other in (proved(advertised='gw2'), proved(advertised='')):
             self.assertEqual([(OWN, FIP + '/32')],
                              [proof.prefixes for proof in other])
+
+
+ADDRESS = '198.51.100.1'
+TAG = 4400001
+
+
+class TagsTest(fip_routes.FipRouteTestCase):
+
+    def tags(self, **values):
+        """Tag of each announced prefix, for the ways to announce."""
+        for options in ({}, {'frr__vrf_name': ''}):
+            found = {each.prefix: each.tag for each in self.kind(
+                resources.Announcement, world.router(**values), **options)}
+            kernel = {each.dst: each.metric for each in self.kind(
+                resources.AnnouncedRoute, world.router(**values),
+                fip_route__announce_method='kernel', **options)}
+            self.assertEqual(found, kernel)
+            self.assertTrue(found)
+            yield found
+
+    def test_each_address_of_the_port_has_it(self):
+        own, others = ({FIP + '/32': TAG, ADDRESS + '/32': TAG},
+                       {'203.0.113.10/32': TAG + 1, '203.0.113.1/32': TAG + 1})
+        away = {'tag': TAG, 'local': False, 'chassis': 'other'}
+        for what, wanted, values in (
+                ('one port', own, {'fips': [FIP],
+                                   'ports': (world.port(tag=TAG),)}),
+                ('two ports', own | others, {
+                    'fips': [FIP, '203.0.113.10'], 'ports': (
+                        world.port(tag=TAG), world.port(
+                            2, networks=('203.0.113.1/24',), tag=TAG + 1))}),
+                ('a distributed floating IP', {FIP + '/32': TAG}, {
+                    'ports': (world.port(**away, hosting=True),),
+                    'nats': (world.fip(
+                        FIP, distributed_mac='fa:16:3e:00:00:09',
+                        resident=True),)}),
+                ('a port that is handed over', own, {
+                    'fips': [FIP], 'ports': (world.port(
+                        **away, relay=7,
+                        handover=model.Handover.ANNOUNCE),)})):
+            for tags in self.tags(**values):
+                self.assertEqual(wanted, tags, what)
+
+    def test_other_routes_have_none(self):
+        router = world.router(fips=[FIP], ports=(world.port(tag=TAG),))
+        routes = self.kind(resources.KernelRoute, router)
+        self.assertTrue(routes)
+        for each in routes:
+            self.assertIsNone(each.metric)

@@ -209,16 +209,6 @@ class AddressesTest(fip_routes.FipRouteTestCase):
                  ['198.51.100.1', FIP])):
             self.assertEqual(wanted, self.announced(router, **options), what)
 
-    def test_load_balancers_of_ipv6(self):
-        # Not those of tenants, which nothing outside sends to.
-        router = world.router(
-            ports=(world.port(networks=('198.51.100.1/24',
-                                        '2001:db8::1/64')),),
-            balanced=(balanced('2001:db8::9'), balanced('fd00::9')))
-        self.assertEqual(
-            {'198.51.100.1/32', '2001:db8::1/128', '2001:db8::9/128'},
-            set(self.hairpins(router)))
-
     def hairpins(self, *args, **options):
         return {f.dst: f.set_dst for f in self.kind(
             resources.Flow, *args, **options) if f.dst}
@@ -240,14 +230,6 @@ class AddressesTest(fip_routes.FipRouteTestCase):
             if resource.kind != 'flow':
                 self.assertNotIn('2001:', str(resource))
 
-    def test_a_port_with_ipv6_alone(self):
-        router = world.router(ports=(world.port(
-            networks=('2001:db8::1/64',)),), fips=[FIP])
-        self.assertEqual(['2001:db8::1'], self.announced(router))
-        self.assertEqual(['::/0'], [r.prefix for r in self.kind(
-            resources.DefaultRoute, router)])
-        self.assertEqual({'2001:db8::1/128'}, set(self.hairpins(router)))
-
     def test_two_gateway_ports_have_each_their_own(self):
         router = world.router(
             ports=(world.port(1), world.port(
@@ -261,25 +243,6 @@ class AddressesTest(fip_routes.FipRouteTestCase):
         # One default route is all a router can have.
         self.assertEqual(['lrp-1'], [r.lrp for r in self.kind(
             resources.DefaultRoute, router)])
-
-    def test_two_gateway_ports_with_manual_networks(self):
-        # Both ports are inside; each address still has one owner.
-        router = world.router(
-            ports=(world.port(1), world.port(
-                2, networks=('203.0.113.1/24',))),
-            fips=[FIP, '203.0.113.8', '192.0.2.9'])
-        options = {'network_cidr': ['198.51.100.0/24', '203.0.113.0/24',
-                                    '192.0.2.0/24']}
-        self.assertEqual(
-            {'198.51.100.1/32': 'fa:16:3e:00:00:01',
-             FIP + '/32': 'fa:16:3e:00:00:01',
-             '203.0.113.1/32': 'fa:16:3e:00:00:02',
-             '203.0.113.8/32': 'fa:16:3e:00:00:02',
-             '192.0.2.9/32': 'fa:16:3e:00:00:01'},
-            self.hairpins(router, **options))
-        flows = [f for f in self.kind(resources.Flow, router, **options)]
-        self.assertEqual(len({f.key for f in flows}), len(set(flows)))
-
 
 class UnresolvedTest(fip_routes.FipRouteTestCase):
 
@@ -341,12 +304,3 @@ class NetworksTest(base.BaseTestCase):
         self.assertEqual(['192.0.2.0/24', '2001:db8:1::/64'],
                          wants([], ['2001:db8:1::/64', '192.0.2.0/24']))
         self.assertEqual([], wants([]))
-
-    def test_virtual_gateways(self):
-        for version, found, wanted in (
-                (4, ['198.51.100.1/31', '203.0.113.1/28'], '203.0.113.14'),
-                (4, ['2001:db8::1/64'], None),
-                (6, ['198.51.100.1/24', 'fe80::1/64'], None),
-                (6, ['2001:db8::1/128'], 'fe80::a9fe:a9fe')):
-            self.assertEqual(wanted,
-                             networks.virtual_gateway(found, version))

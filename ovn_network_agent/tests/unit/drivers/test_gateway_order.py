@@ -364,19 +364,3 @@ class HistoryTest(base.BaseTestCase):
                              if n != first}, group.ranks())
 
         play()
-
-    def test_all_are_drained_at_once(self):
-        # Somebody keeps it, whoever is first.
-        @settings()
-        @hypothesis.given(groups(), strategies.permutations('abcde'),
-                          strategies.sampled_from(['stop', 'drain']))
-        def play(priorities, order, how):
-            group = Group(priorities, 'standby')
-            for name in priorities:
-                getattr(group, how)(name)
-            group.settle([name for name in order if name in priorities])
-            self.assertEqual(1, sum(
-                row.priority > 0 for row in group.rows.values()))
-            self.assertGreater(group.rows[group.owner].priority, 0)
-
-        play()

@@ -6,7 +6,6 @@
 import dataclasses
 
 from ovn_network_agent import model
-from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
@@ -110,11 +109,6 @@ class AddressesTest(Ipv6TestCase):
         self.assertNotIn('kernel_route', {r.kind for r in wanted})
         self.assertEqual([], self.leak(router(FIP6), frr__vrf_name=''))
 
-    def test_an_own_table(self):
-        self.assertIn(
-            resources.Rule(1000, 100, dst=FIP6 + '/128'),
-            self.wants(router(FIP6), fip_route__route_table_id=100))
-
     def test_an_address_in_no_network_has_a_flow_alone(self):
         for of in (router('2001:db8:200::10'),
                    router(FIP6, nets=('198.51.100.1/24',))):
@@ -133,12 +127,6 @@ class AddressesTest(Ipv6TestCase):
         of = router(nets=('198.51.100.1/24', 'fe80::1/64'))
         self.assertEqual([OWN], self.announced(of))
         self.assertEqual([], of_ipv6(self.leak(of)))
-
-    def test_withheld(self):
-        of = router(FIP6, withheld=((FIP6, 'so it is said'),))
-        self.assertEqual([OWN, OWN6], self.announced(of))
-        self.assertEqual({'flow'}, {r.kind for r in self.wants(of)
-                                    if r.subject == FIP6 + '/128'})
 
     def test_while_the_segment_is_in_doubt(self):
         port = world.port(networks=NETS, segment=None)
@@ -293,12 +281,6 @@ class NorthboundTest(Ipv6TestCase):
         self.assertEqual(['198.51.100.254'], [
             r.ip for r in wanted if r.kind == 'mac_binding'])
 
-    def test_routes_stay_while_the_segment_is_in_doubt(self):
-        port = world.port(networks=NETS, segment=None)
-        of = router(ports=(port,))
-        self.assertIn(resources.Ref('on_link_route', (
-            of.uuid, '2001:db8:100::/65')), self.kept(of))
-
     def test_a_gateway_of_one_family_does_not_concern_the_other(self):
         for prefix, nexthop, left in (
                 ('::/0', '2001:db8:100::ffff', '0.0.0.0/0'),
@@ -306,13 +288,6 @@ class NorthboundTest(Ipv6TestCase):
             of = router(default_routes=(self.found(prefix, nexthop),))
             self.assertEqual([left], [r.prefix for r in self.wants(of)
                                       if r.kind == 'default_route'])
-
-    def test_another_user_of_the_ipv4_gateway_does_not_concern_ipv6(self):
-        port = world.port(networks=NETS, nexthop_used=True)
-        self.assertEqual([('0.0.0.0/0', ownership.LINK_LOCAL_GATEWAY),
-                          ('::/0', GATEWAY6)], [
-            (r.prefix, r.nexthop) for r in self.wants(router(ports=(port,)))
-            if r.kind == 'default_route'])
 
     def test_a_router_that_moved_away_keeps_both(self):
         of = router(ports=(world.port(

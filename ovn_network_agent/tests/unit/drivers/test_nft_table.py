@@ -40,28 +40,6 @@ class TableTest(base.BaseTestCase):
         body = text.split(head)[1].split('\n\t}\n')[0]
         return [line.strip() for line in body.split('\n')]
 
-    def test_the_digest_is_that_of_the_text(self):
-        one = self.render(golden.vip())
-        self.assertEqual(one, self.render(golden.vip()))
-        self.assertRegex(one.digest, '^[0-9a-f]{32}$')
-        self.assertNotEqual(one, self.render(
-            golden.vip(golden.rule(port=54))))
-
-    def test_the_text_is_framed_as_promised(self):
-        # So that two tables are easily compared.
-        for case in golden.cases().values():
-            text = golden.rendered(port_forward.wanted(*case))
-            depth = 0
-            for line in text.removesuffix('\n').split('\n'):
-                if not depth:
-                    self.assertRegex(line, r'^\t(set|chain) [a-z0-9_]+ \{$')
-                elif line != '\t}':
-                    self.assertRegex(line, '^\t\t')
-                depth += line.count('{') - line.count('}')
-                self.assertGreaterEqual(depth, 0)
-                self.assertEqual(line == '\t}', depth == 0)
-            self.assertNotRegex(text, r'[#\\]|include|define')
-
     def test_the_root_side_takes_every_case(self):
         for name, case in golden.cases().items():
             found = rendering.sets(codec.unpack(codec.pack(
@@ -125,37 +103,6 @@ class TableTest(base.BaseTestCase):
         self.assertIn('jhash ip saddr mod 4 seed', text)
         self.assertIn('0-2 : 10.0.0.1 . 1053,', text)
         self.assertIn('3 : 10.0.0.2 . 1053', text)
-
-    def test_what_is_sent_to_a_backend_and_back_has_one_zone(self):
-        # Else the answers to a check of its health would belong to nothing.
-        zone = self.chain(self.rendered(golden.vip()), 'output_ctzone')
-        towards, back = [index for index, line in enumerate(zone)
-                         if line.startswith('ip ')]
-        self.assertIn('10.0.0.1 . udp . 1053,', zone[towards:back])
-        self.assertIn('10.0.0.1 . udp . 1053', zone[back:])
-
-    def test_a_death_moves_only_the_clients_of_the_dead(self):
-        rule = golden.rule(1, 1, 1)
-        alive = self.owners(rule)
-        dead = rule.destinations[1].address
-        after = self.owners(golden.without(rule, 1))
-        self.assertEqual(len(alive), len(after))
-        self.assertEqual(
-            {b for b, owner in alive.items() if owner == dead},
-            {b for b in alive if alive[b] != after[b]})
-
-    def owners(self, rule):
-        """dict of bucket to backend, from the text."""
-        text = self.rendered(golden.vip(rule), manner=golden.CONSISTENT)
-        found = {}
-        for line in text.split('seed 0x6f6e61 map {\n')[1].split('\n'):
-            if '}' in line:
-                return found
-            buckets, _colon, target = line.strip().partition(' : ')
-            first, _dash, last = buckets.partition('-')
-            for bucket in range(int(first), int(last or first) + 1):
-                found[bucket] = target.split(' . ')[0]
-
 
 class ForwardingTest(base.BaseTestCase):
     """What the values say about each other."""

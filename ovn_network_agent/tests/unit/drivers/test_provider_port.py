@@ -106,16 +106,6 @@ class ProviderPortTest(base.BaseTestCase):
             ownership.PRIORITY_MAC_TWEAK, 3, 4,
             set_dst=world.BRIDGE_MAC), found)
 
-    def test_a_vlan_has_a_device(self):
-        segment = world.segment(vlan=101, device='br-ex.101')
-        of = network(segment=segment)
-        self.assertIn('vlan_device', self.kinds(of))
-        route, announced = self.wanted(address(of=of))
-        self.assertEqual('br-ex.101', route.dev)
-        device = resources.Ref('vlan_device', ('br-ex.101',))
-        self.assertIn(device, route.requires)
-        self.assertIn(device, announced.requires)
-
     def test_leak_of_the_network(self):
         rules = {(rule.src, rule.dst, rule.table, rule.iif) for rule
                  in self.wanted(network(), 'veth_leak')

@@ -70,11 +70,6 @@ class UrgentTest(gateways.ReconcilerTestCase):
         self.assertIn('created announcement', self.log.output)
         self.assertIn('created advertised', self.log.output)
 
-    def test_what_goes_is_told_at_once(self):
-        self.taker.run(worlds.router(fips=[FIP]))
-        self.taker.run(worlds.router(), urgent=True)
-        self.assertIn('deleted announcement', self.log.output)
-
     def test_it_is_told_at_the_end(self):
         self.taker.run(worlds.router(fips=[FIP]), urgent=True)
         self.taker.reconciler.close()

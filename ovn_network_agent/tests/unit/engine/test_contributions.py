@@ -30,24 +30,6 @@ class DriverTest(gateways.ReconcilerTestCase):
         two = worlds.router(2, fips=['198.51.100.20'])
         return one, two
 
-    def test_an_event_on_one_router_costs_that_router(self):
-        gateway = self.gateway()
-        routers = [worlds.router(n, [f'198.51.100.{100 + n}'])
-                   for n in range(1, 50)]
-        gateway.run(*routers)
-        del gateway.fip_route.asked[:], gateway.world.journal[:]
-        del gateway.fip_route.asked_addresses[:], gateway.world.reads[:]
-        routers[7] = worlds.router(8, ['198.51.100.108', '198.51.100.240'])
-        outcome = gateway.run(*routers)
-        self.assertEqual([], gateway.fip_route.asked)
-        self.assertEqual(['198.51.100.240'],
-                         gateway.fip_route.asked_addresses)
-        self.assertEqual(
-            ['kernel_route', 'flow', 'announcement'],
-            [ref.kind for _verb, ref in gateway.world.journal])
-        self.assertEqual(3, outcome.changes)
-        self.assertEqual([], gateway.world.reads)
-
     def test_an_event_on_one_address_costs_that_address(self):
         # A router whose proof is there: before, all addresses count.
         gateway = self.gateway()
@@ -242,13 +224,6 @@ class DriverTest(gateways.ReconcilerTestCase):
         gateway.run()
         self.assertEqual(set(), gateway.addresses())
 
-    def test_its_trouble_goes_with_the_router(self):
-        gateway = self.gateway()
-        one, two = self.two()
-        gateway.fip_route.raises_for.add(one.uuid)
-        self.assertTrue(gateway.run(one, two).broken)
-        self.assertEqual({}, gateway.run(two).broken)
-
     def test_what_is_no_resource_costs_only_its_contribution(self):
         class Careless(drivers.Driver):
             SUBJECTS = (model.Router,)
@@ -381,10 +356,6 @@ class ProblemTest(gateways.ReconcilerTestCase):
         outcome = self.made.run(worlds.router(label='one'))
         self.assertEqual([], outcome.degraded)
         self.assertIn('No longer left out: ' + text, self.log.output)
-
-    def test_it_goes_with_its_router(self):
-        self.made.run(worlds.router())
-        self.assertEqual((), self.made.run().problems)
 
     def test_it_is_in_the_plan(self):
         _steps, outcome = self.made.reconciler.plan(

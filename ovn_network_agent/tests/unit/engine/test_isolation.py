@@ -91,13 +91,6 @@ class IsolationTest(gateways.ReconcilerTestCase):
                        if line.endswith('route is down')][len(levels):]
         self.assertEqual(['WARNING', 'INFO', 'INFO', 'WARNING'], levels)
 
-    def test_what_was_refused_is_tried_when_its_backend_is_in_doubt(self):
-        gateway = self.gateway()
-        gateway.world.refuses_once[ROUTE] = 'no such device'
-        gateway.run(worlds.router(fips=[FIP]))
-        self.assertTrue(gateway.run(worlds.router(fips=[FIP]),
-                                    stale=['route']).settled)
-
     def test_what_was_refused_is_tried_when_it_changes(self):
         gateway = self.gateway()
         gateway.world.refuses_once[HAIRPIN] = 'no such MAC'
@@ -206,12 +199,6 @@ class IsolationTest(gateways.ReconcilerTestCase):
         gateway.clock += 1
         self.assertTrue(gateway.run(router).settled)
         self.assertIn(DST, gateway.addresses())
-
-    def test_a_retry_needs_no_other_reason(self):
-        gateway = self.gateway()
-        gateway.world.refuses_once[ROUTE] = 'no memory'
-        gateway.run(worlds.router(fips=[FIP]))
-        self.assertEqual(1, gateway.reconciler.next_retry())
 
     def test_what_half_failed_is_read_again(self):
         # The item is there although it was reported as failed.

@@ -129,13 +129,6 @@ class PhaseTest(gateways.ReconcilerTestCase):
             gateway.run(**named)
             self.assertEqual(expected, set(gateway.world.reads))
 
-    def test_a_router_that_left_is_withdrawn(self):
-        gateway = self.gateway()
-        gateway.run(worlds.router(1, [FIP]),
-                    worlds.router(2, ['198.51.100.20']))
-        gateway.run(worlds.router(1, [FIP]))
-        self.assertEqual({'198.51.100.1/32', DST}, gateway.addresses())
-
     def test_no_router_at_all(self):
         """Rows FIP-15, OVS-04 and VETH-07, of a candidate and without."""
         router = worlds.router(1, [FIP])
@@ -185,14 +178,6 @@ class PlanTest(gateways.ReconcilerTestCase):
         gateway.start()
         gateway.run(*routers)
         self.assertEqual(steps, gateway.world.journal)
-
-    def test_where_all_is_well_it_is_empty(self):
-        gateway = self.gateway()
-        gateway.run(worlds.router(1, [FIP]))
-        del gateway.world.journal[:]
-        gateway.start()
-        steps, _outcome = self.planned(gateway, worlds.router(1, [FIP]))
-        self.assertEqual([], steps)
 
     def test_it_says_what_cannot_be_read(self):
         gateway = self.gateway()

@@ -77,21 +77,6 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
         self.pass_(full=True)
         self.assertIn(gateways.DST, self.made.addresses())
 
-    def test_likewise_where_the_two_answer_in_turns(self):
-        self.take_away()
-        self.pass_(full=True)
-        self.gates['frr_static'].set()
-        self.ended('frr_static')
-        self.gates['frr_static'].clear()
-        # The other one is still being read, and takes no changes meanwhile.
-        self.pass_(full=True)
-        self.assertNotIn(gateways.DST, self.made.addresses())
-        self.gates['frr_prefix_list'].set()
-        self.ended('frr_prefix_list')
-        self.gates['frr_prefix_list'].clear()
-        self.pass_(full=True)
-        self.assertIn(gateways.DST, self.made.addresses())
-
     def test_no_reading_begins_beside_another_one(self):
         """A comparison that comes while only one of the two has answered.
 

@@ -70,13 +70,6 @@ class UnchangedTest(gateways.ReconcilerTestCase):
         self.assertEqual([ROUTE], [*outcome.lost])
         self.assertIn(ROUTE, self.made.world.objects)
 
-    def test_what_comes_after_it_is_found(self):
-        self.made.world.put(resources.KernelRoute(254, '192.0.2.9/32',
-                                                  'br-ex'))
-        self.periodic()
-        self.assertNotIn((254, '192.0.2.9/32'),
-                         self.made.world.found(resources.KernelRoute))
-
     def test_a_write_that_was_lost_is_found(self):
         """The backend said that it was done, and it was not."""
         more = worlds.router(fips=[gateways.FIP, '198.51.100.11'])
@@ -124,13 +117,6 @@ class UnchangedTest(gateways.ReconcilerTestCase):
     def test_a_full_pass_for_another_reason_has_everything_read(self):
         self.made.run(self.router, full=True)
         self.assertFalse(self.routes.said[-1])
-
-    def test_a_driver_is_asked_about_nothing_that_is_the_same(self):
-        more = worlds.router(fips=[gateways.FIP, '198.51.100.11'])
-        self.made.run(more)
-        self.made.fip_route.asked_addresses.clear()
-        self.periodic(more)
-        self.assertEqual([], self.made.fip_route.asked_addresses)
 
     def test_a_driver_that_raised_is_asked_again(self):
         self.made.fip_route.raises_for.add(gateways.FIP)

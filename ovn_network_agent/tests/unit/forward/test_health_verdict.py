@@ -24,23 +24,17 @@ class VerdictTest(base.BaseTestCase):
     def test_nothing_is_known_at_first(self):
         self.assertIsNone(health_thread.Verdict(1, 1).alive)
 
-    def test_the_first_result_decides(self):
-        self.assertEqual('-', self.after('-'))
-        self.assertEqual('+', self.after('+'))
-
-    def test_fall_in_a_row(self):
-        self.assertEqual('++++--', self.after('++----'[:6]))
-        self.assertEqual('+++-', self.after('+---'))
-
-    def test_rise_in_a_row(self):
-        self.assertEqual('---++', self.after('--+++'[:5]))
-
-    def test_one_of_the_other_kind_begins_anew(self):
-        self.assertEqual('++++++-', self.after('+--+---'))
-        self.assertEqual('----+', self.after('-+-++'))
-
-    def test_one_each_is_enough(self):
-        self.assertEqual('+-+-', self.after('+-+-', rise=1, fall=1))
+    def test_results(self):
+        for results, said, numbers in (
+                # The first one decides.
+                ('-', '-', {}), ('+', '+', {}),
+                # Three failures in a row, and two successes.
+                ('++----', '++++--', {}), ('+---', '+++-', {}),
+                ('--+++', '---++', {}),
+                # One of the other kind begins anew.
+                ('+--+---', '++++++-', {}), ('-+-++', '----+', {}),
+                ('+-+-', '+-+-', {'rise': 1, 'fall': 1})):
+            self.assertEqual(said, self.after(results, **numbers), results)
 
     def test_how_many_it_took(self):
         verdict = health_thread.Verdict(2, 3)

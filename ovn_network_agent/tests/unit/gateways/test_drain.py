@@ -83,14 +83,6 @@ class DrainTest(base.BaseTestCase):
             self.assertIsNone(made.result)
         self.assertEqual(1, said.output.count('to be able to announce'))
 
-    def test_with_one_that_could_nobody_waits_for_the_other(self):
-        seen = views.view(own=5)
-        group, = seen.groups
-        third = model.Candidate('third', 0, drained='unfit')
-        seen = dataclasses.replace(seen, groups=(dataclasses.replace(
-            group, candidates=(*group.candidates, third)),))
-        self.assertNotIn('to be able', ''.join(self.begun(seen).waiting))
-
     def test_until_a_stopped_agent_is_back(self):
         said = self.useFixture(fixtures.FakeLogger())
         stopped = {'own': 5, 'other': 0, 'drained': 'shutdown'}
@@ -204,13 +196,6 @@ class DrainTest(base.BaseTestCase):
         self.assertRegex(logs.output[0], 'Drain: timeout after 60.0 s.*cr-')
         self.assertIs(drain.Result.TIMEOUT, made.result)
         self.assertIn('cr-lrp-1 to leave', made.waiting)
-
-    def test_a_second_signal_cuts_it_short(self):
-        """Row DRN-21."""
-        made = self.begun(views.view(own=5))
-        self.hurry.set()
-        made.consider(views.view())
-        self.assertIs(drain.Result.TIMEOUT, made.result)
 
     def test_an_error_does_not_end_it(self):
         """Trap T27."""

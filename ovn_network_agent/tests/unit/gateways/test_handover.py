@@ -18,7 +18,6 @@ HERE, OTHER, THEIRS = world.CHASSIS, world.OTHER, world.THEIRS
 NONE, ANNOUNCE, FORWARD = (model.Handover.NONE, model.Handover.ANNOUNCE,
                            model.Handover.FORWARD)
 RELAY = model.Relay('br-ex', '192.0.2.2', 9, True)
-SILENT = (model.Relay('br-ex', '192.0.2.2', 9, False),)
 DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 
 
@@ -247,34 +246,6 @@ class HandoverTest(base.BaseTestCase):
             self.view(HERE, **values)
             self.assertEqual(0, self.port.relay, values)
 
-    def test_outranked_it_may_be_moving_for_a_while(self):
-        self.view(HERE, own=1, other=2)
-        self.assertTrue(self.seen.groups[0].moving)
-        self.assertEqual(handover.MOVE, self.handovers.due_in())
-        self.now += handover.MOVE
-        self.view(HERE, own=1, other=2)
-        self.assertFalse(self.seen.groups[0].moving)
-        self.assertEqual(0, self.port.relay)
-        self.view(HERE, own=3, other=2)
-        self.view(HERE, own=3, other=4)
-        self.assertTrue(self.seen.groups[0].moving)
-
-    def test_what_comes_although_it_is_outranked_is_not_moving(self):
-        """Whoever is before us has died: OVN would not have moved it."""
-        self.view(OTHER, own=1, other=2)
-        self.view(HERE, own=1, other=2, relays=SILENT)
-        self.assertFalse(self.seen.groups[0].moving)
-        self.assertEqual(0, self.port.relay)
-        self.view(HERE, own=3, other=2, relays=SILENT)
-        self.assertFalse(self.seen.groups[0].moving)
-        # Until somebody says so.
-        self.view(OTHER, own=1, other=2)
-        self.view(HERE, own=1, other=2, relays=SILENT)
-        self.now += 1
-        self.view(HERE, own=1, other=3)
-        self.assertTrue(self.seen.groups[0].moving)
-        self.assertEqual(9, self.port.relay)
-
     def test_what_comes_while_the_other_one_lives_is_relayed_there(self):
         """Both have it; compute nodes answer through the other one.
 
@@ -328,12 +299,6 @@ class HandoverTest(base.BaseTestCase):
             seen = self.handovers.update(dataclasses.replace(
                 world.snapshot(router, relays=relays), groups=(group,)))
             self.assertEqual(relay, seen.routers[0].ports[0].relay)
-
-    def test_it_dies_after_that(self):
-        self.view(OTHER, own=1, other=2)
-        self.view(HERE, own=1, other=2)
-        self.view(HERE, own=1, other=2, relays=SILENT)
-        self.assertFalse(self.seen.groups[0].moving)
 
     def test_a_tie_is_not_a_wish(self):
         """Trap T8: the lead is taken at once."""

@@ -122,21 +122,6 @@ class OverlapTest(base.BaseTestCase):
         self.now += overlap.INSTALL
         self.assertEqual([False] * 3, self.view(*both, **DRAINING)[1])
 
-    def test_a_port_comes_back(self):
-        self.view(group(), **DRAINING)
-        self.view(group(owner=OTHER), **DRAINING)
-        self.now += overlap.INSTALL
-        self.assertEqual([True], self.view(group(), **DRAINING)[1])
-
-    def test_nobody_takes_over(self):
-        """Then the order is changed all the same."""
-        self.view(group(), **DRAINING)
-        self.now += overlap.TAKE
-        self.assertEqual((('192.0.2.2',), [False]),
-                         self.view(group(), **DRAINING))
-        self.now += overlap.LONGEST - overlap.TAKE
-        self.assertEqual(((), [False]), self.view(group(), **DRAINING))
-
     def test_only_those_who_are_to_take_over(self):
         self.assertEqual(('192.0.2.2', '192.0.2.3'), self.view(
             group(1), group(2, other=0, third=1), **DRAINING)[0])
@@ -164,13 +149,6 @@ class OverlapTest(base.BaseTestCase):
             self.assertEqual(((), [False]), self.view(one, **DRAINING))
         self.make(gateway_drain__overlap=False)
         self.assertEqual(((), [False]), self.view(group(), **DRAINING))
-
-    def test_what_is_of_no_group_with_others_does_not_matter(self):
-        alone = model.GatewayGroup(
-            'Gateway_Chassis', 'alone', 'lrp-9', (model.Candidate(HERE, 1),),
-            (model.GroupPort('cr-lrp-9', HERE, 'lrp-9'),))
-        self.assertEqual(('192.0.2.2',), self.view(
-            group(), alone, **DRAINING)[0])
 
     def test_first_the_relay(self):
         """It begins when the other end answers, or is not waited for."""
@@ -210,4 +188,3 @@ class OverlapTest(base.BaseTestCase):
         wanted.consider(dataclasses.replace(world.snapshot(),
                                             groups=(gone,)))
         self.assertIs(drain.Result.COMPLETED, wanted.result)
-

@@ -80,22 +80,6 @@ class WalkTest(base.BaseTestCase):
         if node.port.relay and node.port.local:
             self.assertTrue(transitions.relays(one))
 
-    def test_tenures_stay_within_the_table(self):
-        @hypothesis.given(STEPS)
-        def walk(steps):
-            node = Node()
-            before = Tenure.NEW
-            for step in steps:
-                self.step(node, State.UNDECIDED, RUNNING, step)
-                after = node.group.tenure
-                self.assertIn(after, {
-                    transitions.TENURE.rows[pair]
-                    for pair in possible(transitions.TENURE)
-                    if pair[0] is before})
-                before = after
-
-        walk()
-
     def test_what_is_not_computed_would_be_the_same(self):
         made = {'views': 0, 'computed': 0}
 

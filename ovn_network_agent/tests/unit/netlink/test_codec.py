@@ -56,10 +56,6 @@ def prefixes(draw, v=None):
     return str(ipaddress.ip_network((address, length), strict=False))
 
 
-def addresses_of(prefix):
-    return st.ip_addresses(v=ipaddress.ip_network(prefix).version).map(str)
-
-
 class WireTest(unittest.TestCase):
 
     @given(st.dictionaries(st.integers(1, 0x3fff), st.binary(max_size=40)))
@@ -122,14 +118,6 @@ class WireTest(unittest.TestCase):
 
 
 class ObjectsTest(unittest.TestCase):
-
-    @given(st.data(), tables, prefixes(), octets)
-    def test_route(self, data, table, dst, protocol):
-        via = data.draw(st.none() | addresses_of(dst))
-        body = route_codec.encode(table, dst, 7, via or '', protocol)
-        self.assertEqual(
-            route_codec.Route(table, dst, 'br-ex', via, protocol, 0),
-            route_codec.decode(body, 0, len(body), {7: 'br-ex'}))
 
     def test_default_route_in_both_encodings(self):
         """Trap T58: without a destination, or with one of zeros."""

@@ -177,11 +177,3 @@ class SelectionTest(base.BaseTestCase):
         self.assertEqual({
             '10.0.1.5': '', 'fd00:1::5': 'no address of IPv6 is in the file'},
             why('b'))
-
-    def test_an_object_for_each_family(self):
-        self.cloud.file({**A, 'addresses': A['addresses'][1:],
-                         'select': {'router': 'r1'}},
-                        {**B, 'select': {'router': 'r1'}})
-        self.assertEqual([('one', 'fd00:1::5')], self.cloud.machines('a'))
-        self.assertEqual([('one', '10.0.1.5'), ('two', '10.0.1.6')],
-                         self.cloud.machines('b'))

@@ -146,28 +146,3 @@ class ConflictsTest(base.BaseTestCase):
                     {(1, hub), (late, 'a')},
                     {where for where, state in found.items()
                      if state == 'conflict'}, (late, first, prefix))
-
-    def test_a_conflict_at_one_side_bars_nobody(self):
-        """The second peer gives what the first one would, too."""
-        for blocked, prefix in ((1, '10.0.2.0/25'), (2, '10.0.1.0/25')):
-            self.cloud = peers.Cloud()
-            self.cloud.route(7, prefix, '192.0.2.9')
-            for number, net, words in (
-                    (1, '10.0.1.1/24', {'b': 2, 'c': 3}),
-                    (2, '10.0.2.1/24', {'a': 1}),
-                    (3, '10.0.2.129/25', {'a': 1})):
-                self.cloud.router(number, net, routes=(
-                    7,) if number == blocked else (), **words)
-            self.assertEqual({
-                (1, 'b'): 'conflict', (2, 'a'): 'conflict',
-                (1, 'c'): 'created', (3, 'a'): 'created'},
-                self.cloud.states(), blocked)
-
-    def test_a_cycle_of_three(self):
-        self.cloud.router(1, '10.0.1.1/24', b=2, c=3)
-        self.cloud.router(2, '10.0.9.1/24', a=1, c=3)
-        self.cloud.router(3, '10.0.9.1/24', a=1, b=2)
-        self.assertEqual({
-            (1, 'b'): 'created', (2, 'a'): 'created', (1, 'c'): 'conflict',
-            (3, 'a'): 'conflict', (2, 'c'): 'conflict', (3, 'b'): 'conflict'},
-            self.cloud.states())

@@ -40,10 +40,6 @@ class PeersFileTest(base.BaseTestCase):
             self.assertRaises(file_problems.BadFile, rows_files.of_drivers,
                               conf, [world.driver('network_peer', conf)])
 
-    def test_a_change_is_in_force_within_a_second(self):
-        """Two looks have to find the same."""
-        self.assertLess(2 * rows_files._INTERVAL, 1)
-
     def test_a_bad_entry_does_not(self):
         conf = self.conf(GOOD + ', 7, {name: y}]')
         self.assertEqual([], configuration.file_problems(conf))

@@ -193,35 +193,10 @@ class RecomputedTest(ReloadTestCase):
                 else:
                     self.assertEqual(concerned, {*names}, option.dest)
 
-    def test_what_waits_for_a_restart(self):
-        self.assertEqual([], self.reload(
-            DEFAULT__bridge_dev='br-new', fip_route__route_table_id='100',
-            veth_leak__veth_leak_rule_priority='3000'))
-
-    def test_the_new_value_is_in_force(self):
-        self.reload(fip_route__announce_method='kernel')
-        kinds = {r.kind for r in self.work.tracker.wanted()}
-        self.assertIn('announced_route', kinds)
-        self.assertNotIn('announcement', kinds)
-
     def test_a_periodic_comparison_asks_for_nothing(self):
         self.clock += self.conf.reconcile_interval
         self.assertEqual([], self.made())
         self.assertTrue(self.seen.full[-1])
-
-    def test_reloads_do_not_put_it_off(self):
-        step = self.conf.reconcile_interval - 1
-        for _reload in range(2):
-            self.assertEqual([], self.reload())
-            self.clock += step
-        self.assertEqual([True] * 3, self.seen.full)
-        self.made()
-        self.assertEqual([True] * 4, self.seen.full)
-
-    def test_a_shorter_interval_counts_at_once(self):
-        self.assertEqual([], self.reload(DEFAULT__reconcile_interval=5))
-        self.assertLessEqual(self.loop._timeout(), 5)
-
 
 class AnswerTest(ReloadTestCase):
     """What a reload answers, and to whom."""

@@ -15,6 +15,7 @@ import functools
 import signal
 import sys
 
+from ovn_network_agent.common import error_words
 from ovn_network_agent.runtime.process import interpreter
 
 interpreter.hold()
@@ -265,7 +266,8 @@ def _place(conf: cfg.ConfigOpts) -> single_instance.Place:
         raise EnvironmentProblem([str(e)]) from e
     except OSError as e:
         raise EnvironmentProblem([
-            f'whether another agent runs here is unknown: {e}']) from e
+            f'whether another agent runs here is unknown: '
+            f'{error_words.text(e)}']) from e
 
 
 def _check_original() -> None:

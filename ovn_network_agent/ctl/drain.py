@@ -91,19 +91,32 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
 
 
 def _remained(path: str) -> int:
-    """Whether each address was withdrawn; says which could not be."""
-    listed = json.loads(client.call(path, 'fips', ['--json'], ANSWER))
-    failed = [each['address'] for each in listed['addresses']
-              if each['state'] == 'failed']
+    """Whether each address was withdrawn; says which could not be.
+
+    An address that fails and is to stay here is no matter of the drain.
+    """
+    suspects = [each['address'] for each in _listed(path)
+                if each['state'] == 'failed']
+    failed = [each['address'] for each in _listed(path, *suspects)
+              if each['state'] == 'failed' and any(
+                  row['there'] and not row['wanted']
+                  for row in each['resources'])] if suspects else []
     if not failed:
         return program.OK
     more = f' and {len(failed) - _NAMED:d} more' if failed[_NAMED:] else ''
     return program.fail(
-        f'{len(failed):d} addresses could not be withdrawn or repaired, so '
-        'this node may still announce them: '
+        f'{len(failed):d} address{"es" if failed[1:] else ""} could not be '
+        'withdrawn, so this node may still announce them: '
         f'{", ".join(failed[:_NAMED])}{more}; "ovn-network-agent-ctl '
         'addresses --state failed" and "ovn-network-agent-ctl doctor" say '
         'why', program.REMAINED)
+
+
+def _listed(path: str, *addresses: str) -> list[dict[str, Any]]:
+    """All addresses of the agent, or some with their resources."""
+    listed: list[dict[str, Any]] = json.loads(client.call(
+        path, 'fips', ['--json', *addresses], ANSWER))['addresses']
+    return listed
 
 
 def _missing(path: str, progress: 'missing_steps.Progress', left: float

@@ -20,6 +20,7 @@ from ovsdbapp.backend.ovs_idl import connection
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import ovsdb
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import followed
@@ -79,7 +80,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
             return bool(super().run())
         except Exception as e:
             LOG.exception('An update could not be applied')
-            self.distrust(f'{type(e).__name__}: {e}')
+            self.distrust(error_words.named(e))
             heard.clear()
             return True
         finally:

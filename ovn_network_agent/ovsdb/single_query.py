@@ -28,6 +28,8 @@ from ovs.db import data
 from ovs.db import error as errors
 from ovs.db import schema as ovs_schema
 
+from ovn_network_agent.common import error_words
+
 _CHUNK = 256 * 1024
 
 
@@ -140,7 +142,7 @@ class Session:
             try:
                 return self._open(remote)
             except (Failed, OSError, ValueError) as e:
-                reasons.append(f'{remote}: {e}')
+                reasons.append(f'{remote}: {error_words.text(e)}')
         raise Failed(f'{self._database}: ' + '; '.join(reasons))
 
     def _open(self, remote: str) -> tuple[Any, Any]:

@@ -18,6 +18,7 @@ import threading
 from oslo_log import log as logging
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import error_words
 from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import nftables
@@ -97,6 +98,6 @@ def started(callback: Callable[[str], object],
     except context.FAILURES as error:
         # The next reading tries again.
         LOG.warning('Changes of nftables by others are only noticed at '
-                    'the reconcile_interval: %s', error)
+                    'the reconcile_interval: %s', error_words.text(error))
         return None
     return watching

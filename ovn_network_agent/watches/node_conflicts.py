@@ -16,6 +16,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.files import file_problems
@@ -51,7 +52,8 @@ def _look(conf: cfg.ConfigOpts) -> None:
             for text in look(conf):
                 LOG.warning('%s', text)
         except context.FAILURES as error:
-            LOG.warning('%s could not be checked: %s', what, error)
+            LOG.warning('%s could not be checked: %s', what,
+                        error_words.text(error))
 
 
 def frr(conf: cfg.ConfigOpts) -> list[str]:

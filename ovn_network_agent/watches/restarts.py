@@ -24,6 +24,7 @@ import typing
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
 from ovn_network_agent.common import unix_sockets
@@ -166,7 +167,8 @@ class RestartWatch(base.Observer):
             found = read()
         except context.FAILURES as error:
             self._say(f'A restart of {self._name} is only noticed at the '
-                      f'reconcile_interval: {self._where}: {error}')
+                      f'reconcile_interval: {self._where}: '
+                      f'{error_words.text(error)}')
             return None
         self._say(None)
         return {name: tuple(mark) for name, mark in found.items()}

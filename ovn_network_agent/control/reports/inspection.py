@@ -150,9 +150,13 @@ def _address(text: str) -> str:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
     if not 0 < seconds < float('inf'):
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not a number of seconds above 0')
     return seconds
 
 

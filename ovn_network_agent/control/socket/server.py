@@ -28,6 +28,7 @@ import time
 from oslo_log import log as logging
 from ovs import jsonrpc
 
+from ovn_network_agent.common import error_words
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.control.socket import commands
 from ovn_network_agent.control.socket import protocol
@@ -250,7 +251,8 @@ class Server:
             # Such as too many open files, while a client waits.
             if not self._stopping.is_set():
                 if str(e) != self._logged:
-                    LOG.warning('Control socket: accepting failed: %s', e)
+                    LOG.warning('Control socket: accepting failed: %s',
+                                error_words.text(e))
                 self._logged = str(e)
                 self._stopping.wait(_REST)
             return

@@ -134,9 +134,10 @@ def judge_status(found: Status) -> Iterator[check.Result]:
                          'see the checks of the databases')
     elif found.degraded:
         for reason in found.degraded:
-            yield check.warn(f'degraded: {reason}', 'the reason has the '
-                             'remedy; "ovn-network-agent-ctl status" shows '
-                             'more')
+            yield check.warn(
+                f'degraded: {reason}',
+                ('the reason has the remedy; ' if '; ' in reason else '') +
+                '"ovn-network-agent-ctl status --verbose" shows what fails')
     else:
         yield check.ok(f'{found.phase}, in sync')
 

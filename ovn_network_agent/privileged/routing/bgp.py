@@ -107,11 +107,12 @@ def read_sessions(vrf: str, daemons: Sequence[str], version: int = 4
 @privileged.frr.entrypoint
 def read_peers(vrf: str) -> list[list[typing.Any]]:
     """Read the sessions of both families; see :func:`effect.peers`."""
+    tables = {family: _of_vrf(vrf, family)[1] for family in ('ipv4', 'ipv6')}
     vtysh.require(vtysh.read_daemons(), 'bgpd')
     try:
-        return [row for family in ('ipv4', 'ipv6') for row in effect.peers(
-            vtysh.ask({'bgpd': [
-                f'show bgp {_of_vrf(vrf, family)[1]}summary json']}), family)]
+        return [row for family, table in tables.items()
+                for row in effect.peers(vtysh.ask(
+                    {'bgpd': [f'show bgp {table}summary json']}), family)]
     except output.Unreadable as error:
         raise OSError(errno.EPROTO, str(error)) from error
 

@@ -21,6 +21,8 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent.common import error_words
+
 LOG = logging.getLogger(__name__)
 
 NAME = '\0ovn-network-agent'
@@ -61,7 +63,7 @@ class Place:
                 client, _address = self._socket.accept()
             except OSError as error:
                 LOG.warning('Another agent that asked where this one is got '
-                            'no answer: %s', error)
+                            'no answer: %s', error_words.text(error))
                 time.sleep(_TIMEOUT)
                 continue
             with contextlib.suppress(OSError), client:

@@ -20,6 +20,7 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.ovsdb import connection
 
@@ -43,7 +44,8 @@ def notify(**values: object) -> None:
             sock.connect(address)
             sock.sendall(message.encode())
     except OSError as e:
-        LOG.warning('Could not notify the supervisor at %s: %s', address, e)
+        LOG.warning('Could not notify the supervisor at %s: %s', address,
+                    error_words.text(e))
 
 
 def _one_line(value: object) -> str:

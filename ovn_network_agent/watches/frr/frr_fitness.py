@@ -26,6 +26,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import trigger
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.privileged.daemon import context
@@ -204,11 +205,11 @@ class Fitness(base.Observer):
             return (lack(missing, neighbours, vrf),
                     bool(heard) or not neighbours, '')
         except context.FAILURES as error:
-            return None, False, str(error)
+            return None, False, error_words.text(error)
         except Exception as error:
             # A bug must be reported, and must not end the thread.
             LOG.exception('The check whether BGP can announce failed')
-            return None, False, f'{type(error).__name__}: {error}'
+            return None, False, error_words.named(error)
 
     def _reasons(self, failure: str) -> Iterator[str]:
         if self.judgement.lack:

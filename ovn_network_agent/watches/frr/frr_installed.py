@@ -18,6 +18,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import resources
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import networks
 from ovn_network_agent.common import trigger
 from ovn_network_agent.netlink import connection
@@ -102,13 +103,13 @@ class Installed(base.Observer):
         try:
             missing = frozenset(self._missing())
         except context.FAILURES as error:
-            missing, failure = self._suspects, str(error)
+            missing, failure = self._suspects, error_words.text(error)
         except Exception as error:
             # A bug must be reported, and must not end the thread.
             LOG.exception('The check of the routes of FRR in the kernel '
                           'failed')
             missing = self._suspects
-            failure = f'{type(error).__name__}: {error}'
+            failure = error_words.named(error)
         if failure:
             self.reasons = ('it is unknown whether the kernel has the routes '
                             f'of FRR: {failure}',)

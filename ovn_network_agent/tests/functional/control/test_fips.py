@@ -60,8 +60,8 @@ class FipsTest(AddressesTestCase):
         self.ready('lrp-r1', 'lrp-r2')
         self.eventually(lambda: set(self.states().values()) == {
             'announced'}, 'announced')
-        shown = ''.join(self.ends(0, self.ctl(command)).stdout
-                        for command in ('status', 'fips'))
+        shown = ''.join(self.ends(0, self.ctl(*command)).stdout
+                        for command in (['status', '--verbose'], ['fips']))
         self.assertEqual([], [line for line in shown.splitlines()
                               if not line.isprintable()])
         self.assertEqual(1, shown.splitlines().count('degraded: no'))

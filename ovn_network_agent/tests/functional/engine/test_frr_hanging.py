@@ -78,7 +78,8 @@ class TestHanging(HangingTestCase):
         # The plane that cannot be read is not taken for empty, and named.
         # Only zebra and bgpd are asked for the prefix list, and they answer.
         said = self.said(self.both)
-        self.assertIn('frr_static: static routes of FRR: [Errno 110]', said)
+        self.assertIn('frr_static: static routes of FRR: bfdd of FRR did not '
+                      'answer within', said)
         self.assertNotIn('prefix list of FRR', said)
         # The next attempt costs nothing either.
         self.gateway.clock += 60

@@ -171,6 +171,7 @@ class OvsdbTestCase(base.BaseTestCase):
 
     schema_changes = {}
     tcp = False
+    bridge = cloud.BRIDGE
 
     def setUp(self):
         super().setUp()
@@ -180,7 +181,8 @@ class OvsdbTestCase(base.BaseTestCase):
             self.addCleanup(server.close)
             self.servers[name] = server.start()
         self.nb, self.sb, self.ovs = self.servers.values()
-        self.cloud = cloud.Cloud(self.nb, self.sb, self.ovs)
+        self.cloud = cloud.Cloud(self.nb, self.sb, self.ovs,
+                                 self.bridge)
         self.cloud.fill()
 
     def server(self, name):

@@ -18,7 +18,7 @@ OTHER_OWNER = ownership.Owner(OTHER_HOSTNAME, OTHER)
 BRIDGE = 'lo'
 
 
-def wiring(external_ids):
+def wiring(external_ids, bridge=BRIDGE):
     """The operations for the local database of a node.
 
     :param external_ids: dict, of the row Open_vSwitch
@@ -30,7 +30,7 @@ def wiring(external_ids):
                      interfaces=['named-uuid', 'iface'],
                      external_ids=ovsdb.ovsdb_dict(
                          {'ovn-localnet-port': 'provnet-1'})),
-        ovsdb.insert('Bridge', 'bridge', name=BRIDGE,
+        ovsdb.insert('Bridge', 'bridge', name=bridge,
                      ports=['named-uuid', 'port']),
         ovsdb.insert('Open_vSwitch', bridges=['named-uuid', 'bridge'],
                      external_ids=ovsdb.ovsdb_dict(external_ids)))
@@ -40,10 +40,12 @@ class Cloud:
     """Writes rows; every method is one transaction for each database.
 
     :param nb: :class:`ovsdb.Server`, likewise sb and ovs
+    :param bridge: the provider bridge of this node
     """
 
-    def __init__(self, nb, sb, ovs):
+    def __init__(self, nb, sb, ovs, bridge=BRIDGE):
         self.nb, self.sb, self.ovs = nb, sb, ovs
+        self._bridge = bridge
         self._tunnel_key = 100
         self.ports = {}
 
@@ -71,7 +73,7 @@ class Cloud:
         """This node's wiring."""
         self.ovs.transact(*wiring({
             'system-id': CHASSIS, 'hostname': 'gw1',
-            'ovn-bridge-mappings': f'physnet1:{BRIDGE}'}))
+            'ovn-bridge-mappings': f'physnet1:{self._bridge}'}, self._bridge))
 
     # -- routers ----------------------------------------------------------
 

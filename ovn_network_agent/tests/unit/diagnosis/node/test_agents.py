@@ -86,8 +86,12 @@ class StatusTest(base.JudgeTestCase):
 
     def test_each_reason_of_a_degraded_agent(self):
         said = self.judged(agents.judge_status, agents.Status(
-            True, '', 'running', ('one', 'two')), base.WARN, base.WARN)
-        self.assertIn('degraded: one', said)
+            True, '', 'running', ('one', 'two; mend it')), base.WARN,
+            base.WARN)
+        self.assertEqual(
+            'degraded: one "ovn-network-agent-ctl status --verbose" shows '
+            'what fails degraded: two; mend it the reason has the remedy; '
+            '"ovn-network-agent-ctl status --verbose" shows what fails', said)
 
     def test_an_upgrade_without_a_restart(self):
         """The package restarts nothing."""

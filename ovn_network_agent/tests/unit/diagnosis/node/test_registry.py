@@ -41,15 +41,17 @@ class TriedTest(base.BaseTestCase):
 
     def test_the_versions_are_those_of_the_page(self):
         text = (_DOCS / 'versions.rst').read_text()
-        table = text.partition('Tested combinations')[2].partition(
-            '\nFRR 9 ')[0]
+        table = text.partition('list-table:: Programs')[2].partition(
+            '.. list-table::')[0]
         rows = [re.findall(r'^(?:   \*| {4}) - (.*)$', row, re.MULTILINE)
                 for row in re.split(r'(?m)^(?=   \* - )', table)[1:]]
         heads, *rows = rows
         for program, tried in configuration.TRIED.items():
             column = heads.index(program)
             self.assertEqual(list(tried), sorted(
-                (row[column] for row in rows), key=configuration.numbers))
+                (row[column] for row in rows
+                 if not row[-1].startswith('the package')),
+                key=configuration.numbers))
 
     def test_what_was_never_run(self):
         self.assertIn('FRR 9 was never run',

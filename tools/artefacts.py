@@ -12,6 +12,7 @@ The last command also writes the list of components to the directory.
 """
 
 import argparse
+import configparser
 import email
 import glob
 import hashlib
@@ -32,6 +33,9 @@ _FIELDS = ('Summary', 'License-Expression', 'Requires-Python',
            'Description-Content-Type', 'Requires-Dist', 'Classifier',
            'Project-URL')
 _ENDING = '.cdx.json'
+# What each program has in the directory share of an installation.
+_SHARED = ('man/man8/{}.8', 'bash-completion/completions/{}',
+           'zsh/site-functions/_{}', 'fish/vendor_completions.d/{}.fish')
 
 
 def contents(path: str) -> dict:
@@ -55,6 +59,24 @@ def superfluous(names) -> list[str]:
     """Files that an installed agent does not need."""
     return [f'{name} is a test, and in the wheel' for name in names
             if '/tests/' in name]
+
+
+def lacking(names, programs) -> list[str]:
+    """Manual pages and completions that the wheel does not have."""
+    shared = {name.partition('.data/data/share/')[2] for name in names}
+    return [f'{place} is not in the wheel' for place in
+            (shape.format(program) for program in programs
+             for shape in _SHARED) if place not in shared]
+
+
+def programs_of(path: str) -> list[str]:
+    """The names of the programs that a wheel installs."""
+    scripts = configparser.ConfigParser()
+    with zipfile.ZipFile(path) as wheel:
+        name, = [name for name in wheel.namelist()
+                 if name.endswith('.dist-info/entry_points.txt')]
+        scripts.read_string(wheel.read(name).decode())
+    return list(scripts['console_scripts'])
 
 
 def read_wheel(path):
@@ -158,7 +180,8 @@ def untrue(listed: dict[str, str], found: dict[str, str],
 
 def _same(one, other):
     first = contents(one)
-    return differences(first, contents(other)) + superfluous(first)
+    return (differences(first, contents(other)) + superfluous(first) +
+            lacking(first, programs_of(one)))
 
 
 def _metadata(archive, wheel):

@@ -107,6 +107,9 @@ class ReleaseTest(unittest.TestCase):
             for path in (self.path(WHEEL), os.path.join(directory, WHEEL)))
         self.assertEqual(released, ours)
         self.assertEqual([], self.artefacts.superfluous(released))
+        programs = self.artefacts.programs_of(self.path(WHEEL))
+        self.assertIn('ovn-network-agent-ctl', programs)
+        self.assertEqual([], self.artefacts.lacking(released, programs))
         self.assertIn('ovn_network_agent/cmd/agent.py', released)
 
     def test_the_components_are_what_is_installed(self):

@@ -26,7 +26,7 @@ from ovn_network_agent.tests.lab import evpn_tenants
 # and OVN up to 100; 200 to 340 were measured, and more on a busy processor.
 MIGRATION_MS = 600
 # Changes of all VNIs in turn, with three new VNIs each.
-ROUNDS = int(os.environ.get('LAB_EVPN_ROUNDS') or 7)
+ROUNDS = int(os.environ.get('LAB_EVPN_ROUNDS') or 2)
 # Seconds until a new VNI can be used, for a busy processor.
 JOINED = 60
 MTU = 1450

@@ -20,7 +20,6 @@ _BGP = f'router bgp {plan.GATEWAY_AS["gw1"]} vrf {plan.VRF}'
 _EVPN = _BGP, 'address-family l2vpn evpn'
 _PEER = plan.UPLINKS['gw1'][0]
 _VRF = f'router bgp {plan.GATEWAY_AS["gw1"]} vrf vrf-1001'
-_LOCAL = f'{plan.LOOPBACKS["gw1"]}/32 dev loopback1'
 _CHECKS = ('evpn-local', 'evpn-mtu', 'evpn-instance', 'evpn-sessions',
            'evpn-vnis', 'evpn-next-hops')
 _OUT_AND_IN = ('ip link set br-1001 nomaster',
@@ -69,23 +68,6 @@ OF_EXPLAIN = (
     Fault('redistribute', 'does not redistribute kernel', _routing(
         _VRF, 'address-family ipv4 unicast', 'no redistribute kernel')),
 )
-OF_DOCTOR = (
-    Fault('evpn-local', 'no device here has', _typed(
-        f'ip address del {_LOCAL}'), _typed(f'ip address add {_LOCAL}')),
-    Fault('evpn-mtu', 'eth1 has an MTU of 1280', _typed(
-        'ip link set eth1 mtu 1280'), _typed('ip link set eth1 mtu 1500')),
-    Fault('evpn-instance', 'does not announce VNIs',
-          routing(*_EVPN, 'no advertise-all-vni'),
-          routing(*_EVPN, 'advertise-all-vni')),
-    Fault('evpn-instance', 'no neighbour that gets routes',
-          routing(*_EVPN, f'no neighbor {_PEER} activate'),
-          routing(*_EVPN, f'neighbor {_PEER} activate')),
-    Fault('evpn-vnis', 'VNI 1001: zebra does not have it',
-          _routing('vrf vrf-1001', 'no vni 1001'), lambda case: None),
-    Fault('evpn-next-hops', 'VNI 1001: packets to', _typed(*_OUT_AND_IN),
-          lambda case: case.typed('ip link set br-1001 down', 'sleep 1',
-                                  'ip link set br-1001 up')),
-)
 
 
 class TestEvpnExplained(explaining.Explaining, evpn_cloud.EvpnTestCase):
@@ -124,16 +106,6 @@ class TestEvpnExplained(explaining.Explaining, evpn_cloud.EvpnTestCase):
         nodes.wait_until(
             lambda: f'nothing is broken: {self.broken(self.address)}',
             lambda: not self.broken(self.address), _AT_LAST)
-
-    def wait_judged(self, check, *wanted):
-        """Wait until doctor says something about a check.
-
-        :param wanted: (verdict, part of the evidence)
-        """
-        nodes.wait_until(
-            lambda: f'{wanted}: {self.doctor(check)}', lambda: any(
-                verdict == wanted[0] and wanted[1] in evidence
-                for verdict, evidence in self.doctor(check)[check]), _AT_LAST)
 
     def test_each_tenant_has_the_address(self):
         """Those of all VNIs, or of one; and where they are not."""
@@ -189,14 +161,3 @@ class TestEvpnExplained(explaining.Explaining, evpn_cloud.EvpnTestCase):
                 wrong[fault.check] = why
             self.wait_healthy()
         self.assertEqual({}, wrong)
-
-    def test_each_fault_of_the_node(self):
-        (_verdict, hops), = self.doctor('evpn-next-hops')['evpn-next-hops']
-        for fault in OF_DOCTOR:
-            fault.breaks(self)
-            self.wait_judged(fault.check, 'FAIL', fault.evidence)
-            fault.repairs(self)
-            self.agent.thaw()
-            self.wait_judged(fault.check, 'PASS', '')
-            # Routes that bgpd installs late would repair the next fault.
-            self.wait_judged('evpn-next-hops', 'PASS', hops)

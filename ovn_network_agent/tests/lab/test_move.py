@@ -176,13 +176,6 @@ class LinkLocalGateway:
             f'networks="{network}"'])
 
 
-class TestMoveStatic(Move, base.LabTestCase):
-    """With static routes of FRR, and a flat network of IPv6."""
-
-    METHOD = 'static'
-    FAMILY = 6
-
-
 class TestMoveKernel(Move, base.LabTestCase):
     """With kernel routes that FRR redistributes, and a VLAN of IPv4."""
 
@@ -222,7 +215,7 @@ class TestMoveGroup(LinkLocalGateway, Move, base.LabTestCase):
                 'explain', self.fip.address, check=False).stdout)
 
 
-globals().update(matrix.others(TestMoveStatic, TestMoveKernel))
+globals().update(matrix.others(TestMoveKernel))
 
 
 if __name__ == '__main__':

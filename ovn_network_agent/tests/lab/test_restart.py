@@ -297,14 +297,7 @@ class TestRestartStatic(dry_runs.DryRuns, Restart, base.LabTestCase):
         return planned
 
 
-class TestRestartKernel(Restart, base.LabTestCase):
-    """With kernel routes that FRR redistributes, and a flat one of IPv6."""
-
-    METHOD = 'kernel'
-    FAMILY = 6
-
-
-globals().update(matrix.others(TestRestartStatic, TestRestartKernel))
+globals().update(matrix.others(TestRestartStatic))
 
 
 if __name__ == '__main__':

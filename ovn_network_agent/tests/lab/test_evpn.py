@@ -6,6 +6,7 @@
 import contextlib
 import ipaddress
 import itertools
+import json
 import os
 import time
 
@@ -30,6 +31,8 @@ ROUNDS = int(os.environ.get('LAB_EVPN_ROUNDS') or 2)
 # Seconds until a new VNI can be used, for a busy processor.
 JOINED = 60
 MTU = 1450
+CHECKS = ('evpn-local', 'evpn-mtu', 'evpn-instance', 'evpn-sessions',
+          'evpn-vnis', 'evpn-next-hops')
 
 
 class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
@@ -232,3 +235,17 @@ class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
                      for name in self.cloud.gateways]
         return [None if each.poll() is not None else each.pid
                 for each in processes]
+
+    # -- what is said -----------------------------------------------------
+
+    def test_doctor(self):
+        """A healthy node has all checks of EVPN, and each passes."""
+        for name in self.cloud.gateways:
+            said = json.loads(self.cloud.agents[name].look(
+                'doctor', '--json', *CHECKS).stdout)['findings']
+            evidence = {one['check']: one['evidence'] for one in said}
+            self.assertEqual({*CHECKS}, {*evidence})
+            self.assertEqual({'PASS'}, {one['verdict'] for one in said}, said)
+        self.assertIn('3 VNIs are up', evidence['evpn-vnis'])
+        self.assertRegex(evidence['evpn-sessions'],
+                         r'[1-9]\d* routes sent, [1-9]\d* received')

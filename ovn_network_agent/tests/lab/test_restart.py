@@ -264,7 +264,7 @@ class TestRestartStatic(dry_runs.DryRuns, Restart, base.LabTestCase):
     SEGMENT = 'vlan'
 
     def test_dry_run(self):
-        """It writes nothing, and the real start does what it said."""
+        """Trap T22: it writes nothing, and the real start does as it said."""
         agent = self.cloud.agents['gw1']
         # Beside an agent that has done all, there is nothing to do.
         self.assertEqual([], self.dry_run('gw1'))

@@ -55,22 +55,6 @@ class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
 
     # -- tenants, and gateways of networks --------------------------------
 
-    def test_never_anothers(self):
-        """The addresses answer, but not on the port of another tenant."""
-        others = (*self.tenants[1:], self.tenants[0])
-        for tenant, other in zip(self.tenants, others):
-            one, two = self.machines[tenant.name]
-            for node, targets in (
-                    (tenant.host, evpn.addresses(one)),
-                    (one.node, (plan.CLIENT, plan.CLIENT6)),
-                    (one.node, evpn.addresses(two))):
-                for target in targets:
-                    report = probe.ping(node, target, 2, 0.02, 'tcp',
-                                        port=other.port)
-                    # The right host says that nobody is at that port.
-                    self.assertEqual((0, 'Connection refused'), (
-                        report.received, report.error), str(report))
-
     def test_full_size(self):
         """What the tunnel cannot carry, the gateway refuses."""
         vm, tenant = self.machines['red'][0], self.red

@@ -95,15 +95,6 @@ class Signals:
             'ovs-appctl', '-t', '/run/ovn-network-agent/control.ctl',
             'status'))
 
-    def test_guru_meditation(self):
-        """SIGUSR2 prints a report, and the agent goes on."""
-        mark = self.mark('gw1')
-        self.agent.process.send_signal(signal.SIGUSR2)
-        self.wait_said('gw1', 'Guru Meditation', mark)
-        self.wait_said('gw1', f'announce_method = {self.METHOD}', mark)
-        self.assertIn('Threads', self.said('gw1', mark))
-        self.another()
-
 
 class Repair:
     """By comparison of everything, and at once."""

@@ -63,17 +63,13 @@ def run(argv: list[str], memory='3G', writable=(), interactive: bool = False,
     directory = tempfile.mkdtemp(prefix='ovn-lab-', dir=temporary_directory())
     socket = os.path.join(directory, 'console')
     environ = dict(os.environ if environ is None else environ)
-    environ[console.VARIABLE] = (
-        'socket:' + socket if chosen == kernel.HOST
-        else bridge.Bridge.variable())
+    environ[console.VARIABLE] = bridge.Bridge.variable()
     environ[running.VARIABLE] = running.marker(socket)
     try:
         _write_job(directory, argv, writable, interactive, environ,
-                   places.of_machine(chosen == kernel.HOST))
+                   places.of_machine())
         write_init(directory)
         with running.announced(os.path.basename(directory), socket, argv):
-            if chosen == kernel.HOST:
-                return _run_on_host(directory)
             words = lastwords.Keeper(
                 log or os.path.join(directory, 'kernel.log'), shown=verbose)
             return _run_machine(chosen, directory, socket, memory,
@@ -299,29 +295,3 @@ def _end(machine):
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(machine.pid, signal.SIGKILL)
     machine.wait()
-
-
-# -- the host's own kernel -------------------------------------------------
-
-def _run_on_host(directory):
-    pid = os.fork()
-    if pid == 0:
-        syscalls.die_with_parent()
-        os.environ['LAB_ON_HOST'] = '1'
-        syscalls.unshare(syscalls.CLONE_NEWNS | syscalls.CLONE_NEWUTS |
-                         syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWNET |
-                         syscalls.CLONE_NEWPID)
-        inner = os.fork()
-        if inner == 0:
-            syscalls.die_with_parent()
-            os.execv(sys.executable, [sys.executable, INIT, directory])
-        _pid, status = os.waitpid(inner, 0)
-        os._exit(os.waitstatus_to_exitcode(status) % 256)
-    try:
-        os.waitpid(pid, 0)
-    except KeyboardInterrupt:
-        # PID 1 of the namespace is a grandchild, which ends with this child.
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        raise
-    return _status(directory, 'unknown', '')

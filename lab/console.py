@@ -4,8 +4,7 @@
 """Sessions in nodes for clients outside of the machine.
 
 The machine has some consoles besides its own; each carries one session at a
-time (see :mod:`lab.frames`).  On the host's kernel, a socket in the job's
-directory takes their place.  :mod:`lab.init` starts the process that serves
+time (see :mod:`lab.frames`).  :mod:`lab.init` starts the process that serves
 the sessions, so that every machine can be entered.
 """
 
@@ -16,7 +15,6 @@ import os
 import pty
 import select
 import signal
-import socket
 import struct
 import subprocess
 import termios
@@ -26,7 +24,7 @@ import tty
 from lab import frames
 from lab import node as nodes
 
-# Set by lab.boot: "tty:/dev/tty2,..." or "socket:PATH"
+# Set by lab.boot: "tty:/dev/tty2,..."
 VARIABLE = 'LAB_CONSOLES'
 # Name for the machine itself, with all the nodes in it.
 MACHINE = 'machine'
@@ -41,18 +39,10 @@ def serve():
     kind, _colon, where = os.environ.get(VARIABLE, '').partition(':')
     if kind == 'tty':
         for path in where.split(','):
-            _start(_serve_tty, path)
-    elif kind == 'socket':
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        listener.bind(where)
-        listener.listen()
-        _start(_serve_socket, listener)
+            threading.Thread(target=_serve_tty, args=(path,),
+                             daemon=True).start()
     while True:
         signal.pause()
-
-
-def _start(function, *args):
-    threading.Thread(target=function, args=args, daemon=True).start()
 
 
 def _serve_tty(path):
@@ -62,17 +52,6 @@ def _serve_tty(path):
     frames.send(fd, frames.pack(frames.HELLO))
     with contextlib.suppress(EOFError, OSError):
         _sessions(fd)
-
-
-def _serve_socket(listener):
-    while True:
-        client, _address = listener.accept()
-        _start(_serve_client, client)
-
-
-def _serve_client(client):
-    with client, contextlib.suppress(EOFError, OSError):
-        _sessions(client.fileno())
 
 
 class _Reader(frames.Reader):

@@ -74,10 +74,7 @@ def _identity(name, path):
 
 def host_directory(path, target):
     """Mount a directory of the host, without the overlay of the machine."""
-    if os.environ.get('LAB_ON_HOST'):
-        syscalls.mount(path, target, flags=syscalls.MS_BIND)
-    else:
-        syscalls.mount('none', target, 'hostfs', options=path)
+    syscalls.mount('none', target, 'hostfs', options=path)
 
 
 def _devices(path):

@@ -7,8 +7,8 @@ The root is the host's file system, read-only, with an overlay in memory.  So
 the programs of the host are there.  The files of the command are gone at its
 end, except in the directories that the job names.
 
-Started by the kernel (or by :mod:`lab.boot` in fresh namespaces of the host)
-with the path of the job's directory as its only argument.
+Started by the kernel with the path of the job's directory as its only
+argument.
 """
 
 import fcntl
@@ -32,7 +32,7 @@ CONSOLE = '/dev/tty1'
 def main(directory):
     """Run the job of ``directory``; never returns."""
     status = 255
-    machine = os.getpid() == 1 and not os.environ.get('LAB_ON_HOST')
+    machine = os.getpid() == 1
     try:
         with open(os.path.join(directory, 'job.json'),
                   encoding='utf-8') as opened:
@@ -71,42 +71,31 @@ def _file_systems(writable, visible):
     root = os.path.join(STAGING, 'root')
     syscalls.mount('overlay', root, 'overlay', options=(
         f'lowerdir=/,upperdir={STAGING}/upper,workdir={STAGING}/work'))
-    on_host = bool(os.environ.get('LAB_ON_HOST'))
     # These mounts need the old root, and their targets are below mounts that
     # are still to come.
     for path in (*visible, *writable):
-        _from_host(path, os.path.join(STAGING, 'host') + path, on_host)
-    _basic_mounts(root, on_host)
+        syscalls.mount('none', os.path.join(STAGING, 'host') + path, 'hostfs',
+                       options=path)
+    _basic_mounts(root)
     for path in (*visible, *writable):
         syscalls.mount(os.path.join(STAGING, 'host') + path, root + path,
                        flags=syscalls.MS_BIND)
     syscalls.pivot_root(root)
 
 
-def _from_host(path, target, on_host):
-    if on_host:
-        syscalls.mount(path, target, flags=syscalls.MS_BIND)
-    else:
-        syscalls.mount('none', target, 'hostfs', options=path)
-
-
-def _basic_mounts(root, on_host):
+def _basic_mounts(root):
     syscalls.mount('proc', root + '/proc', 'proc')
     syscalls.mount('sysfs', root + '/sys', 'sysfs')
-    if on_host:
-        syscalls.mount('/dev', root + '/dev',
-                       flags=syscalls.MS_BIND | syscalls.MS_REC)
-    else:
-        syscalls.mount('dev', root + '/dev', 'devtmpfs')
-        syscalls.mount('devpts', root + '/dev/pts', 'devpts',
-                       options='ptmxmode=666')
-        syscalls.mount('shm', root + '/dev/shm', 'tmpfs')
-        for name, target in (('fd', '/proc/self/fd'),
-                             ('stdin', '/proc/self/fd/0'),
-                             ('stdout', '/proc/self/fd/1'),
-                             ('stderr', '/proc/self/fd/2')):
-            if not os.path.lexists(root + '/dev/' + name):
-                os.symlink(target, root + '/dev/' + name)
+    syscalls.mount('dev', root + '/dev', 'devtmpfs')
+    syscalls.mount('devpts', root + '/dev/pts', 'devpts',
+                   options='ptmxmode=666')
+    syscalls.mount('shm', root + '/dev/shm', 'tmpfs')
+    for name, target in (('fd', '/proc/self/fd'),
+                         ('stdin', '/proc/self/fd/0'),
+                         ('stdout', '/proc/self/fd/1'),
+                         ('stderr', '/proc/self/fd/2')):
+        if not os.path.lexists(root + '/dev/' + name):
+            os.symlink(target, root + '/dev/' + name)
     for path in ('/run', '/tmp'):
         syscalls.mount('tmp', root + path, 'tmpfs', options='mode=1777')
 

@@ -3,12 +3,9 @@
 
 """The kernel of the lab, which is found, or built once and kept.
 
-The order is: the file named by LAB_KERNEL; the host's own kernel, if it has
-all devices; a cached build; a new build from the kernel source of the
-distribution, of the version that LAB_SERIES names, of a version in
-:data:`TRIED` if one is installed, or else the newest.
-``LAB_KERNEL=host`` insists on the host's, ``LAB_KERNEL=uml`` on user-mode
-Linux.
+The order is: the file named by LAB_KERNEL; a cached build; a new build from
+the kernel source of the distribution, of the version that LAB_SERIES names, of
+a version in :data:`TRIED` if one is installed, or else the newest.
 """
 
 import contextlib
@@ -24,9 +21,6 @@ import sys
 import tempfile
 import time
 
-from lab import hostcheck
-
-HOST = 'host'
 SOURCES = '/usr/src/linux-source-*.tar.*'
 _SOURCE = re.compile(r'.*/linux-source-(?P<version>[0-9]+(\.[0-9]+)+)'
                      r'\.tar\.(xz|bz2|gz)')
@@ -52,26 +46,21 @@ class KernelError(Exception):
 def choose() -> str:
     """The kernel to use, built if need be.
 
-    :returns: path of a user-mode Linux binary, or :data:`HOST`
+    :returns: path of a user-mode Linux binary
     :raises KernelError:
     """
     named = os.environ.get('LAB_KERNEL', '')
-    if named and named not in (HOST, 'uml'):
+    if named:
         if not os.access(named, os.X_OK):
             raise KernelError(f'LAB_KERNEL = {named}: not an executable file; '
                               'name a user-mode Linux binary or unset it')
         return os.path.abspath(named)
-    if named == HOST or (not named and hostcheck.suitable()):
-        return HOST
     return build()
 
 
 def ready():
     """Whether :func:`choose` has a kernel without building one."""
-    named = os.environ.get('LAB_KERNEL', '')
-    if named and named != 'uml':
-        return True
-    if not named and hostcheck.suitable():
+    if os.environ.get('LAB_KERNEL', ''):
         return True
     try:
         return os.access(cache_path(), os.X_OK)

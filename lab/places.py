@@ -36,22 +36,9 @@ def hidden(paths, by) -> list[str]:
                   if path.startswith(tuple(name + '/' for name in by)))
 
 
-def elsewhere(paths) -> list[str]:
-    """The paths that are not on the file system of /.
-
-    On the host's own kernel, the machine has only this file system.
-    """
-    root = os.stat('/').st_dev
-    return sorted(path for path in paths if os.stat(path).st_dev != root)
-
-
-def of_machine(on_host: bool) -> list[str]:
+def of_machine() -> list[str]:
     """The directories to mount in the machine."""
-    paths = needed()
-    found = set(hidden(paths, MACHINE))
-    if on_host:
-        found.update(elsewhere(paths))
-    return sorted(found)
+    return hidden(needed(), MACHINE)
 
 
 def of_nodes() -> list[str]:

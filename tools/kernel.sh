@@ -30,12 +30,11 @@ need_kernel_place() {
 }
 
 # need_kernel: install the packages for the build of the lab's kernel, unless
-# the host's kernel or a kept kernel is enough.  Needs need_venv before.
+# there is a kept kernel.  Needs need_venv before.
 need_kernel() {
     ! "$PY" -m lab kernel --ready || return 0
     [ "$(uname -m)" = x86_64 ] || die "The lab needs a processor of the kind" \
-        "x86_64, or a kernel of the host that has VRF, Open vSwitch, geneve," \
-        "VLAN and nftables: this one is $(uname -m), its kernel lacks them."
+        "x86_64: this one is $(uname -m)."
     need_packages kernel
     [ "${SKIP_APT:-}" != 1 ] || return 0
     if [ "${LAB_SERIES:-$FAST_SERIES}" = "$FAST_SERIES" ]; then

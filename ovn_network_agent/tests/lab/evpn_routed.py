@@ -163,29 +163,6 @@ class Routers:
                 one for one in found['findings'] if name == home and
                 one['verdict'] in ('WARN', 'BROKEN')]), found)
 
-    def test_a_router_and_a_machine_of_the_network(self):
-        """On the node of the gateway, and on that of its former owner."""
-        routed = self.routed[0]
-        for name, former in (('gw2', 'gw1'), ('gw1', 'gw2')):
-            self.cloud.move(routed.router, name)
-            self.wait_routed(routed, name)
-            self.recompute(former)
-            for vm in self.machines[routed.tenant.name]:
-                for target in (_FLOATING, routed.plain.port.address):
-                    self.reach(vm.node, 'tcp', target,
-                               port=routed.tenant.port)
-
-    def recompute(self, name):
-        """Have OVN on a node compute its flows anew, once it knows all.
-
-        Otherwise a former owner of a gateway may keep those of the router
-        (seen with OVN 23.03): they translate what the node's own machines
-        send, and the answers leave by the next owner.
-        """
-        self.cloud['central'].run(['ovn-nbctl', '--wait=hv', 'sync'])
-        self.cloud[name].run(['ovn-appctl', '-t', 'ovn-controller',
-                              'recompute'])
-
     def test_a_gateway_that_moves(self):
         """Its addresses follow, in their VNI; the other tenant's stay."""
         routed, other = self.routed

@@ -12,7 +12,6 @@ from lab import echo
 from lab import node as nodes
 from lab import plan
 from lab import probe
-from ovn_network_agent import ownership
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import crowd
 from ovn_network_agent.tests.lab import forwarding as pf
@@ -144,18 +143,6 @@ class Paths:
         nodes.wait_until('all is as before', lambda: not dump.difference(
             usual, self.state('gw1')), base.SETTLE)
         self.assertEqual(before, self.cloud.sink.leaked())
-
-    def test_the_guard_of_answers_is_repaired(self):
-        """Row PFT-13: rule 152, which somebody deletes."""
-        gw1 = self.cloud['gw1']
-        for family in '-4', '-6':
-            rule = ('ip', family, 'rule', 'show', 'priority',
-                    str(ownership.PRIORITY_REPLY_GUARD))
-            usual = gw1.out(*rule)
-            self.assertIn('blackhole', usual)
-            gw1.run(['ip', family, 'rule', 'del', *rule[-2:]])
-            nodes.wait_until('the rule is back', lambda rule=rule, u=usual: (
-                gw1.out(*rule) == u), base.SETTLE)
 
     def test_large_answers_through_a_small_mtu(self):
         """A client behind a smaller MTU gets all of a large answer.

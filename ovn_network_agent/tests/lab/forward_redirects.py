@@ -10,7 +10,6 @@ section 5.2.7.2; RFC 4861, section 8.2).  Linux obeys for five minutes, and
 all answers to that client miss the gateway for so long.
 """
 
-import re
 import socket
 
 from lab import dump
@@ -48,39 +47,6 @@ class Redirects:
         self.assertEqual((pf.REMOTE, plan.CLIENT),
                          self.asked(pf.PLAIN, 81, 'udp'))
 
-    def test_the_setting_is_repaired(self):
-        """Row PFT-15: of the device, and of all devices."""
-        for name in 'all', 'eth0':
-            path = f'net.ipv4.conf.{name}.send_redirects'
-            self.cloud['gw1'].run(['sysctl', '-q', '-w', path + '=1'])
-            nodes.wait_until('the setting is as before', lambda path=path: (
-                self.cloud['gw1'].out('sysctl', '-n', path).strip() == '0'),
-                base.SETTLE)
-        self.assertEqual('1', self.cloud['gw1'].out(
-            'sysctl', '-n', 'net.ipv4.conf.eth1.send_redirects').strip())
-
-    def test_no_redirect_over_ipv6(self):
-        """Row PFT-15: an answer that nobody translates, beside the table.
-
-        Of routers with link-local addresses alone, a host believes a redirect
-        (RFC 4861, section 8.1).
-        """
-        gw1, backend = self.cloud['gw1'], self.cloud['backend']
-        sink = self.cloud['sink']
-        self._default6(gw1, 'default', plan.host6('sink'), _local(sink))
-        self._default6(backend, plan.CLIENT_NET6, pf.LOCAL6, _local(gw1))
-        before = _redirects6(backend)
-        self._answers_nobody_asked_for(pf.REMOTE6, plan.CLIENT6)
-        self.assertEqual((pf.REMOTE6, plan.CLIENT6),
-                         self.asked(pf.PLAIN6, 81, 'udp'))
-        self.assertEqual(before, _redirects6(backend))
-
-    def _default6(self, node, network, usual, other):
-        """Another gateway of a network, until the end of the test."""
-        node.batch(f'route replace {network} via {other} dev eth0\n')
-        self.addCleanup(
-            node.batch, f'route replace {network} via {usual} dev eth0\n')
-
     def _answers_nobody_asked_for(self, source, client):
         """Send some; returns when the default gateway of gw1 has them."""
         before = self.cloud.sink.untranslated()
@@ -98,16 +64,3 @@ def _send(source, client):
         one.bind((source, 0))
         for _number in range(_UNASKED):
             one.sendto(b'', (client, 9))
-
-
-def _local(node):
-    """The link-local address of a node on the management network."""
-    out = node.out('ip', '-6', '-o', 'addr', 'show', 'dev', 'eth0', 'scope',
-                   'link')
-    return re.search(r'inet6 (\S+)/', out)[1]
-
-
-def _redirects6(node):
-    """How many redirects of IPv6 a node has got (/proc/net/snmp6)."""
-    return int(re.search(r'^Icmp6InRedirects\s+(\d+)$',
-                         node.out('cat', '/proc/net/snmp6'), re.MULTILINE)[1])

@@ -5,9 +5,8 @@
 
 A kind is a segment, a family and an announce method.  The main classes show
 what an operator does all the time, so they have to pass in all kinds.  All
-eight kinds of all main classes would take hours: in a normal run each main
-class has two opposite kinds, and all main classes together have all eight.
-With ``LAB_MATRIX=whole`` the other kinds run, too.
+eight kinds of all main classes would take hours: in a normal run most main
+classes have one kind.  With ``LAB_MATRIX=whole`` the other kinds run, too.
 """
 
 import itertools

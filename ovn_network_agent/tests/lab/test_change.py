@@ -22,12 +22,6 @@ from ovn_network_agent.tests.lab import matrix
 from ovn_network_agent.tests.lab import reaching
 
 MANY = 20
-# What one vtysh costs that looks what became of a change.
-LOOK = 4
-# Fewer than one for every second address.  How often it is looked goes by the
-# clock: on a quiet machine that costs up to 4, and 6 with a load of 8.  How
-# many transactions there are, functional.backends.test_frr_static counts.
-FEW = MANY // 2
 
 # Two lines of the debug log of a pass.
 _ASKED = re.compile(r'Asked drivers \d+ times: (.*)|'
@@ -178,32 +172,6 @@ class Change:
 
     # -- many -------------------------------------------------------------
 
-    def _launched_by(self, count):
-        """Processes and threads launched while adding floating IPs."""
-        before = self.cloud['gw1'].launched()
-        fips = self.floating_ips(self.alpha,
-                                 [(None, self.bare.port)] * count)
-        for fip in fips:
-            self.cloud.wait_announced(fip.address, 'gw1', base.SETTLE)
-        mark = self.mark('gw1')
-        nodes.wait_until('the pass has ended', lambda: (
-            ' created ' not in self.said('gw1', mark)), base.SETTLE)
-        launched = self.cloud['gw1'].launched() - before
-        for fip in fips:
-            self.assertIn(fip.address, self.kernel_routes('gw1'))
-        self.cloud.neutron.remove_fips(self.alpha, fips)
-        for fip in fips:
-            self.cloud.wait_withdrawn(fip.address, base.SETTLE)
-        return launched
-
-    def _measure(self):
-        # Once more, because the first has to start threads that stay.
-        self._launched_by(1)
-        one, many = self._launched_by(1), self._launched_by(MANY)
-        base.note(f'{self.kind}: launched for 1 floating IP {one:d}, for '
-                  f'{MANY} {many:d}')
-        return one, many
-
 
 @contextlib.contextmanager
 def _limits(number):
@@ -260,25 +228,6 @@ class TestChangeStatic(Change, reaching.Reach, base.LabTestCase):
         for address in addresses:
             self.reach(self.client, 'icmp', address)
 
-    def test_processes(self):
-        """So many for a transaction, however many addresses are in it."""
-        one, many = self._measure()
-        self.assertLess(many - one, FEW)
-        self.assertLessEqual(one, 8 + LOOK)
-
-
-class TestChangeKernel(Change, reaching.Reach, base.LabTestCase):
-    """With kernel routes that FRR redistributes, and a VLAN of IPv6."""
-
-    METHOD = 'kernel'
-    SEGMENT = 'vlan'
-    FAMILY = 6
-
-    def test_processes(self):
-        """None at all, but for the look at what BGP made of it."""
-        for launched in self._measure():
-            self.assertLess(launched, FEW)
-
     def test_patch_port_made_anew(self):
         """Trap T46: it has another number, and the flows follow it.
 
@@ -326,45 +275,7 @@ class TestChangeKernel(Change, reaching.Reach, base.LabTestCase):
         self.assert_served('gw1', self.fip.address, self.fip_beta.address)
 
 
-globals().update(matrix.others(TestChangeStatic, TestChangeKernel))
-
-
-class TestReady(base.LabTestCase):
-    """READY is true."""
-
-    GATEWAYS = 1
-    AGENTS = False
-
-    @classmethod
-    def build(cls):
-        cls.router = cls.cloud.add_router('alpha')
-        cls.vm, cls.fip = cls.machine(cls.router)
-        cls.fips = cls.cloud.neutron.add_fips(cls.router, [
-            (cls.cloud.neutron.allocate(), cls.vm.port)
-            for _number in range(MANY)])
-
-    def test_ready_after_the_first_complete_pass(self):
-        """Everything is there when it says READY, on all planes."""
-        for method, table in (('kernel', str(plan.VRF_TABLE)),
-                              ('static', None)):
-            agent = self.cloud.agent('gw1', self.configuration(method))
-            agent.write_config()
-            wanted = {fip.address for fip in self.fips}
-            self.assertEqual(set(), wanted & self.kernel_routes('gw1'))
-            agent.start()
-            agent.wait_ready()
-            self.assertEqual(set(), wanted - self.kernel_routes('gw1'))
-            for address in wanted:
-                self.assertIsNotNone(self.hairpin('gw1', address))
-            if table:
-                self.assertEqual(set(), wanted - self.kernel_routes(
-                    'gw1', table))
-            else:
-                self.assertEqual(set(), {
-                    self.family.static(a) for a in wanted} -
-                    self.statics('gw1'))
-            self.assertEqual('gw1', self.default_route(self.router)[0])
-            self.assertEqual(0, agent.stop())
+globals().update(matrix.others(TestChangeStatic))
 
 
 if __name__ == '__main__':

@@ -136,22 +136,6 @@ class TestDistributed(base.LabTestCase):
             if self.cloud.announcer(address) == 'gw3':
                 self.cloud.migrate(self.one, 'gw3', 'gw2')
 
-    def test_kernel_routes(self):
-        """The same by the other announce method."""
-        self.announce_by('kernel')
-        self.addCleanup(self.announce_by, self.METHOD)
-        self.test_from_outside_and_to_the_outside()
-        self.test_live_migration()
-
-    def announce_by(self, method):
-        for name, fip in (('gw1', self.central_fip), ('gw2', self.one_fip),
-                          ('gw3', self.two_fip)):
-            self.reconfigure(name, 'fip_route', announce_method=method)
-            nodes.wait_until(
-                f'{name} announces by {method} alone', lambda n=name, f=fip:
-                self.methods(n, f.address) == {method}, base.SETTLE)
-        self.settled()
-
     def migrate(self, source, target):
         """Migrate a machine; returns when OVN has bound the port there.
 

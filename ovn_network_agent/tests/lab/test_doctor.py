@@ -8,7 +8,6 @@ import re
 import time
 import unittest
 
-from lab import frr
 from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
@@ -30,12 +29,10 @@ _LIST = 'ANNOUNCED-NETWORKS'
 _BGP = f'router bgp {plan.GATEWAY_AS["gw2"]} vrf {plan.VRF}'
 _FAMILY = _BGP, 'address-family ipv4 unicast'
 _PEER = plan.UPLINKS['gw2'][0]
-_NOWHERE = 'prefix-list NOWHERE out'
 _NOBODY = f'tcp:{plan.HOSTS["central"]}:1'
 _MAPPINGS = 'ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings='
 # The agent would set the sysctls at its start.
 _ACCEPTS = {'port_forward_l3mdev_accept': 'true'}
-_TABLE = 'unreachable default table 200 metric 5000'
 _LOSE_FLOWS = (f'ovs-ofctl del-flows {plan.BRIDGE} '
                f'cookie={ownership.COOKIE_HAIRPIN:#x}/-1')
 # A fight that has lasted this long leaves the time for a diagnosis.
@@ -97,17 +94,10 @@ _usual = faults.usual
 Fault = faults.Fault
 
 OF_AGENT = (
-    Fault('single-agent', '2 agents work', lambda case: case.second(),
-          lambda case: case.end_second()),
     Fault('agent', 'an agent runs, and', lambda case: case.agent.freeze(),
           lambda case: case.agent.thaw(), lambda case: case.wait_agent()),
-    Fault('configuration', 'nobody', faults.configured(
-        'DEFAULT', drivers='nobody'), _usual),
     Fault('prerequisites', 'no-device', _forwarding(
         port_forward_dev='no-device', **_ACCEPTS), _usual),
-    Fault('local-destinations', 'does not accept', _forwarding(), _usual),
-    Fault('ct-zone', 'in OVN, too', lambda case: _forwarding(
-        port_forward_ct_zone=case.zone(), **_ACCEPTS)(case), _usual),
     Fault('objects', 'missing: flow', lambda case: case.fight(),
           node='gw1'),
 )
@@ -120,8 +110,6 @@ OF_KERNEL = (
           _sysctls(**{f'{plan.VRF}__forwarding': 0})),
     Fault('l3mdev-rule', 'is missing', faults.typed('ip rule del pref 1000'),
           settles=_session),
-    Fault('routing-tables', r'table 200 .* of another program', faults.typed(
-        f'ip route add {_TABLE}'), faults.typed(f'ip route del {_TABLE}')),
     Fault('vrf', 'is down', faults.typed(f'ip link set {plan.VRF} down'),
           settles=_session),
     Fault('uplink', 'eth1 .*down', faults.typed('ip link set eth1 down'),
@@ -129,12 +117,6 @@ OF_KERNEL = (
 )
 
 OF_OVN = (
-    Fault('nb-database', 'OVN_Northbound', faults.configured(
-        'ovn', ovn_nb_remote=_NOBODY), _usual),
-    Fault('sb-database', 'OVN_Southbound', faults.configured(
-        'ovn', ovn_sb_remote=_NOBODY), _usual),
-    Fault('ovs-database', 'Open_vSwitch', faults.configured(
-        'ovs', ovsdb_connection='unix:/nowhere.sock'), _usual),
     Fault('tls-files', '/nowhere.pem', faults.configured(
         'ovn', ovn_nb_remote=_NOBODY.replace('tcp', 'ssl'),
         ovn_ssl_ca='/nowhere.pem'), _usual),
@@ -142,16 +124,11 @@ OF_OVN = (
         'ovn-appctl -t ovn-controller debug/pause')),
     Fault('gateway-chassis', 'without enable-chassis-as-gw', faults.typed(
         'ovs-vsctl remove Open_vSwitch . external_ids ovn-cms-options')),
-    Fault('bridge-mappings', f'{plan.PHYSICAL_NETWORK}:br-other',
-          faults.typed(f'{_MAPPINGS}{plan.PHYSICAL_NETWORK}:br-other'),
-          faults.typed(f'{_MAPPINGS}{plan.PHYSICAL_NETWORK}:{plan.BRIDGE}')),
     Fault('bridge-mappings', 'takes the space', faults.typed(
         f'{_MAPPINGS}\'"{plan.PHYSICAL_NETWORK}: {plan.BRIDGE}"\'')),
 )
 
 OF_FRR = (
-    Fault('frr-daemons', 'staticd', lambda case: case.node.stop('staticd'),
-          lambda case: case.start_staticd()),
     Fault('bgp-redistribution', 'does not redistribute static',
           faults.routing(*_FAMILY, 'no redistribute static')),
     Fault('bgp-filter', f'no neighbour .* by the prefix list {_LIST}',
@@ -173,34 +150,11 @@ OF_OTHERS = (
     Fault('outbound-filters', f'{_LIST}: seq 1 deny .* from all neighbours',
           _of_fip(f'ip prefix-list {_LIST} seq 1 deny {{fip}}/32', True),
           warns=True),
-    Fault('outbound-filters', 'prefix-list NOWHERE does not exist',
-          faults.routing(*_FAMILY, f'neighbor {_PEER} {_NOWHERE}'),
-          faults.routing(*_FAMILY, f'no neighbor {_PEER} {_NOWHERE}')),
     Fault('rule-order', 'priority 1500 from .* blackhole', _of_fip(
         'ip rule add priority 1500 from {fip} blackhole'), warns=True),
     Fault('dropping-flows', 'cookie 0x7 .* drops packets of', _of_fip(
         f'ovs-ofctl add-flow {plan.BRIDGE} '
         'cookie=7,priority=1000,ip,nw_src={fip},actions=drop'), warns=True),
-    # As the daemon of a VPN has it.
-    Fault('rule-order', 'priority 220 lookup 220.* to 203.0.113.0/24',
-          lambda case: case.typed(
-              'ip route add 203.0.113.0/24 dev lo table 220',
-              'ip rule add priority 220 lookup 220'),
-          settles=lambda case: case.typed('ip route flush table 220'),
-          warns=True),
-    Fault('packet-filters', 'chain "inet guard transit", by the set '
-          'quarantine .* drops packets of',
-          lambda case: case.typed(*(
-              f'nft add {words}' for words in (
-                  'table inet guard',
-                  "chain inet guard transit '{ type filter hook forward "
-                  "priority -10; }'",
-                  "set inet guard quarantine '{ type ipv4_addr; }'",
-                  'element inet guard quarantine '
-                  f"'{{ {case.fip.address} }}'",
-                  'rule inet guard transit ip daddr @quarantine drop'))),
-          lambda case: case.typed('nft delete table inet guard'),
-          warns=True),
     Fault('mtu', 'eth1 has an MTU of 1280 bytes',
           lambda case: case.typed('ip link set eth1 mtu 1280'), warns=True),
 )
@@ -322,36 +276,10 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
         # The line in the log follows a repair.
         self.type_in([_LOSE_FLOWS])
 
-    def second(self):
-        """A process that looks like another agent, as the original does."""
-        self.other = self.node.popen(
-            ['bash', '-c', 'exec -a ovn-network-agent sleep 600'])
-        nodes.wait_until('it has its name', self.named, base.SETTLE)
-
-    def named(self):
-        with open(f'/proc/{self.other.pid}/cmdline', 'rb') as opened:
-            return opened.read().startswith(b'ovn-network-agent\0')
-
-    def end_second(self):
-        self.other.kill()
-        self.other.wait()
-
-    def zone(self):
-        """A zone of connection tracking that OVN has."""
-        ids = json.loads(self.node.out(
-            'ovs-vsctl', '--format=json', '--columns=external_ids', 'find',
-            'Bridge', 'name=br-int'))['data'][0][0][1]
-        return next(value for key, value in ids
-                    if key.startswith('ct-zone-'))
-
     def wait_agent(self):
         """Wait until the agent answers, connected to all databases."""
         nodes.wait_until('the agent is in sync', lambda: not json.loads(
             self.agent.ctl('status', '--json').stdout)['degraded'], _AT_LAST)
-
-    def start_staticd(self):
-        frr.start_daemon(self.node, 'staticd')
-        frr.wait_for(self.node, 'staticd')
 
 
 if __name__ == '__main__':

@@ -16,15 +16,9 @@ from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import draining
 from ovn_network_agent.tests.lab import leaving
 from ovn_network_agent.tests.lab import matrix
-from ovn_network_agent.tests.lab import overlapping
 
 # Drained stops; to measure, more of them are in order.
 RUNS = int(os.environ.get('LAB_DRAINS', '2'))
-# Probes in the time after which the Southbound server asks who says nothing
-# whether it is still there: 5 s, and some.
-ASKED = 280
-# Probes until every chassis has followed a new order.
-SWITCHED = 50
 
 
 class TestDrain(draining.DrainTestCase):
@@ -61,26 +55,6 @@ class TestDrain(draining.DrainTestCase):
             self.start(owner)
         self.settled()
         self.assert_drained(f'{RUNS} drained stops', reports)
-
-    def test_ovn_controller_goes_on(self):
-        """It has missed how it lost the gateway, and does not take it back.
-
-        The server's question is between that and the new order in what it has
-        to read, so it would see the one without the other.
-        """
-        owner, successor = self.settled(), self.successor()
-        others = [name for name in self.cloud.gateways if name != owner]
-        with self.both_ways() as running, self.followed() as followed:
-            with overlapping.begun(self.cloud[owner], others):
-                self.cloud.wait_owner(self.alpha, successor)
-                self.passed(running, ASKED)
-                self.prefer(successor)
-                self.passed(running, SWITCHED)
-            self.assertEqual(successor, self.settled())
-            report = self.finished(running)
-        base.note(f'ovn-controller went on: {report}')
-        self.assertEqual([successor], followed.owners(self.alpha))
-        self.assert_gap(report, leaving.DRAINED_GAP_MS)
 
     def test_rolling_restart(self):
         """Row DRN-11: one move for each router that was there, no more."""
@@ -274,16 +248,6 @@ class TestDrain(draining.DrainTestCase):
     def test_northbound_is_down(self):
         """A drain waits for a database that is away."""
         self._away('nb')
-
-    def test_southbound_is_down(self):
-        self._away('sb')
-
-    def test_northd_is_paused(self):
-        """The next owner takes over; the overlap lasts until the new order."""
-        central = self.cloud['central']
-        self.settled()
-        self._away('northd', pause=central.pause, resume=central.resume,
-                   announced=self.successor())
 
     def _away(self, service, pause=None, resume=None, announced=''):
         """A stop while a part of OVN is away for some seconds.

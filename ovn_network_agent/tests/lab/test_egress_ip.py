@@ -147,23 +147,6 @@ class TestEgressIp(dry_runs.DryRuns, egress_faults.Faults,
                 self.assertEqual(0, done.returncode, done.stdout)
                 base.note(' '.join(done.stdout.split()))
 
-    def test_a_dry_run(self):
-        """Beside the agent, with a file that has one object more."""
-        agent, more = self.cloud.agents['gw1'], {
-            'name': 'more', 'addresses': ['198.51.100.52'],
-            'select': {'ports': [self.other.port.uuid]}}
-        path = egressed.FILE + '.more'
-        self.cloud['gw1'].write(path, json.dumps({'egress_ips': [
-            self.web, self.crawl, self.firm, more]}))
-        agent.config['egress_ip']['file'] = path
-        self.addCleanup(agent.write_config)
-        self.addCleanup(agent.config['egress_ip'].update, file=egressed.FILE)
-        agent.write_config()
-        plan_lines = self.dry_run('gw1')
-        self.assertEqual(1, len(plan_lines), plan_lines)
-        self.assertIn('created egress_rows', plan_lines[0])
-        self.assertIn('198.51.100.52', plan_lines[0])
-
     # -- mode ecmp --------------------------------------------------------
 
     def test_by_several_ports(self):

@@ -6,6 +6,7 @@
 import contextlib
 import ipaddress
 import itertools
+import json
 import os
 import time
 
@@ -26,10 +27,12 @@ from ovn_network_agent.tests.lab import evpn_tenants
 # and OVN up to 100; 200 to 340 were measured, and more on a busy processor.
 MIGRATION_MS = 600
 # Changes of all VNIs in turn, with three new VNIs each.
-ROUNDS = int(os.environ.get('LAB_EVPN_ROUNDS') or 7)
+ROUNDS = int(os.environ.get('LAB_EVPN_ROUNDS') or 2)
 # Seconds until a new VNI can be used, for a busy processor.
 JOINED = 60
 MTU = 1450
+CHECKS = ('evpn-local', 'evpn-mtu', 'evpn-instance', 'evpn-sessions',
+          'evpn-vnis', 'evpn-next-hops')
 
 
 class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
@@ -51,22 +54,6 @@ class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
         cls.routed = evpn_routed.build(cls.cloud, cls.tenants[:2])
 
     # -- tenants, and gateways of networks --------------------------------
-
-    def test_never_anothers(self):
-        """The addresses answer, but not on the port of another tenant."""
-        others = (*self.tenants[1:], self.tenants[0])
-        for tenant, other in zip(self.tenants, others):
-            one, two = self.machines[tenant.name]
-            for node, targets in (
-                    (tenant.host, evpn.addresses(one)),
-                    (one.node, (plan.CLIENT, plan.CLIENT6)),
-                    (one.node, evpn.addresses(two))):
-                for target in targets:
-                    report = probe.ping(node, target, 2, 0.02, 'tcp',
-                                        port=other.port)
-                    # The right host says that nobody is at that port.
-                    self.assertEqual((0, 'Connection refused'), (
-                        report.received, report.error), str(report))
 
     def test_full_size(self):
         """What the tunnel cannot carry, the gateway refuses."""
@@ -232,3 +219,17 @@ class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
                      for name in self.cloud.gateways]
         return [None if each.poll() is not None else each.pid
                 for each in processes]
+
+    # -- what is said -----------------------------------------------------
+
+    def test_doctor(self):
+        """A healthy node has all checks of EVPN, and each passes."""
+        for name in self.cloud.gateways:
+            said = json.loads(self.cloud.agents[name].look(
+                'doctor', '--json', *CHECKS).stdout)['findings']
+            evidence = {one['check']: one['evidence'] for one in said}
+            self.assertEqual({*CHECKS}, {*evidence})
+            self.assertEqual({'PASS'}, {one['verdict'] for one in said}, said)
+        self.assertIn('3 VNIs are up', evidence['evpn-vnis'])
+        self.assertRegex(evidence['evpn-sessions'],
+                         r'[1-9]\d* routes sent, [1-9]\d* received')

@@ -16,7 +16,6 @@ from ovn_network_agent.tests.lab import alpha
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import explaining
 from ovn_network_agent.tests.lab import faults
-from ovn_network_agent.tests.lab import inspecting
 
 _LIST = 'ANNOUNCED-NETWORKS'
 _INTEGRATION = 'br-int'
@@ -178,8 +177,7 @@ OF_OTHERS = (
 )
 
 
-class TestExplain(inspecting.Inspection, explaining.Explaining,
-                  alpha.AlphaTestCase):
+class TestExplain(explaining.Explaining, alpha.AlphaTestCase):
     """One layer after the other is broken, while no agent repairs it.
 
     The repair of a layer is seen when the next one is broken: only that one

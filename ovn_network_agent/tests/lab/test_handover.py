@@ -9,14 +9,11 @@ import unittest
 from lab import neutron
 from lab import node as nodes
 from ovn_network_agent.tests.lab import base
-from ovn_network_agent.tests.lab import failovers
 from ovn_network_agent.tests.lab import learned
 from ovn_network_agent.tests.lab import leaving
 from ovn_network_agent.tests.lab import matrix
 
-MOVES = 5
 STOPS = 2
-FAILOVERS = 10
 # Seconds that rows of a chassis are kept; up to 30 come on top.
 GRACE = 1
 # Floating IPs that the one that takes over has to announce.
@@ -28,8 +25,6 @@ MANY = 100
 # 1.77 s.
 ANNOUNCED = 0.6
 TIMES_THE_FABRIC = 4
-# The clean end of ovn-controller: OVN moves the port at once.
-CLEAN_END_MS = 1000
 
 
 class TestHandover(leaving.LeavingTestCase):
@@ -48,22 +43,6 @@ class TestHandover(leaving.LeavingTestCase):
         super().build()
         cls.lonely = cls.cloud.add_router('lonely', ['gw1'])
 
-    def test_moves(self):
-        """By a priority that somebody writes."""
-        reports = []
-        for number in range(MOVES):
-            owner = self.settled()
-            name = self.cloud.gateways[
-                (self.cloud.gateways.index(owner) + 1) % self.GATEWAYS]
-            with self.both_ways() as running, self.followed() as followed:
-                self.prefer(name)
-                self.cloud.wait_owner(self.alpha, name)
-                self.assertEqual(name, self.settled())
-                reports.append(self.finished(running))
-                self.assertEqual([name], followed.owners(self.alpha))
-            base.note(f'move {number + 1}: {owner} to {name}: {reports[-1]}')
-        self.assert_gaps(f'{MOVES} moves by priority', reports)
-
     def test_stops(self):
         """Row DRN-17: the drain of a group."""
         reports = []
@@ -77,31 +56,6 @@ class TestHandover(leaving.LeavingTestCase):
             reports.append(stopped.report)
             self.start(owner)
         self.assert_drained(f'{STOPS} drained stops', reports)
-
-    def test_clean_end_of_ovn_controller(self):
-        owner = self.settled()
-        with self.both_ways() as running, self.followed() as followed:
-            began = time.monotonic()
-            self.cloud.stop_controller(owner)
-            self.addCleanup(self.cloud.start_controller, owner)
-            nodes.wait_until('it has moved',
-                             lambda: self.owner() not in ('', owner))
-            new = self.owner()
-            self.cloud.wait_announced(self.fip.address, new)
-            report = self.finished(running)
-            seconds = followed.gained_at(self.alpha, new) - began
-            base.note(f'ovn-controller of {owner} ended, moved to {new} after '
-                      f'{1000 * seconds:.0f} ms: {report}')
-        self.assert_gap(report, CLEAN_END_MS)
-
-    def test_failovers(self):
-        """Priorities stay small, and nothing grows."""
-        self.settled()
-        watch, highest = failovers.run(self.cloud, self.alpha, self.settled,
-                                       FAILOVERS)
-        base.note(f'{FAILOVERS} failovers: {watch}')
-        self.assertEqual([], watch.growth())
-        self.assertLessEqual(highest, failovers.PRIORITY_LIMIT)
 
     def test_power_failure(self):
         """What OVN takes, what the agent adds, and what is left to clean."""

@@ -72,31 +72,6 @@ def bare(node):
                f'route flush table {plan.VRF_TABLE:d}\n')
 
 
-class TestInstall(base.LabTestCase):
-    """A gateway on which nothing was set up but OVN."""
-
-    GATEWAYS = 1
-    AGENTS = False
-
-    def test_the_page_is_enough(self):
-        """VRF, FRR and configuration as printed; a floating IP answers."""
-        node = self.cloud['gw1']
-        router = self.cloud.add_router('alpha')
-        _vm, fip = self.machine(router)
-        bare(node)
-        node.run(['sh', '-ec', printed('ip link add')])
-        frr.start(node, printed('ip prefix-list FABRIC'))
-        self.cloud.start_agents(configuration('[ovn]'))
-        for address in (fip.address, router.address):
-            self.cloud.wait_announced(address, 'gw1', base.SETTLE)
-        self.reach(self.client, 'icmp', fip.address)
-        self.assertEqual([], [
-            line for line in self.said('gw1').splitlines()
-            if ' surroundings ' in line and 'WARNING' in line])
-        self.assertEqual(0, self.cloud.agents['gw1'].stop())
-        self.cloud.wait_withdrawn(fip.address)
-
-
 class TestInstallVlan(base.LabTestCase):
     """A gateway node and a compute node, on which only OVN was set up.
 

@@ -130,41 +130,7 @@ class Ipv6(explaining.Explaining):
         self.assertEqual(sorted((self.fip6, self.other6, self.dual.address,
                                  self.only.address)), sorted(hosts))
 
-    def test_what_the_commands_say(self):
-        """fips has the addresses, and explain finds nothing broken."""
-        agent = self.cloud.agents['gw1']
-        said = agent.ctl('fips', '--json', check=False).stdout
-        states = {each['address']: each['state']
-                  for each in json.loads(said)['addresses']}
-        for address in (self.fip6, self.other6, self.dual.address,
-                        self.fip.address):
-            self.assertEqual('announced', states.get(address), said)
-            _status, explained = self.explain(address)
-            self.assertEqual([], [one for one in explained['findings']
-                                  if one['verdict'] != 'OK'], explained)
-        base.note(agent.ctl('explain', self.fip6, check=False).stdout)
-        done = agent.ctl('doctor', *CHECKS, '--json', check=False)
-        self.assertEqual(dict.fromkeys(CHECKS, 'PASS'), {
-            one['check']: one['verdict']
-            for one in json.loads(done.stdout)['findings']}, done.stdout)
-
     # -- changes ----------------------------------------------------------
-
-    def test_an_address_comes_and_goes(self):
-        address = self.dual.floating_ip(str(self.dual.tenant[0x99]))
-        self.cloud.wait_announced6(address, 'gw1', base.SETTLE)
-        self.dual.remove(address)
-        nodes.wait_until(f'{address} is withdrawn', lambda:
-                         not self.cloud.announcers6(address), base.SETTLE)
-
-    def test_a_restart_of_the_agent(self):
-        """No packet of either family is lost."""
-        agent = self.cloud.agents['gw1']
-        with self.probing(self.fip6, 'udp') as running:
-            agent.kill()
-            agent.start()
-            agent.wait_ready()
-            self.lossless(running)
 
 
 class TestIpv6Kernel(Ipv6, leftovers.LeavesNothing, base.LabTestCase):
@@ -302,6 +268,40 @@ class TestIpv6Static(Ipv6, base.LabTestCase):
         """Of IPv6, and with the command that mends it."""
         self.assertEqual({}, self.shown(self.fip6, FAULTS))
         self.reach(self.client, 'udp', self.fip6)
+
+    def test_what_the_commands_say(self):
+        """fips has the addresses, and explain finds nothing broken."""
+        agent = self.cloud.agents['gw1']
+        said = agent.ctl('fips', '--json', check=False).stdout
+        states = {each['address']: each['state']
+                  for each in json.loads(said)['addresses']}
+        for address in (self.fip6, self.other6, self.dual.address,
+                        self.fip.address):
+            self.assertEqual('announced', states.get(address), said)
+            _status, explained = self.explain(address)
+            self.assertEqual([], [one for one in explained['findings']
+                                  if one['verdict'] != 'OK'], explained)
+        base.note(agent.ctl('explain', self.fip6, check=False).stdout)
+        done = agent.ctl('doctor', *CHECKS, '--json', check=False)
+        self.assertEqual(dict.fromkeys(CHECKS, 'PASS'), {
+            one['check']: one['verdict']
+            for one in json.loads(done.stdout)['findings']}, done.stdout)
+
+    def test_an_address_comes_and_goes(self):
+        address = self.dual.floating_ip(str(self.dual.tenant[0x99]))
+        self.cloud.wait_announced6(address, 'gw1', base.SETTLE)
+        self.dual.remove(address)
+        nodes.wait_until(f'{address} is withdrawn', lambda:
+                         not self.cloud.announcers6(address), base.SETTLE)
+
+    def test_a_restart_of_the_agent(self):
+        """No packet of either family is lost."""
+        agent = self.cloud.agents['gw1']
+        with self.probing(self.fip6, 'udp') as running:
+            agent.kill()
+            agent.start()
+            agent.wait_ready()
+            self.lossless(running)
 
 
 def _of(name):

@@ -253,10 +253,16 @@ class VniPortTest(PortCase):
         self.assertEqual('', self.in_ovs('tag'))
 
 
-class UserSpaceTest(VniPortTest):
-    """The same, of Open vSwitch in user space."""
+class UserSpaceTest(PortCase):
+    """With Open vSwitch in user space."""
 
     datapath = 'netdev'
+
+    def test_packets_pass(self):
+        self.assertEqual([PORT], self.create(self.backend, PORT))
+        self.assert_passes()
+        self.assertEqual([], self.change(self.backend, delete=(PORT,)))
+        self.assertEqual(self.before, self.names())
 
 
 ON_IT = {

@@ -8,13 +8,11 @@ and that the sink and the spine see what they should, is what every other lab
 test relies on.
 """
 
-import json
 import re
 import signal
 import time
 
 from lab import frr
-from lab import moves
 from lab import neutron
 from lab import node as nodes
 from lab import plan
@@ -23,8 +21,6 @@ from ovn_network_agent.tests.lab import base
 
 # The virtual gateway of the provider network, as the agent would have it.
 GATEWAY = str(plan.PROVIDER[-2])
-# A route that leads nowhere and is announced to nobody.
-_STATIC = 'ip route 203.0.113.77/32 blackhole'
 
 
 def _announcing(address):
@@ -38,7 +34,8 @@ end
 '''
 
 
-class LabWithoutAgents(base.LabTestCase):
+class TestNodes(base.LabTestCase):
+    """A floating IP by hand, the sink, and what happens to nodes."""
 
     AGENTS = False
 
@@ -53,8 +50,8 @@ class LabWithoutAgents(base.LabTestCase):
         node = self.cloud[name]
         node.run(['ip', 'link', 'set', plan.BRIDGE, 'up'])
         mac = self.mac(name)
-        patch = re.search(r'(\d+)\(patch-', node.out(
-            'ovs-ofctl', 'show', plan.BRIDGE))[1]
+        patch = nodes.wait_until('OVN has its port', lambda: re.search(
+            r'(\d+)\(patch-', node.out('ovs-ofctl', 'show', plan.BRIDGE)))[1]
         node.run(['ovs-ofctl', 'add-flow', plan.BRIDGE,
                   f'priority=900,ip,in_port={patch},actions=mod_dl_dst:{mac},'
                   'output:LOCAL'])
@@ -94,65 +91,6 @@ class LabWithoutAgents(base.LabTestCase):
         neutron.insert(txn, tables, 'Static_MAC_Binding', ip=GATEWAY,
                        logical_port=self.router.lrp, mac=mac,
                        override_dynamic_mac=True)
-
-
-class TestByHand(LabWithoutAgents):
-
-    def test_the_programs_of_the_agent(self):
-        """An operator types their names."""
-        for program in ('ovn-network-agent', 'ovn-network-agent-ctl'):
-            self.assertIn('usage', self.cloud['gw1'].out(program, '--help'))
-
-    def test_a_daemon_says_what_vtysh_shows(self):
-        """The lab asks the daemons of FRR without vtysh."""
-        node = self.cloud['gw1']
-        command = f'show bgp vrf {plan.VRF} ipv4 unicast json'
-        shown = node.out('vtysh', '-c', command)
-        self.assertIn(plan.LOOPBACKS['gw1'], shown)
-        self.assertEqual(json.loads(shown)['routes'].keys(), json.loads(
-            frr.ask(node, 'bgpd', command))['routes'].keys())
-        node.run(['vtysh', '-c', 'configure terminal', '-c', _STATIC])
-        self.addCleanup(node.run, ['vtysh', '-c', 'configure terminal', '-c',
-                                   f'no {_STATIC}'])
-        self.assertIn(_STATIC, frr.ask(node, frr.STATIC,
-                                       'show running-config').splitlines())
-        for name, text in (('bgpd', 'show nothing'), ('ripd', command)):
-            error = self.assertRaises(nodes.NodeError, frr.ask, node, name,
-                                      text)
-            self.assertIn(f'gw1: {name}: {text}', str(error))
-
-    def test_fip_through_bgp(self):
-        spine = self.cloud['spine']
-        own = {f'{plan.LOOPBACKS[name]}/32'
-               for name in self.cloud.gateways}
-        self.assertEqual(own | {str(plan.CLIENT_NET)},
-                         set(self.cloud.bgp_table()),
-                         'nothing else is announced')
-        self.assertTrue(probe.unreachable(self.client, 'icmp',
-                                          self.address))
-        self.by_hand('gw1')
-        self.assertIsNone(self.cloud.route(self.address))
-        self.cloud['gw1'].run(['vtysh'], input=_announcing(self.address))
-        self.cloud.wait_announced(self.address, 'gw1')
-        for kind in probe.KINDS:
-            report = self.reach(self.client, kind, self.address)
-            # The machine sees the client itself.
-            self.assertEqual(set() if kind == 'icmp' else {plan.CLIENT},
-                             report.seen_sources)
-        self.assertIn(plan.UPLINKS['gw1'][1], spine.out(
-            'ip', 'route', 'get', self.address))
-
-        # FRR without its run-time configuration announces nothing.
-        frr.stop(self.cloud['gw1'], signal.SIGKILL)
-        self.cloud.wait_withdrawn(self.address)
-        frr.start(self.cloud['gw1'], frr.gateway_config('gw1'))
-        nodes.wait_until('BGP is up again', lambda: self.cloud.route(
-            plan.LOOPBACKS['gw1']))
-        self.assertIsNone(self.cloud.route(self.address))
-
-
-class TestNodes(LabWithoutAgents):
-    """The sink, and what happens to nodes."""
 
     def leak(self, argv):
         """What the sink has counted when gw1 has run a program."""
@@ -221,27 +159,36 @@ class TestNodes(LabWithoutAgents):
         return '\n'.join(sorted(self.cloud['central'].out(
             'ovn-sbctl', '--bare', '--columns=ip', 'list', 'Encap').split()))
 
-    def test_clean_stop_of_ovn_controller(self):
-        """Its chassis leaves OVN and comes back; the moves are seen."""
-        with moves.Moves(self.cloud) as followed:
-            stopped = time.monotonic()
-            self.cloud.stop_controller('gw1')
-            self.cloud.wait_owner(self.router, 'gw2')
-            self.assertEqual(['gw2'], followed.owners(self.router))
-            base.note('gw2 has the gateway '
-                      f'{followed.gained_at(self.router, "gw2") - stopped:.2f}'
-                      ' s after the stop')
-            self.assertIsNone(self.cloud.sb.find('Chassis', hostname='gw1'))
-            self.cloud.start_controller('gw1')
-            self.cloud.wait_owner(self.router, 'gw1')
-        self.assertEqual('gw1', followed.owners(self.router)[-1])
+    def test_the_programs_of_the_agent(self):
+        """An operator types their names."""
+        for program in ('ovn-network-agent', 'ovn-network-agent-ctl'):
+            self.assertIn('usage', self.cloud['gw1'].out(program, '--help'))
 
-    def test_wedged_service(self):
-        node = self.cloud['gw2']
-        node.pause('bgpd')
-        self.addCleanup(node.resume, 'bgpd')
-        # The hold time is 9 s.
-        self.cloud.wait_withdrawn(plan.LOOPBACKS['gw2'])
-        node.resume('bgpd')
+    def test_without_the_agent(self):
+        """The last test: what it makes by hand stays."""
+        spine = self.cloud['spine']
+        own = {f'{plan.LOOPBACKS[name]}/32'
+               for name in self.cloud.gateways}
+        nodes.wait_until('nothing else is announced', lambda: (
+            own | {str(plan.CLIENT_NET)} == set(self.cloud.bgp_table())))
+        self.assertTrue(probe.unreachable(self.client, 'icmp',
+                                          self.address))
+        self.by_hand('gw1')
+        self.assertIsNone(self.cloud.route(self.address))
+        self.cloud['gw1'].run(['vtysh'], input=_announcing(self.address))
+        self.cloud.wait_announced(self.address, 'gw1')
+        for kind in probe.KINDS:
+            report = self.reach(self.client, kind, self.address)
+            # The machine sees the client itself.
+            self.assertEqual(set() if kind == 'icmp' else {plan.CLIENT},
+                             report.seen_sources)
+        self.assertIn(plan.UPLINKS['gw1'][1], spine.out(
+            'ip', 'route', 'get', self.address))
+
+        # FRR without its run-time configuration announces nothing.
+        frr.stop(self.cloud['gw1'], signal.SIGKILL)
+        self.cloud.wait_withdrawn(self.address)
+        frr.start(self.cloud['gw1'], frr.gateway_config('gw1'))
         nodes.wait_until('BGP is up again', lambda: self.cloud.route(
-            plan.LOOPBACKS['gw2']))
+            plan.LOOPBACKS['gw1']))
+        self.assertIsNone(self.cloud.route(self.address))

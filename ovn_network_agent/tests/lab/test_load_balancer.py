@@ -231,9 +231,6 @@ class TestLoadBalancerHosts(BalancerTestCase):
     def test_members_die_and_come_back(self):
         self.members_die()
 
-    def test_the_gateway_moves(self):
-        self.gateway_moves()
-
     def test_kill_and_restart_of_frr(self):
         """With graceful restart, nothing is lost, as the page has it."""
         self.prepare_graceful('gw1')

@@ -118,13 +118,5 @@ class TestNoWarningsStatic(NoWarnings, base.LabTestCase):
     """With static routes of FRR, and a flat network of IPv4."""
 
 
-class TestNoWarningsKernel(NoWarnings, base.LabTestCase):
-    """With kernel routes that FRR redistributes, and a VLAN of IPv6."""
-
-    METHOD = 'kernel'
-    SEGMENT = 'vlan'
-    FAMILY = 6
-
-
 if __name__ == '__main__':
     unittest.main()

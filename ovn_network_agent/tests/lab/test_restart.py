@@ -264,7 +264,7 @@ class TestRestartStatic(dry_runs.DryRuns, Restart, base.LabTestCase):
     SEGMENT = 'vlan'
 
     def test_dry_run(self):
-        """It writes nothing, and the real start does what it said."""
+        """Trap T22: it writes nothing, and the real start does as it said."""
         agent = self.cloud.agents['gw1']
         # Beside an agent that has done all, there is nothing to do.
         self.assertEqual([], self.dry_run('gw1'))
@@ -297,14 +297,7 @@ class TestRestartStatic(dry_runs.DryRuns, Restart, base.LabTestCase):
         return planned
 
 
-class TestRestartKernel(Restart, base.LabTestCase):
-    """With kernel routes that FRR redistributes, and a flat one of IPv6."""
-
-    METHOD = 'kernel'
-    FAMILY = 6
-
-
-globals().update(matrix.others(TestRestartStatic, TestRestartKernel))
+globals().update(matrix.others(TestRestartStatic))
 
 
 if __name__ == '__main__':

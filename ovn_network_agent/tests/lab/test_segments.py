@@ -106,11 +106,6 @@ class SegmentsTestCase(base.LabTestCase):
             self.cloud.wait_owner(router, name, base.SETTLE)
         self.cloud.wait_all_announced(self.addresses, name, base.SETTLE)
 
-    def move_all(self, name):
-        for router in self.routers:
-            self.cloud.move(router, name)
-        self.all_on(name)
-
 
 class TestSegmentsStatic(SegmentsTestCase, leftovers.LeavesNothing):
 
@@ -146,15 +141,6 @@ class TestSegmentsStatic(SegmentsTestCase, leftovers.LeavesNothing):
             for (vm, _own), address in itertools.product(
                     self.machines, self.addresses):
                 probe.wait_reachable(vm.node, 'icmp', address, base.SETTLE)
-
-    def test_gateways_move(self):
-        """All go to the other gateway, and come back."""
-        for name in ('gw2', 'gw1'):
-            self.move_all(name)
-            self.reach_all()
-            self.assertEqual(list(DEVICES), self.devices(name))
-        nodes.wait_until(lambda: f'gw2 lets go: {self.devices("gw2")}',
-                         lambda: not any(self.devices('gw2')), base.SETTLE)
 
     def test_drain(self):
         """A drained stop of the owner, under probes in each segment."""

@@ -114,41 +114,6 @@ class TestSelection(base.LabTestCase):
                 base.note(f'while an address was withheld: '
                           f'{self.lossless(probing)}')
 
-    def test_explain_has_the_reason(self):
-        address = self.fip.address
-        self.announce('false')
-        self.addCleanup(self.announce, None)
-        self.cloud.wait_withdrawn(address, base.SETTLE)
-        status, outcome, evidence = self.explained(address)
-        self.assertEqual((0, 'withheld'), (status, outcome))
-        self.assertIn('ovn-network-agent:announce=false', evidence)
-        self.announce(None)
-        self.cloud.wait_announced(address, 'gw1', base.SETTLE)
-        self.reach(self.client, 'icmp', address)
-        self.assertEqual('ok', self.explained(address)[1])
-
-    def test_a_move_with_an_address_that_is_withheld(self):
-        """The proof of the next owner does not wait for the address."""
-        address = self.fip.address
-        self.announce('false')
-        self.addCleanup(self.announce, None)
-        self.cloud.wait_withdrawn(address, base.SETTLE)
-        for name, other in (('gw2', 'gw1'), ('gw1', 'gw2')):
-            self.cloud.move(self.alpha, name)
-            self.cloud.wait_announced(self.fip_two.address, name, base.SETTLE)
-            nodes.wait_until(
-                lambda n=name: f'{n} has the proof: {self.proof()}',
-                lambda n=name: self.proof() == (n, n), base.SETTLE)
-            self.wait_gone(other, address, self.fip_two.address)
-            self.reach(self.client, 'icmp', self.fip_two.address)
-            self.assertEqual({'flow'}, self.traces(name, address)[address])
-            self.assertEqual([], self.hops(address))
-
-    def proof(self):
-        """(host of the default route, host that is proved to announce)."""
-        return self.tagged_route(self.alpha, lambda row: row.external_ids.get(
-            ownership.EXT_ID_ADVERTISED))
-
     # -- tags -------------------------------------------------------------
 
     def redistribute(self, name, *lines):

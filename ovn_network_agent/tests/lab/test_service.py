@@ -12,10 +12,10 @@ import unittest
 from lab import dump
 from lab import node as nodes
 from lab import plan
+from lab import probe
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import matrix
 from ovn_network_agent.tests.lab import outaged
-from ovn_network_agent.tests.lab import repaired
 from ovn_network_agent.tests.lab import tls
 from ovn_network_agent.tests.lab import without_ovn
 
@@ -82,35 +82,6 @@ class Service(base.LabTestCase):
 class Signals:
     """SIGHUP and SIGUSR2."""
 
-    def test_hup_changes_what_is_mutable(self):
-        """The interval counts at once, and nothing else happens."""
-        before = self.state('gw1')
-        northbound = dump.northbound(self.cloud)
-        with self.probing(self.fip.address) as running:
-            mark = self.reload(reconcile_interval=2)
-            nodes.wait_until('three full passes', lambda: self.said(
-                'gw1', mark).count('(full)') >= 3, base.SETTLE)
-            self.assertEqual([], self.changes('gw1', mark))
-            self.lossless(running)
-        self.assertEqual([], dump.difference(before, self.state('gw1')))
-        self.assertEqual([], dump.difference(
-            northbound, dump.northbound(self.cloud)))
-
-    def test_hup_leaves_what_is_not_mutable(self):
-        """Another address of the bridge waits for a restart."""
-        before = self.state('gw1')
-        mark = self.reload(bridge_ip='169.254.169.253')
-        self.assertEqual([], self.changes('gw1', mark))
-        self.assertIn('bridge_ip', self.said('gw1', mark))
-        self.assertEqual([], dump.difference(before, self.state('gw1')))
-
-    def test_hup_with_a_mistake(self):
-        """A configuration that cannot be used changes nothing."""
-        mark = self.reload(reconcile_interval='soon')
-        self.assertIn('ERROR', self.said('gw1', mark))
-        self.assertEqual([], self.changes('gw1', mark))
-        self.another()
-
     def test_the_control_socket_of_the_defaults(self):
         """It is made by an agent that has given up its capabilities."""
         node = self.cloud.nodes['gw1']
@@ -124,18 +95,28 @@ class Signals:
             'ovs-appctl', '-t', '/run/ovn-network-agent/control.ctl',
             'status'))
 
-    def test_guru_meditation(self):
-        """SIGUSR2 prints a report, and the agent goes on."""
-        mark = self.mark('gw1')
-        self.agent.process.send_signal(signal.SIGUSR2)
-        self.wait_said('gw1', 'Guru Meditation', mark)
-        self.wait_said('gw1', f'announce_method = {self.METHOD}', mark)
-        self.assertIn('Threads', self.said('gw1', mark))
-        self.another()
 
+class Repair:
+    """By comparison of everything, and at once."""
 
-class Interval:
-    """Repair by comparison of everything."""
+    def test_pair(self):
+        """The veth pair, with everything that hangs on it, at once."""
+        def state():
+            # The new devices have new addresses.
+            return {name: [re.sub('lladdr [0-9a-f:]+', '', line)
+                           for line in lines]
+                    for name, lines in self.state('gw1').items()}
+
+        before, mark = state(), self.mark('gw1')
+        self.cloud['gw1'].batch('link del veth-default\n')
+        self.wait_said('gw1', 'created veth_pair', mark)
+        nodes.wait_until(
+            lambda: f'all of it is back: {dump.difference(before, state())}',
+            lambda: not dump.difference(before, state()), base.SETTLE)
+        self.assertEqual(0, self.said('gw1', mark).count('(full)'))
+        self.cloud.wait_announced(self.fip.address, 'gw1', base.SETTLE)
+        for kind in probe.KINDS:
+            self.reach(self.client, kind, self.fip.address)
 
     def test_repaired_at_the_interval(self):
         """Flows, FRR: what nobody reports is found by comparison."""
@@ -176,7 +157,7 @@ class Interval:
         self.reach(self.client, 'icmp', self.fip.address)
 
 
-class TestServiceStatic(Signals, Interval, without_ovn.EachOutage,
+class TestServiceStatic(Signals, Repair, tls.OverTls, without_ovn.Outage,
                         outaged.Outages, Service):
     """With static routes of FRR, and a VLAN of IPv4."""
 
@@ -184,20 +165,7 @@ class TestServiceStatic(Signals, Interval, without_ovn.EachOutage,
     SEGMENT = 'vlan'
 
 
-class TestServiceKernel(Interval, repaired.Repair, Service):
-    """With kernel routes that FRR redistributes, and a flat one of IPv6."""
-
-    METHOD = 'kernel'
-    FAMILY = 6
-
-
-class TestOutageKernel(tls.OverTls, without_ovn.Outage, Service):
-    """With kernel routes that FRR redistributes; and databases by TLS."""
-
-    METHOD = 'kernel'
-
-
-globals().update(matrix.others(TestServiceStatic, TestServiceKernel))
+globals().update(matrix.others(TestServiceStatic))
 
 
 if __name__ == '__main__':

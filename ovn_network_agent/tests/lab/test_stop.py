@@ -237,13 +237,6 @@ class TestStopStatic(Stop, base.LabTestCase):
         self.cloud.neutron.set_priorities(router, order)
         self.cloud.wait_owner(router, max(order, key=order.get))
 
-
-class TestStopKernel(Stop, base.LabTestCase):
-    """With kernel routes that FRR redistributes, and a flat one of IPv4."""
-
-    METHOD = 'kernel'
-    SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
     def test_second_signal_ends_the_stop(self):
         """A stop that hangs ends at once with the second signal.
 
@@ -281,7 +274,7 @@ class TestStopKernel(Stop, base.LabTestCase):
         self.assert_as_before()
 
 
-globals().update(matrix.others(TestStopStatic, TestStopKernel))
+globals().update(matrix.others(TestStopStatic))
 
 
 if __name__ == '__main__':

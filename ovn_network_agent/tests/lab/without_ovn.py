@@ -9,11 +9,10 @@ from lab import central
 from lab import dump
 from lab import node as nodes
 from ovn_network_agent.tests.lab import base
-from ovn_network_agent.tests.lab import repaired
 
 
 class Outage:
-    """OVN's databases go away and come back."""
+    """OVN's databases go away, or are not there yet at a start."""
 
     def _databases_back(self):
         for name in ('nb', 'sb'):
@@ -53,26 +52,6 @@ class Outage:
             self.another()
             base.note(f'{self.kind}: databases down and up: '
                       f'{self.lossless(running)}')
-
-
-class EachOutage(Outage):
-    """They hang, too, and are not there yet when the agent starts."""
-
-    def test_databases_hang(self):
-        """The same with databases that are there and do not answer."""
-        with self.probing(self.fip.address) as running:
-            mark = self.mark('gw1')
-            for name in ('nb', 'sb'):
-                self.cloud['central'].pause(name)
-                self.addCleanup(self.cloud['central'].resume, name)
-            # The kernel is still looked after.
-            self.cloud['gw1'].batch(
-                f'neigh del {self.family.ends[1]} dev veth-default\n')
-            self.wait_said('gw1', 'created neighbour', mark, repaired.WATCHED)
-            for name in ('nb', 'sb'):
-                self.cloud['central'].resume(name)
-            self.another()
-            self.lossless(running)
 
     def test_started_before_ovn(self):
         """It prepares the node, waits, and gets there; READY is last."""

@@ -27,7 +27,7 @@ OF_POWER = 'bgp-hold-time'
 OF_NEXT_HOPS = 'bgp-next-hops'
 # See test_method.
 ADVICE = 'announce-method'
-# See unit.diagnosis.node.test_evpn, and lab.test_evpn_explained.
+# See unit.diagnosis.node.test_evpn, and lab.test_evpn.
 OF_EVPN = {'evpn-instance', 'evpn-sessions', 'evpn-vnis'}
 # The neighbour sends nothing.
 HEALTHY = {**dict.fromkeys(ALL, doctor.OK), 'bgp-sessions': doctor.WARN}

@@ -76,10 +76,7 @@ class EachWay:
 class TestStatic(EachWay, static_routes.StaticTestCase):
 
     def test_batches(self):
-        """Row FIP-07: each transaction has a bounded size.
-
-        Trap T42: the lines are no arguments of a program.
-        """
+        """Row FIP-07: each transaction has a bounded size."""
         # Since FRR 9 mgmtd has the static routes.
         path, = [path for name in ('mgmtd', 'staticd') if os.path.exists(
             path := f'{self.frr.rundir}/{name}.vty')][:1]
@@ -279,6 +276,14 @@ class TestStaticByVtysh(EachWay, static_routes.StaticTestCase):
     def setUp(self):
         super().setUp()
         self.root_side(vtysh_wrapper='env')
+
+    def test_many(self):
+        # Trap T42: they are no arguments of a program.
+        routes = [route(n % 250, f'11.0.{n // 250}') for n in range(5000)]
+        self.assertEqual({}, self.create(*routes))
+        self.assertEqual(set(routes), self.read())
+        self.assertEqual({}, self.delete(*routes))
+        self.assertEqual(set(), self.read())
 
 
 class TestSockets(static_routes.StaticTestCase):

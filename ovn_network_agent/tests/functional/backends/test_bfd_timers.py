@@ -208,14 +208,6 @@ class BackendTest(BackendTestCase):
         self.assertEqual((bfd.FAST, bfd.ONE),
                          (self.options(), self.marks().keys()))
 
-    def test_the_last_one_alive_gives_back(self):
-        self.add_row()
-        self.create(self.agent(bfd.DEAD), self.wanted(bfd.DEAD))
-        self.create(self.agent(), self.wanted())
-        self.synchronise(self.eyes_)
-        self.delete(self.agent(dead=(bfd.DEAD,)), self.wanted())
-        self.assertEqual(({}, {}), (self.options(), self.marks()))
-
     def test_the_server_is_asked_who_is_dead(self):
         self.add_row()
         self.create(self.agent(bfd.OTHER), self.wanted(bfd.OTHER))

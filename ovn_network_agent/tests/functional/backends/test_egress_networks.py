@@ -89,17 +89,6 @@ class BackendTest(bfd.Row, base.OvsdbTestCase):
             found, self.wanted()),))))
         self.assertEqual({KEY + HERE: TEXT, KEY + OTHER: TEXT}, self.marks())
 
-    def test_the_last_entry_is_of_a_chassis_that_is_gone(self):
-        """An agent that offers nothing removes it."""
-        self.add_row()
-        self.set_marks({KEY + DEAD: TEXT})
-        agent = self.agent()
-        self.assertEqual([], self.found(agent))
-        self.dead = {DEAD}
-        self.delete(agent, *self.found(agent))
-        self.assertEqual({}, self.marks())
-        self.assertEqual([], self.found(agent))
-
     def set_marks(self, marks):
         """External_ids as somebody else has written them."""
         self.nb.transact({

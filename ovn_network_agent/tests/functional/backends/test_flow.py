@@ -42,8 +42,8 @@ STRAYS = (
     'dl_type=0x800,dl_vlan=5,actions=output:7')
 
 
-class TestFlow(base.FlowTestCase):
-    """Also run by :class:`test_flow_wrapper.TestWrapper`."""
+class EachWay:
+    """By the socket and by ovs-ofctl: writing, reading, refusals."""
 
     def wanted(self):
         return [base.mac_tweak(4), base.mac_tweak(6), base.hairpin(DST),
@@ -51,6 +51,119 @@ class TestFlow(base.FlowTestCase):
                 base.relay(DST),
                 base.relay('2001:db8::/64', output='ports:7,3'),
                 base.relay('198.51.100.0/24', 7, 'ports:3', None)]
+
+    def test_round_trip(self):
+        wanted = self.wanted()
+        self.assertEqual(
+            {}, self.backend.apply(backends.Delta(create=tuple(wanted))))
+        self.assertEqual(set(wanted), self.read())
+        self.assertEqual({
+            'cookie=0x999, priority=900,ip,in_port=3 actions='
+            f'set_field:{base.MAC}->eth_dst,NORMAL',
+            'cookie=0x999, priority=900,ipv6,in_port=3 actions='
+            f'set_field:{base.MAC}->eth_dst,NORMAL',
+            'cookie=0x998, priority=910,ip,in_port=3,nw_dst=198.51.100.10 '
+            f'actions=set_field:{base.MAC}->eth_src,'
+            f'set_field:{base.LRP_MAC}->eth_dst,IN_PORT',
+            'cookie=0x998, priority=910,ipv6,in_port=65279,'
+            f'ipv6_dst=2001:db8::10 actions=set_field:{base.MAC}->eth_src,'
+            f'set_field:{base.LRP_MAC}->eth_dst,IN_PORT',
+            'cookie=0x997, priority=920,ip,in_port=LOCAL,'
+            'nw_dst=198.51.100.10 '
+            f'actions=set_field:{base.LRP_MAC}->eth_dst,output:3,output:7',
+            'cookie=0x997, priority=920,ipv6,in_port=LOCAL,'
+            'ipv6_dst=2001:db8::/64 '
+            f'actions=set_field:{base.LRP_MAC}->eth_dst,output:7,output:3',
+            'cookie=0x997, priority=920,ip,in_port=7,'
+            'nw_dst=198.51.100.0/24 actions=output:3'},
+            self.ovs.flows())
+        self.assertEqual(
+            {}, self.backend.apply(backends.Delta(delete=tuple(wanted))))
+        self.assertEqual(set(), self.ovs.flows())
+
+    def test_twice_is_once(self):
+        delta = backends.Delta(create=tuple(self.wanted()))
+        self.assertEqual({}, self.backend.apply(delta))
+        before = self.ovs.flows()
+        self.assertEqual({}, self.backend.apply(delta))
+        self.assertEqual(before, self.ovs.flows())
+        delta = backends.Delta(delete=tuple(self.wanted()))
+        self.assertEqual({}, self.backend.apply(delta))
+        self.assertEqual({}, self.backend.apply(delta))
+
+    def test_foreign_flow_with_our_match_is_not_replaced(self):
+        for count in (1, 20):
+            with self.subTest(count):
+                self.ovs.ofctl('del-flows', base.BRIDGE)
+                theirs = ('cookie=0x5,priority=910,in_port=3,ip,'
+                          'nw_dst=198.51.100.10,actions=drop')
+                self.ovs.add(theirs)
+                ours = [base.hairpin(f'198.51.100.{10 + n}/32')
+                        for n in range(count)]
+                failed = self.backend.apply(
+                    backends.Delta(create=tuple(ours)))
+                self.assertEqual([ours[0].ref], list(failed))
+                self.assertIn('cookie 0x5', failed[ours[0].ref])
+                self.assertEqual(set(ours[1:]), self.read())
+                self.assertIn('cookie=0x5, priority=910,ip,in_port=3,'
+                              'nw_dst=198.51.100.10 actions=drop',
+                              self.ovs.flows())
+                # Deleting ours does not delete theirs either.
+                self.backend.apply(backends.Delta(delete=(ours[0],)))
+                self.assertEqual(count, len(self.ovs.flows()))
+
+    def test_full_table_costs_only_what_does_not_fit(self):
+        self.ovs.vsctl(
+            '--no-wait', '--', '--id=@t', 'create', 'Flow_Table',
+            'flow_limit=2', 'overflow_policy=refuse', '--', 'set', 'bridge',
+            base.BRIDGE, 'flow_tables:0=@t')
+        self.addCleanup(self.ovs.vsctl, '--no-wait', 'clear', 'bridge',
+                        base.BRIDGE, 'flow_tables')
+        self._wait_for_limit(2)
+        wanted = [base.hairpin(f'198.51.100.{n}/32') for n in range(5)]
+        failed = self.backend.apply(backends.Delta(create=tuple(wanted)))
+        self.assertEqual([f.ref for f in wanted[2:]], sorted(
+            failed, key=lambda ref: ref.key))
+        self.assertIn('TABLE_FULL', failed[wanted[2].ref])
+        self.assertEqual(set(wanted[:2]), self.read())
+
+    def _wait_for_limit(self, limit):
+        """Until the switch itself says that table 0 holds no more."""
+        wanted = f'max_entries={limit}\n'
+        waiting.eventually(lambda: wanted in self.ovs.ofctl(
+            'dump-table-features', base.BRIDGE), wanted, 30)
+
+    def test_invalid_items_cost_only_themselves(self):
+        """Trap T49."""
+        good = base.hairpin(DST)
+        bad = [base.hairpin('198.51.100.0/24', in_port=0),
+               base.hairpin('198.51.100.1/24'),
+               base.mac_tweak(mac='0A:00:00:00:00:01'),
+               base.mac_tweak(mac='x,actions=drop'),
+               base.relay('203.0.113.0/24', output='normal'),
+               base.relay('203.0.113.1/32', output='ports:3,3'),
+               base.relay('203.0.113.2/32', in_port=3)]
+        failed = self.backend.apply(backends.Delta(create=(*bad, good)))
+        self.assertEqual({f.ref for f in bad}, set(failed))
+        self.assertEqual({good}, self.read())
+
+    def test_many(self):
+        wanted = {base.hairpin(f'10.0.{n // 250}.{n % 250}/32')
+                  for n in range(3000)}
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(create=tuple(wanted))))
+        self.assertEqual(wanted, self.read())
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(delete=tuple(wanted))))
+        self.assertEqual(set(), self.ovs.flows())
+
+    def test_missing_bridge(self):
+        self.backend.conf.set_override('bridge_dev', 'br-none')
+        with self.assertRaisesRegex(backends.BackendError, 'br-none'):
+            self.backend.read(frozenset())
+
+
+class TestFlow(EachWay, base.FlowTestCase):
 
     def changed(self, mark):
         """What a reading with a mark finds, None for what it had found."""
@@ -139,45 +252,6 @@ class TestFlow(base.FlowTestCase):
         changing.join()
         self.assertEqual(keeps.union(comes), self.read())
 
-    def test_round_trip(self):
-        wanted = self.wanted()
-        self.assertEqual(
-            {}, self.backend.apply(backends.Delta(create=tuple(wanted))))
-        self.assertEqual(set(wanted), self.read())
-        self.assertEqual({
-            'cookie=0x999, priority=900,ip,in_port=3 actions='
-            f'set_field:{base.MAC}->eth_dst,NORMAL',
-            'cookie=0x999, priority=900,ipv6,in_port=3 actions='
-            f'set_field:{base.MAC}->eth_dst,NORMAL',
-            'cookie=0x998, priority=910,ip,in_port=3,nw_dst=198.51.100.10 '
-            f'actions=set_field:{base.MAC}->eth_src,'
-            f'set_field:{base.LRP_MAC}->eth_dst,IN_PORT',
-            'cookie=0x998, priority=910,ipv6,in_port=65279,'
-            f'ipv6_dst=2001:db8::10 actions=set_field:{base.MAC}->eth_src,'
-            f'set_field:{base.LRP_MAC}->eth_dst,IN_PORT',
-            'cookie=0x997, priority=920,ip,in_port=LOCAL,'
-            'nw_dst=198.51.100.10 '
-            f'actions=set_field:{base.LRP_MAC}->eth_dst,output:3,output:7',
-            'cookie=0x997, priority=920,ipv6,in_port=LOCAL,'
-            'ipv6_dst=2001:db8::/64 '
-            f'actions=set_field:{base.LRP_MAC}->eth_dst,output:7,output:3',
-            'cookie=0x997, priority=920,ip,in_port=7,'
-            'nw_dst=198.51.100.0/24 actions=output:3'},
-            self.ovs.flows())
-        self.assertEqual(
-            {}, self.backend.apply(backends.Delta(delete=tuple(wanted))))
-        self.assertEqual(set(), self.ovs.flows())
-
-    def test_twice_is_once(self):
-        delta = backends.Delta(create=tuple(self.wanted()))
-        self.assertEqual({}, self.backend.apply(delta))
-        before = self.ovs.flows()
-        self.assertEqual({}, self.backend.apply(delta))
-        self.assertEqual(before, self.ovs.flows())
-        delta = backends.Delta(delete=tuple(self.wanted()))
-        self.assertEqual({}, self.backend.apply(delta))
-        self.assertEqual({}, self.backend.apply(delta))
-
     def test_additions_before_deletions(self):
         """Row OVS-09, as the switch tells it; nothing else is written."""
         stays, goes = base.mac_tweak(4), base.hairpin(DST)
@@ -197,35 +271,6 @@ class TestFlow(base.FlowTestCase):
         self.backend.apply(backends.Delta(create=tuple(self.wanted())))
         self.backend.apply(backends.Delta(delete=tuple(self.read())))
         self.assertEqual(before, self.ovs.flows())
-
-    def test_update_changes_the_actions(self):
-        old = base.hairpin(DST)
-        new = base.hairpin(DST, mac='fa:16:3e:00:00:02')
-        self.backend.apply(backends.Delta(create=(old,)))
-        self.assertEqual(
-            {}, self.backend.apply(backends.Delta(update=((old, new),))))
-        self.assertEqual({new}, self.read())
-
-    def test_foreign_flow_with_our_match_is_not_replaced(self):
-        for count in (1, 20):
-            with self.subTest(count):
-                self.ovs.ofctl('del-flows', base.BRIDGE)
-                theirs = ('cookie=0x5,priority=910,in_port=3,ip,'
-                          'nw_dst=198.51.100.10,actions=drop')
-                self.ovs.add(theirs)
-                ours = [base.hairpin(f'198.51.100.{10 + n}/32')
-                        for n in range(count)]
-                failed = self.backend.apply(
-                    backends.Delta(create=tuple(ours)))
-                self.assertEqual([ours[0].ref], list(failed))
-                self.assertIn('cookie 0x5', failed[ours[0].ref])
-                self.assertEqual(set(ours[1:]), self.read())
-                self.assertIn('cookie=0x5, priority=910,ip,in_port=3,'
-                              'nw_dst=198.51.100.10 actions=drop',
-                              self.ovs.flows())
-                # Deleting ours does not delete theirs either.
-                self.backend.apply(backends.Delta(delete=(ours[0],)))
-                self.assertEqual(count, len(self.ovs.flows()))
 
     def test_a_flow_of_ovn_bgp_agent_is_replaced(self):
         """It does the same, and stays when ovn-bgp-agent has ended."""
@@ -299,51 +344,6 @@ class TestFlow(base.FlowTestCase):
         self.backend.apply(backends.Delta(update=((found, wanted),)))
         self.assertEqual({wanted}, self.read())
 
-    def test_full_table_costs_only_what_does_not_fit(self):
-        self.ovs.vsctl(
-            '--no-wait', '--', '--id=@t', 'create', 'Flow_Table',
-            'flow_limit=2', 'overflow_policy=refuse', '--', 'set', 'bridge',
-            base.BRIDGE, 'flow_tables:0=@t')
-        self.addCleanup(self.ovs.vsctl, '--no-wait', 'clear', 'bridge',
-                        base.BRIDGE, 'flow_tables')
-        self._wait_for_limit(2)
-        wanted = [base.hairpin(f'198.51.100.{n}/32') for n in range(5)]
-        failed = self.backend.apply(backends.Delta(create=tuple(wanted)))
-        self.assertEqual([f.ref for f in wanted[2:]], sorted(
-            failed, key=lambda ref: ref.key))
-        self.assertIn('TABLE_FULL', failed[wanted[2].ref])
-        self.assertEqual(set(wanted[:2]), self.read())
-
-    def _wait_for_limit(self, limit):
-        """Until the switch itself says that table 0 holds no more."""
-        wanted = f'max_entries={limit}\n'
-        waiting.eventually(lambda: wanted in self.ovs.ofctl(
-            'dump-table-features', base.BRIDGE), wanted, 30)
-
-    def test_invalid_items_cost_only_themselves(self):
-        """Trap T49."""
-        good = base.hairpin(DST)
-        bad = [base.hairpin('198.51.100.0/24', in_port=0),
-               base.hairpin('198.51.100.1/24'),
-               base.mac_tweak(mac='0A:00:00:00:00:01'),
-               base.mac_tweak(mac='x,actions=drop'),
-               base.relay('203.0.113.0/24', output='normal'),
-               base.relay('203.0.113.1/32', output='ports:3,3'),
-               base.relay('203.0.113.2/32', in_port=3)]
-        failed = self.backend.apply(backends.Delta(create=(*bad, good)))
-        self.assertEqual({f.ref for f in bad}, set(failed))
-        self.assertEqual({good}, self.read())
-
-    def test_many(self):
-        wanted = {base.hairpin(f'10.0.{n // 250}.{n % 250}/32')
-                  for n in range(3000)}
-        self.assertEqual({}, self.backend.apply(
-            backends.Delta(create=tuple(wanted))))
-        self.assertEqual(wanted, self.read())
-        self.assertEqual({}, self.backend.apply(
-            backends.Delta(delete=tuple(wanted))))
-        self.assertEqual(set(), self.ovs.flows())
-
     def test_many_deletes_beside_a_similar_cookie(self):
         wanted = [base.hairpin(f'10.0.0.{n}/32') for n in range(200)]
         self.backend.apply(backends.Delta(create=tuple(wanted)))
@@ -354,21 +354,6 @@ class TestFlow(base.FlowTestCase):
         self.assertEqual({'cookie=0x8000000000000998, priority=910,ip,'
                           'in_port=3,nw_dst=10.0.0.7 actions=drop'},
                          self.ovs.flows())
-
-    def test_after_a_restart_of_open_vswitch(self):
-        wanted = base.hairpin(DST)
-        self.backend.apply(backends.Delta(create=(wanted,)))
-        self.ovs.restart()
-        self.assertEqual(set(), self.read())
-        self.ovs.restart()
-        self.assertEqual(
-            {}, self.backend.apply(backends.Delta(create=(wanted,))))
-        self.assertEqual({wanted}, self.read())
-
-    def test_missing_bridge(self):
-        self.backend.conf.set_override('bridge_dev', 'br-none')
-        with self.assertRaisesRegex(backends.BackendError, 'br-none'):
-            self.backend.read(frozenset())
 
     def test_a_missing_further_bridge_holds_up_no_other(self):
         self.backend.conf.set_override('further_bridges', ['br-none'])

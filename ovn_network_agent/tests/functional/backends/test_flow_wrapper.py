@@ -16,7 +16,7 @@ from ovn_network_agent.tests.functional.backends import test_flow
 from ovn_network_agent.tests.functional.openflow import base
 
 
-class TestWrapper(test_flow.TestFlow):
+class TestWrapper(test_flow.EachWay, base.FlowTestCase):
     """The same with the other transport."""
 
     def setUp(self):

@@ -52,20 +52,6 @@ class EachWay:
 class TestRefresh(EachWay, RefreshTestCase):
     """Over the command sockets of the daemons."""
 
-    def test_no_change_waits_for_it(self):
-        """Trap T30: but the refresh waits for bgpd."""
-        self.slow_down(10000)
-        self.assertEqual({}, self.delete(static_routes.route(1)))
-        self.assertIn(static_routes.route(1).prefix, self.in_bgp())
-
-    def test_after_each_of_several_withdrawals(self):
-        """Trap T30: the last refresh comes after the last of them."""
-        self.delete(static_routes.route(1))
-        self.delete(static_routes.route(2))
-        self.wait_refreshed()
-        self.assertEqual({static_routes.route(3).prefix}, self.in_bgp())
-        self.assertLessEqual(1, self.made())
-
     def test_overtaken_by_an_addition(self):
         """bgpd may then never lose the route: the refresh waits no longer."""
         self.delete(static_routes.route(1))

@@ -35,27 +35,6 @@ _SOON = 2
 class EachWay:
     """By the socket and by vtysh: writing, reading, refusals."""
 
-    def test_each_difference_is_found(self):
-        """Drift right after an answer that nothing has changed."""
-        self.create(route(1), route(2))
-        line = 'ip route 198.51.100.1/32 br-ex'
-        for change, back in (('no ' + line, line),
-                             (line + ' tag 5', line),
-                             (line.replace('.1/', '.3/'),
-                              'no ' + line.replace('.1/', '.3/'))):
-            found, mark = self.backend.reread(frozenset, None)
-            self.assertEqual({route(1), route(2)}, set(found))
-            self.assertEqual((None, mark),
-                             self.backend.reread(frozenset, mark))
-            self.frr.configure(change)
-            found, other = self.backend.reread(frozenset, mark)
-            self.assertNotEqual(mark, other)
-            self.assertNotEqual({route(1), route(2)}, set(found))
-            self.frr.configure(back)
-            if change.endswith('tag 5'):
-                self.frr.configure('no ' + line, line)
-        self.delete(route(1), route(2))
-
     def test_twice_is_once(self):
         with self.assertNoLogs('ovn_network_agent', 'WARNING'):
             for _attempt in range(2):
@@ -92,76 +71,6 @@ class EachWay:
         self.assertIn('the operator has', self.create(bad)[bad.ref])
         self.assertEqual({}, self.delete(*routes))
         self.assertEqual(before, self.frr.running())
-
-    def test_what_frr_refused_is_not_left_in_its_way(self):
-        # FRR 10.7 would refuse everybody's next change for it.
-        self.frr.configure(*FOREIGN)
-        before = self.frr.running()
-        self.assertEqual(1, len(self.create(route(5, '203.0.113'))))
-        self.frr.configure('ip route 203.0.113.7/32 br-ex0')
-        self.frr.configure('no ip route 203.0.113.7/32 br-ex0')
-        self.assertEqual({}, self.create(route(1)))
-        self.assertEqual({route(1)}, self.read())
-        self.assertEqual({}, self.delete(route(1)))
-        self.assertEqual(before, self.frr.running())
-
-    def test_bad_items_cost_only_themselves(self):
-        bad = [resources.Announcement('', '198.51.100.0/24', base.BRIDGE),
-               resources.Announcement('', '198.51.100.9/33', base.BRIDGE),
-               resources.Announcement('', '1.2.3.4/32 blackhole\nip',
-                                      base.BRIDGE),
-               resources.Announcement('', '198.51.100.8/32', 'blackhole'),
-               resources.Announcement('vrf-x', '198.51.100.7/32',
-                                      base.BRIDGE)]
-        before = self.frr.running()
-        self.assertEqual({r.ref for r in bad},
-                         set(self.create(*bad, route(1))))
-        self.assertEqual({route(1)}, self.read())
-        # Without the driver, a network may still be removed.
-        self.assertEqual({r.ref for r in bad[1:]},
-                         set(self.delete(*bad, route(1))))
-        self.assertEqual(before, self.frr.running())
-
-    def test_many(self):
-        # Trap T42: they are no arguments of a program.
-        routes = [route(n % 250, f'11.0.{n // 250}') for n in range(5000)]
-        self.assertEqual({}, self.create(*routes))
-        self.assertEqual(set(routes), self.read())
-        self.assertEqual({}, self.delete(*routes))
-        self.assertEqual(set(), self.read())
-
-    def test_both_families(self):
-        six = resources.Announcement('', '2001:db8:1::5/128', base.BRIDGE)
-        self.assertEqual({}, self.create(route(1), six))
-        self.assertEqual({route(1), six}, self.read())
-        self.assertEqual({six.ref}, self.backend.in_effect([six]))
-        with self.assertNoLogs('ovn_network_agent', 'WARNING'):
-            self.assertEqual({}, self.delete(six))
-            self.wait_refreshed()
-        self.assertEqual({route(1)}, self.read())
-        self.assertEqual(set(), self.backend.in_effect([six]))
-
-    def test_in_a_vrf(self):
-        """As the lab shows with traffic; here that it is one command."""
-        add = [['198.51.100.1/32', '169.254.0.1']]
-        self.root_side(vrf_name='red')
-        # There is no such device, which FRR has something to say about.
-        self.assertEqual([], vtysh.change_static('red', add, [])[0])
-        self.addCleanup(self.frr.configure, 'no vrf red')
-        self.assertEqual([['198.51.100.1/32', '169.254.0.1']],
-                         self._configured('red'))
-        self.assertEqual([], vtysh.change_static('red', [], add)[0])
-        six = [['2001:db8:1::5/128', ownership.NEXT_HOP_6]]
-        self.assertEqual([], vtysh.change_static('red', six, [])[0])
-        self.assertEqual(six, self._configured('red'))
-        self.assertEqual([], vtysh.change_static('red', [], six)[0])
-        self.root_side(vrf_name='')
-        self.assertEqual([], self.backend.read(frozenset()))
-        self.assertEqual([], self._configured('red'))
-
-    def _configured(self, vrf):
-        return [list(r) for r in output.static_routes(
-            self.frr.running(), vrf)]
 
 
 class TestStatic(EachWay, static_routes.StaticTestCase):
@@ -234,13 +143,6 @@ class TestStatic(EachWay, static_routes.StaticTestCase):
         self.assertEqual({}, self.delete(route(1)))
         self.assertEqual({route(2)}, self.read())
 
-    def test_what_is_announced_is_sent_again(self):
-        self.create(route(1))
-        self._wait_learned(route(1).prefix)
-        before = self._updates()
-        self.assertEqual([True, ''], bgp.soft_refresh('', '', False))
-        base.wait_until(lambda: self._updates() > before, 'an update')
-
     def test_no_refresh_while_bgpd_has_the_route(self):
         self.create(route(1))
         self._wait_learned(route(1).prefix)
@@ -284,6 +186,89 @@ class TestStatic(EachWay, static_routes.StaticTestCase):
                 self.wait_refreshed()
                 self.assertEqual(expected, self.frr.refreshes() - before)
 
+    def test_each_difference_is_found(self):
+        """Drift right after an answer that nothing has changed."""
+        self.create(route(1), route(2))
+        line = 'ip route 198.51.100.1/32 br-ex'
+        for change, back in (('no ' + line, line),
+                             (line + ' tag 5', line),
+                             (line.replace('.1/', '.3/'),
+                              'no ' + line.replace('.1/', '.3/'))):
+            found, mark = self.backend.reread(frozenset, None)
+            self.assertEqual({route(1), route(2)}, set(found))
+            self.assertEqual((None, mark),
+                             self.backend.reread(frozenset, mark))
+            self.frr.configure(change)
+            found, other = self.backend.reread(frozenset, mark)
+            self.assertNotEqual(mark, other)
+            self.assertNotEqual({route(1), route(2)}, set(found))
+            self.frr.configure(back)
+            if change.endswith('tag 5'):
+                self.frr.configure('no ' + line, line)
+        self.delete(route(1), route(2))
+
+    def test_what_frr_refused_is_not_left_in_its_way(self):
+        # FRR 10.7 would refuse everybody's next change for it.
+        self.frr.configure(*FOREIGN)
+        before = self.frr.running()
+        self.assertEqual(1, len(self.create(route(5, '203.0.113'))))
+        self.frr.configure('ip route 203.0.113.7/32 br-ex0')
+        self.frr.configure('no ip route 203.0.113.7/32 br-ex0')
+        self.assertEqual({}, self.create(route(1)))
+        self.assertEqual({route(1)}, self.read())
+        self.assertEqual({}, self.delete(route(1)))
+        self.assertEqual(before, self.frr.running())
+
+    def test_bad_items_cost_only_themselves(self):
+        bad = [resources.Announcement('', '198.51.100.0/24', base.BRIDGE),
+               resources.Announcement('', '198.51.100.9/33', base.BRIDGE),
+               resources.Announcement('', '1.2.3.4/32 blackhole\nip',
+                                      base.BRIDGE),
+               resources.Announcement('', '198.51.100.8/32', 'blackhole'),
+               resources.Announcement('vrf-x', '198.51.100.7/32',
+                                      base.BRIDGE)]
+        before = self.frr.running()
+        self.assertEqual({r.ref for r in bad},
+                         set(self.create(*bad, route(1))))
+        self.assertEqual({route(1)}, self.read())
+        # Without the driver, a network may still be removed.
+        self.assertEqual({r.ref for r in bad[1:]},
+                         set(self.delete(*bad, route(1))))
+        self.assertEqual(before, self.frr.running())
+
+    def test_both_families(self):
+        six = resources.Announcement('', '2001:db8:1::5/128', base.BRIDGE)
+        self.assertEqual({}, self.create(route(1), six))
+        self.assertEqual({route(1), six}, self.read())
+        self.assertEqual({six.ref}, self.backend.in_effect([six]))
+        with self.assertNoLogs('ovn_network_agent', 'WARNING'):
+            self.assertEqual({}, self.delete(six))
+            self.wait_refreshed()
+        self.assertEqual({route(1)}, self.read())
+        self.assertEqual(set(), self.backend.in_effect([six]))
+
+    def test_in_a_vrf(self):
+        """As the lab shows with traffic; here that it is one command."""
+        add = [['198.51.100.1/32', '169.254.0.1']]
+        self.root_side(vrf_name='red')
+        # There is no such device, which FRR has something to say about.
+        self.assertEqual([], vtysh.change_static('red', add, [])[0])
+        self.addCleanup(self.frr.configure, 'no vrf red')
+        self.assertEqual([['198.51.100.1/32', '169.254.0.1']],
+                         self._configured('red'))
+        self.assertEqual([], vtysh.change_static('red', [], add)[0])
+        six = [['2001:db8:1::5/128', ownership.NEXT_HOP_6]]
+        self.assertEqual([], vtysh.change_static('red', six, [])[0])
+        self.assertEqual(six, self._configured('red'))
+        self.assertEqual([], vtysh.change_static('red', [], six)[0])
+        self.root_side(vrf_name='')
+        self.assertEqual([], self.backend.read(frozenset()))
+        self.assertEqual([], self._configured('red'))
+
+    def _configured(self, vrf):
+        return [list(r) for r in output.static_routes(
+            self.frr.running(), vrf)]
+
 
 class TestStaticByVtysh(EachWay, static_routes.StaticTestCase):
     """Where the sockets of the daemons are not to be used."""
@@ -291,6 +276,14 @@ class TestStaticByVtysh(EachWay, static_routes.StaticTestCase):
     def setUp(self):
         super().setUp()
         self.root_side(vtysh_wrapper='env')
+
+    def test_many(self):
+        # Trap T42: they are no arguments of a program.
+        routes = [route(n % 250, f'11.0.{n // 250}') for n in range(5000)]
+        self.assertEqual({}, self.create(*routes))
+        self.assertEqual(set(routes), self.read())
+        self.assertEqual({}, self.delete(*routes))
+        self.assertEqual(set(), self.read())
 
 
 class TestSockets(static_routes.StaticTestCase):

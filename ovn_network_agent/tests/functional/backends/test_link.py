@@ -27,9 +27,6 @@ class LinkTest(base.KernelTestCase):
         self.assertEqual([absent.ref], list(failed))
         self.assertIn('UP', self.shown('link show br-ex')[0]['flags'])
 
-    def test_check_of_a_complete_node(self):
-        self.assertEqual([], self.backend.check())
-
     def test_check_names_option_value_and_remedy(self):
         self.ip('link del br-ex')
         message, = self.backend.check()

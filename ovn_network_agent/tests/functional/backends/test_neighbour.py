@@ -40,14 +40,6 @@ class NeighbourTest(base.KernelTestCase):
                                              delete=(self.wanted,)))
         self.assertEqual([], self.shown('neighbour show dev br-ex'))
 
-    def test_entry_that_is_not_permanent_is_made_so(self):
-        self.ip('neighbour add 169.254.0.2 lladdr 02:00:00:00:00:01 '
-                'dev br-ex nud reachable')
-        self.assertEqual([], self.backend.read(
-            frozenset([self.wanted.ref])))
-        self.create(self.backend, self.wanted)
-        self.assertEqual((self.mac(), ['PERMANENT']), self.entry())
-
     def test_changed_mac_is_seen_and_written(self):
         self.create(self.backend, self.wanted)
         self.ip('link set br-ex-peer address 02:00:00:00:00:99')

@@ -91,14 +91,6 @@ class ProxyTest(ProxyTestCase):
         with open(f'/proc/sys/net/ipv6/conf/br-ex/{name}', 'w') as opened:
             opened.write(value)
 
-    def test_an_absent_device_fails_alone(self):
-        bad = resources.NeighbourProxy('absent', MACHINE)
-        failed = self.backend.apply(backends.Delta(create=(bad, WANTED)))
-        self.assertEqual([bad.ref], list(failed))
-        self.assertEqual({}, self.backend.apply(backends.Delta(
-            delete=(bad, WANTED))))
-        self.assertEqual([], self.entries())
-
     def test_what_the_daemon_refuses(self):
         for bad in ('192.0.2.1', '2001:DB8::10', 'fe80::1', 'fe80::1%br-ex',
                     'ff02::1', '::1', '2001:db8::/64', '', None, 7):

@@ -33,14 +33,6 @@ class ElementsTest(base.NftTestCase):
         self.assertEqual(before - set(delete), set(found))
         self.assertEqual(set(networks), self.contents(base.NETWORKS))
 
-    def test_come_and_go(self):
-        self.becomes([LOW, GUARDED, SNAT], networks=['198.51.100.0/25'])
-        self.assertEqual({'veth-default'}, self.contents('guarded'))
-        self.assertEqual({'203.0.113.7'}, self.contents('snat_addresses'))
-        self.becomes(delete=[LOW, GUARDED, SNAT])
-        self.assertEqual(set(), self.contents('guarded'))
-        self.assertEqual(set(), self.contents('snat_addresses'))
-
     def test_again(self):
         """What is there, or gone, is no failure."""
         self.becomes([LOW, SNAT], networks=['198.51.100.0/25'])
@@ -66,11 +58,6 @@ class ElementsTest(base.NftTestCase):
         self.becomes([WIDE], networks=['10.0.0.0/8'])
         self.becomes(delete=[NARROW], networks=['10.0.0.0/8'])
         self.becomes(delete=[WIDE], networks=['10.0.0.0/16'])
-
-    def test_one_comes_as_the_other_goes(self):
-        self.becomes([WIDE], networks=['10.0.0.0/8'])
-        self.becomes([NARROW], [WIDE], networks=['10.1.0.0/16'])
-        self.becomes([WIDE], [NARROW], networks=['10.0.0.0/8'])
 
     def test_a_table_that_is_replaced_keeps_them(self):
         """Trap T63: nothing is known of the routers at a start."""

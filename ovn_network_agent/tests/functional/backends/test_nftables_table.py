@@ -35,9 +35,6 @@ table ip ovn-network-agent {
 
 class TableTest(base.NftTestCase):
 
-    def test_nothing_is_there(self):
-        self.assertEqual(set(), self.read())
-
     def test_nothing_needs_nft_without_port_forwards(self):
         with mock.patch.dict(os.environ, PATH='/nowhere'):
             self.assertEqual([], self.backend.check())
@@ -71,13 +68,6 @@ class TableTest(base.NftTestCase):
              base.element('198.51.100.7', 'snat_addresses')}, set(found))
         [read] = [r for r in found if isinstance(r, resources.NftTable)]
         self.assertEqual(table.targets, read.targets)
-
-    def test_update(self):
-        before = base.table(base.TARGET)
-        self.load(before)
-        after = base.table(base.TARGET, OTHER)
-        self.assertEqual({after}, set(self.change(
-            self.backend, update=[(before, after)])))
 
     def test_an_update_goes_through_both(self):
         """No packet finds neither: its chains are never unhooked.
@@ -137,18 +127,6 @@ class TableTest(base.NftTestCase):
         return {value.get('name', value['handle']): value['handle']
                 for of, value in self.listed('table', 'ip', base.TABLE)
                 if of == kind}
-
-    def test_an_added_rule_is_noticed(self):
-        table = base.table(base.TARGET)
-        self.load(table)
-        self.nft('add rule ip ovn-network-agent prerouting_dnat counter')
-        self.altered(table)
-
-    def test_a_removed_rule_is_noticed(self):
-        table = base.table(base.TARGET)
-        self.load(table)
-        self.nft('flush chain ip ovn-network-agent forward_veth_guard')
-        self.altered(table)
 
     def test_a_changed_target_is_noticed(self):
         table = base.table(base.TARGET)

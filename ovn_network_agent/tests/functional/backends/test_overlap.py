@@ -4,7 +4,6 @@
 """The overlap of two owners, with real Open vSwitches and ovn-controller."""
 
 import contextlib
-import signal
 import subprocess
 import threading
 
@@ -84,11 +83,6 @@ class OverlapTest(overlaps.OverlapTestCase):
         overlap._keepers[0].stdin.close()
         self.wait_ended()
         self.assertTrue(self.both_up())
-
-    def test_the_program_is_asked_to_end(self):
-        self.begin()
-        overlap._keepers[0].send_signal(signal.SIGTERM)
-        self.wait_ended()
 
     def test_its_time_is_up(self):
         """Of an agent that hangs."""

@@ -63,29 +63,6 @@ class WriteTest(peerings.PeeringTestCase):
         self.read_until(old)
         self.assertEqual(before.keys(), self.ours().keys())
 
-    def test_values_change_in_their_rows(self):
-        """Another next hop, MAC or priority gives no other row."""
-        old = self.peering()
-        self.create(old)
-        self.read_until(old)
-        keys = self.ours().keys()
-        self.nb.transact(
-            {'op': 'update', 'table': POLICY, 'where': [], 'row': {
-                'priority': 7, 'action': 'reroute'}},
-            {'op': 'update', 'table': ROUTE, 'where': [], 'row': {
-                'nexthop': '10.0.9.9'}},
-            {'op': 'update', 'table': PORT, 'where': ovsdb.clauses(
-                {'name': 'peer-1-2'}), 'row': {'mac': '0a:00:00:00:00:99'}})
-        found = self.eventually(
-            lambda: [each for each in self.backend.read(frozenset())
-                     if each != old], 'the change')
-        self.assertEqual([old.ref], [each.ref for each in found])
-        self.transactions.since()
-        self.assertEqual({}, self.change(found[0], old))
-        self.assertEqual(1, self.transactions.since())
-        self.read_until(old)
-        self.assertEqual(keys, self.ours().keys())
-
     def damages(self):
         """(what, operations): by hand, one row of each kind."""
         keys = {table: next(key for key, row in self.ours().items()
@@ -151,23 +128,6 @@ class WriteTest(peerings.PeeringTestCase):
             self.read_until(wanted)
             self.assertEqual(16, len(self.ours()), what)
 
-    def test_two_hundred_come_and_go(self):
-        """In two transactions each, and each row once."""
-        for number in range(4, 25):
-            self.routers[number] = self.cloud.add_router(f'r{number}')
-        self.synchronise(self.eyes_)
-        wanted = [self.peering(one, other, name=other, back=one)
-                  for one in self.routers for other in self.routers
-                  if one < other][:200]
-        self.assertEqual(200, len(wanted))
-        self.transactions.since()
-        self.assertEqual({}, self.create(*wanted))
-        self.assertEqual(2, self.transactions.since())
-        self.read_until(*wanted)
-        self.assertEqual({}, self.delete(*wanted))
-        self.assertEqual(2, self.transactions.since())
-        self.assertEqual({}, self.ours())
-
 
 class TroubleTest(peerings.PeeringTestCase):
 
@@ -198,17 +158,6 @@ class TroubleTest(peerings.PeeringTestCase):
         self.assertEqual(1, self.transactions.since())
         self.assertEqual({}, self.ours())
         self.read_until()
-
-    def test_both_routers_are_deleted(self):
-        wanted = self.peering()
-        self.create(wanted)
-        self.nb.transact(*(ovsdb.delete('Logical_Router', {'name': name})
-                           for name in ('neutron-r1', 'neutron-r2')))
-        self.assertEqual(4, len(self.ours()))
-        self.eventually(lambda: self.backend.read(frozenset()) not in (
-            [wanted], []), 'the sets')
-        self.assertEqual({}, self.delete(wanted))
-        self.assertEqual({}, self.ours())
 
     def test_marks_that_name_no_pair(self):
         """Rows with our marks go, whatever somebody has made of these."""

@@ -188,14 +188,6 @@ class TestConfiguration(EachWay, AdvertisementTestCase):
                 self.assertEqual({}, self.apply(update=((found, WANTED),)))
                 self.assertEqual(LINES, self.block())
 
-    def test_what_lacks_a_line_goes_altogether(self):
-        for change in map(undone, LINES):
-            with self.subTest(change):
-                self.apply(create=(WANTED,))
-                self.operator(change)
-                self.assertEqual({}, self.apply(delete=tuple(self.read())))
-                self.assertEqual(self.before, self.frr.running())
-
     def test_further_lines_of_the_operator_stay(self):
         further = ['ipv6 nd managed-config-flag',
                    'ipv6 nd prefix 2001:db8:9::/64']

@@ -140,13 +140,6 @@ class WriteTest(northbound_rows.NorthboundTestCase):
         for key in self.routes()[0][3]:
             self.assertFalse(key.startswith('neutron'))
 
-    def test_what_was_written_is_read_back_at_once(self):
-        # The reconciler reads after an apply and must not see the past.
-        for number in range(2, 30):
-            changed = self.route(nexthop=f'198.51.100.{number}')
-            self.assertEqual({}, self.create(changed))
-            self.assertEqual([changed], self.backend.read(frozenset()))
-
     def test_a_second_time_writes_nothing(self):
         self.create(self.binding(), self.route())
         before = self.nb.content()
@@ -274,9 +267,3 @@ class HostnameTest(northbound_rows.NorthboundTestCase):
         nameless = router_rows.NorthboundBackend(world.conf())
         nameless.attach(backends.Context(self.eyes_.databases))
         self.assertEqual([], nameless.read(frozenset()))
-
-    def test_values_follow_the_resource(self):
-        wanted = self.route(owner=ownership.Owner('gw1', 'one'))
-        self.create(wanted)
-        self.assertEqual('gw1',
-                         self.routes()[0][3][ownership.EXT_ID_CHASSIS])

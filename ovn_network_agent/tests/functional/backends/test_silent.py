@@ -83,10 +83,6 @@ class SilentBackendTest(SilentTestCase):
             self.assertIsInstance(reason, backends.Kept)
         return [ref.key[-1].hostname for ref in failures]
 
-    def test_it_is_removed(self):
-        self.assertEqual([], self.clean())
-        self.assertEqual((set(), set()), self.left())
-
     def test_one_that_has_answered_meanwhile(self):
         self.answer(KILLED)
         self.assertEqual([HOST], self.clean())

@@ -165,15 +165,6 @@ class BackendTest(stale.StaleTestCase):
         self.assertEqual(({('r1', cloud.OTHER_HOSTNAME)}, {'lrp-r1'}),
                          self.left())
 
-    def test_a_router_that_is_gone(self):
-        self.leave('r1', stale.tags(DEAD))
-        self.synchronise(self.eyes_)
-        backend = self.agent(DEAD)
-        found = tuple(backend.read(frozenset()))
-        self.cloud.remove_router('r1')
-        self.synchronise(self.eyes_)
-        self.assertEqual({}, backend.apply(backends.Delta(delete=found)))
-
 
 class AgentTest(stale.AgentTestCase):
 

@@ -146,17 +146,6 @@ class KernelTest(BackendTestCase):
         base.wait_until(lambda: self.frr.community(PREFIX) is None,
                         'withdrawn')
 
-    def test_ipv6(self):
-        former = resources.AnnouncedRoute(MAIN, SIX, base.BRIDGE)
-        self.change(create=(former,))
-        for metric in (ONE, TWO, None, ONE):
-            wanted = dataclasses.replace(former, metric=metric)
-            self.change(update=((former, wanted),))
-            self.assertEqual({wanted}, self.read())
-            former = wanted
-        self.change(delete=(former,))
-        self.assertEqual(set(), self.read())
-
     def test_of_two_routes_the_wrong_one_goes(self):
         """An agent may end between the two halves of a change."""
         tagged_one = dataclasses.replace(self.wanted, metric=ONE)

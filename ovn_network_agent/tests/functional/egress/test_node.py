@@ -76,17 +76,6 @@ class TableTest(base.EgressTestCase):
         self.assertEqual([bad.ref], list(failed))
         self.assertEqual(set(ALL), self.found())
 
-    def test_the_watch(self):
-        woken = queue.SimpleQueue()
-        self.backend.attach(backends.Context(
-            wake=lambda by, stale: woken.put(stale)))
-        self.create(self.backend, *ALL)
-        self.assertTrue(woken.empty())
-        nft(f'delete element ip {egress.TABLE} addresses '
-            f'{{ {base.MACHINE[4]} . "out0" : {base.EGRESS[4]} }}')
-        self.assertEqual((notices.EGRESS_NFT,), woken.get(timeout=10))
-        self.assertEqual({TABLE, MACHINE}, self.found())
-
     def test_the_watch_of_a_table_of_a_former_run(self):
         """It is read before anybody wants it, and then in place."""
         self.create(self.backend, *ALL)

@@ -18,9 +18,6 @@ class SetupTest(base.FrrTestCase):
     def lacks(self):
         return node_conflicts.frr(self.conf)
 
-    def test_nothing(self):
-        self.assertEqual([], self.lacks())
-
     def test_redistribution(self):
         self.frr.configure(*FAMILY, 'no redistribute static')
         text, = self.lacks()
@@ -106,10 +103,3 @@ class SetupTest(base.FrrTestCase):
         self.addCleanup(self.frr.configure, 'no router bgp 65001 vrf blue')
         text, = self.lacks()
         self.assertIn('zebra does not know VRF blue', text)
-
-    def test_it_makes_no_bgp_of_its_own(self):
-        # PRE-14
-        self.frr.configure('no router bgp 65001')
-        before = self.frr.running()
-        self.lacks()
-        self.assertEqual(before, self.frr.running())

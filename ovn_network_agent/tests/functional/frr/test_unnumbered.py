@@ -11,7 +11,6 @@ it; the neighbour is a real one, with routes in its kernel.
 import unittest
 
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node import frr as node_frr
 from ovn_network_agent.diagnosis.node import sessions
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import setup
@@ -97,15 +96,6 @@ class UnnumberedTest(base.FrrTestCase):
                              bgp.read_sessions('', DAEMONS, version))
         self.assertEqual(UP, bgp.read_surroundings('', True)['neighbours'])
 
-    def test_a_soft_refresh_of_both_families(self):
-        self.assertEqual([True, ''], bgp.soft_refresh('', '', True))
-        self.frr.configure(*(f'no {setup.WORDS[version]} route {fip} '
-                             f'{base.BRIDGE}'
-                             for version, fip in FIPS.items()))
-        base.wait_until(lambda: bgp.soft_refresh(
-            '', FIPS[6], True) == [True, ''], 'bgpd has lost the route')
-        self.wait_announced()
-
     def test_fitness(self):
         observer = frr_fitness.Fitness(worlds.conf(
             drivers=['gateway_drain'], frr__vrf_name=''), stable=0)
@@ -165,17 +155,6 @@ class UnnumberedTest(base.FrrTestCase):
             4: (True, True, (PEER,)), 6: (True, True, ())},
             lambda: self.paths())
         self.wait_announced(FIPS[4])
-
-    def test_a_neighbour_that_is_not_activated(self):
-        self.frr.configure(*of(6, f'no neighbor {PEER} activate'))
-        base.wait_until(lambda: not frr.read_neighbours('', 6),
-                        'no neighbour for IPv6')
-        self.assertEqual([PEER], [
-            each.name for each in frr.read_neighbours('', 4)])
-        found, = node_frr.judge_sessions(node_frr.Sessions(
-            bgp.read_sessions('', DAEMONS, 6)[1], (), 6))
-        self.assertEqual((doctor.WARN, 'no neighbour is activated for IPv6 '
-                          'unicast'), (found.verdict, found.evidence))
 
     # -- doctor -----------------------------------------------------------
 

@@ -112,14 +112,6 @@ class HandoverTest(gateways.OrderTestCase):
                         self.announced)
         self.assertEqual({}, self.relayed())
 
-    def test_the_other_end_dies_meanwhile(self):
-        self.left(gateway_drain__handover_timeout=3600)
-        self.ovs.transact(ovsdb.update(
-            'Interface', {'type': 'geneve'},
-            bfd_status=ovsdb.ovsdb_map(state='down')))
-        self.eventually(lambda: ADDRESS not in self.announced(),
-                        self.announced)
-
     def test_what_is_outranked_is_relayed_before_it_leaves(self):
         self.running()
         self.set(cloud.OTHER, priority=7)

@@ -6,7 +6,6 @@
 import fixtures
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
-from ovn_network_agent import resources
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.tests.functional.gateways import base as gateways
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -170,34 +169,10 @@ class StopTest(gateways.OrderTestCase):
             agent.close()
             self.set(HERE, priority=2, external_ids=ovsdb.ovsdb_dict({}))
 
-    def test_one_tunnel_to_the_other_one_is_up(self):
-        """A chassis may have several, and lives as long as one is up."""
-        self.tunnel_to_other(self.address_of_other(), state='down',
-                             diagnostic='Control Detection Time Expired')
-        self.tunnel_to_other('192.0.2.22', state='up')
-        self.sb.transact(
-            ovsdb.insert('Encap', 'encap', type='geneve', ip='192.0.2.22',
-                         chassis_name=OTHER),
-            ovsdb.mutate('Chassis', {'name': OTHER}, 'encaps', 'insert',
-                         ['named-uuid', 'encap']))
-        agent = self.running(gateway_drain__drain_timeout=NEVER)
-        agent.stop()
-        self.completes(agent)
-        self.become((0, 'shutdown', '2'), (1,))
-
     def seen_of_other(self, agent):
         """Earlier priorities of the other one in the agent's last view."""
         return {group.candidate(OTHER).earlier
                 for group in agent._view.last.groups}
-
-    def test_nobody_else_could_announce_in_time(self):
-        self.mark_other(0, 'unfit', '1')
-        agent = self.running(gateway_drain__drain_timeout=1)
-        self.stop(agent)
-        self.assertIs(drain.Result.TIMEOUT, agent.drain.result)
-        # Whoever can announce it again is to get it then, with 1.
-        self.become((0, 'shutdown', '2'), (0, 'unfit', '1'))
-        self.assertEqual(set(), self.announced())
 
     def test_nobody_else_could_announce_and_everything_stays(self):
         self.mark_other(0, 'unfit', '1')
@@ -317,17 +292,3 @@ class StopTest(gateways.OrderTestCase):
                                 for row in nb[table].values()}
         except Exception:
             return False
-
-    def test_a_dry_run_writes_nothing(self):
-        # Trap T22.
-        self.set(HERE, priority=0)
-        for table in TABLES:
-            self.cloud.move('lrp-' + table, OTHER)
-        before = [server.content() for server in self.servers.values()]
-        agent = self.agent(start=False, drivers=list(self.drivers))
-        changes, outcome = agent.plan(30)
-        self.assertEqual(before, [server.content()
-                                  for server in self.servers.values()])
-        self.assertEqual({1, 2}, {
-            resource.priority for verb, resource in changes
-            if isinstance(resource, resources.GatewayPriority)})

@@ -79,12 +79,6 @@ class DevicesTest(base.BaseTestCase):
             self.assertNotEqual(before, found, change)
             before = found
 
-    def test_devices_of_machines(self):
-        before = self.devices.read()
-        ip('link', 'add', 'tap1a2b3c4d-5e', 'type', 'veth', 'peer', 'name',
-           'tap1a2b3c4d-51')
-        self.assertEqual(before, self.devices.read())
-
     def test_each_change_of_a_default_route_is_news(self):
         for change in DEFAULT:
             self.devices.read()

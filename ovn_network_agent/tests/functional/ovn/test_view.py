@@ -35,21 +35,6 @@ class ViewTest(view_base.ViewTestCase):
                         eyes.look().node.bridge_mappings,
                         'the mappings for all')
 
-    def test_what_this_node_could_not_announce_concerns_its_groups(self):
-        # All routers would be computed anew if the node were another one.
-        for group in ('Gateway_Chassis', 'HA_Chassis_Group'):
-            self.cloud.add_router(group, chassis=HERE, group=group)
-        eyes = self.eyes()
-        before = eyes.look()
-        eyes.unfit = True
-        after = eyes.look()
-        self.assertEqual([False] * 2, [g.unfit for g in before.groups])
-        self.assertEqual([True] * 2, [g.unfit for g in after.groups])
-        self.assertEqual((before.node, before.routers),
-                         (after.node, after.routers))
-        eyes.unfit = False
-        self.assertEqual(before, eyes.look())
-
     def test_a_stop_asks_what_this_node_can_announce_at_present(self):
         self.cloud.add_router('r1', chassis=HERE)
         eyes = self.eyes()
@@ -87,17 +72,6 @@ class ViewTest(view_base.ViewTestCase):
                                       priority=3))
         self.synchronise(eyes)
         self.assertEqual([[(2, 0), (1, None)], [(2, 3), (1, 4)]], applied())
-
-    def test_the_order_stays_while_the_northbound_database_is_away(self):
-        self.cloud.add_router('r1', chassis=HERE)
-        eyes = self.eyes()
-        self.assertFalse(eyes.look().groups[0].fixed)
-        self.nb.kill()
-        self.eventually(lambda: eyes.look().groups[0].fixed,
-                        'the order cannot be changed')
-        self.nb.start()
-        self.eventually(lambda: not eyes.look().groups[0].fixed,
-                        'the order can be changed again')
 
     def test_a_router_as_neutron_writes_it(self):
         for group in ('Gateway_Chassis', 'HA_Chassis_Group'):
@@ -239,27 +213,6 @@ class ViewTest(view_base.ViewTestCase):
         self.cloud.move('lrp-r1', cloud.OTHER)
         self.becomes(eyes, lambda r: [p.lrp for p in r.local_ports] ==
                      ['lrp-second'], 'only the second here')
-
-    def test_one_event_adds_one_address(self):
-        """No router changes, and no other address."""
-        for n in range(1, 6):
-            self.cloud.add_router(f'r{n}', chassis=HERE, networks=[
-                f'198.51.100.{n}/24'])
-        eyes = self.eyes()
-        before = eyes.look()
-        self.cloud.add_nat('r3', '198.51.100.30')
-        self.eventually(lambda: eyes.fips('r3'), 'the NAT row')
-        after = eyes.look()
-        for one, other in zip(before.routers, after.routers, strict=True):
-            self.assertIs(one, other)
-        changed, = (uuid for uuid, known in before.addresses.items()
-                    if after.addresses[uuid] is not known)
-        self.assertEqual(eyes.router('r3').uuid, changed)
-        new = dict(after.addresses[changed])
-        self.assertEqual(('fip',), new.pop('198.51.100.30').kinds)
-        for address, each in before.addresses[changed].items():
-            self.assertIs(each, new.pop(address))
-        self.assertEqual({}, new)
 
     def test_the_wire_of_this_node(self):
         self.cloud.add_router('r1', chassis=HERE)

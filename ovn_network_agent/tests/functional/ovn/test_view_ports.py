@@ -369,24 +369,6 @@ class PortsTest(base.OvsdbTestCase):
         self.cloud.remove_nat('r1', '2001:db8::b')
         self.eventually(lambda: elsewhere() == ('2001:db8::a',), elsewhere)
 
-    def test_nothing_is_remembered_of_what_is_gone(self):
-        self.add('vm-0')
-        eyes = self.eyes()
-        self.become(eyes, ONE)
-        known = eyes.view._builder._rows
-        before = len(known._results), len(known._readers)
-        for number in range(3):
-            port = f'vm-{number + 1}'
-            self.add(port, network=self.cloud.add_network(),
-                     addresses=(TWO,))
-            self.eventually(
-                lambda: len(eyes.look() and known._results) > before[0],
-                'the port is looked at')
-            self.cloud.move_machine(port, AWAY)
-            self.eventually(
-                lambda: before == (len(eyes.look() and known._results),
-                                   len(known._readers)), 'forgotten')
-
     def test_off_costs_no_row(self):
         self.add()
         eyes = super().eyes()
@@ -433,16 +415,6 @@ class PortsTest(base.OvsdbTestCase):
     def incomplete(self, eyes):
         self.assertRaises(view.Incomplete, eyes.view.snapshot,
                           model.Phase.RUNNING)
-
-    def test_another_replica_has_the_machines(self):
-        """The view asks for them while the replica is being replaced."""
-        self.add()
-        eyes = self.eyes()
-        database = eyes.databases['sb']
-        other = database._loaded()
-        self.become(eyes, ONE)
-        database._replace(other)
-        self.become(eyes, ONE)
 
     def test_a_random_history(self):
         """The view is always the one that somebody new would have."""

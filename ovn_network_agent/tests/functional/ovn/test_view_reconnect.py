@@ -114,14 +114,6 @@ class ReconnectTest(base.OvsdbTestCase):
         self.assertEqual({f'neutron-r{n}': {f'203.0.113.{n}'}
                           for n in range(1, 4)}, self.routers(eyes))
 
-    def test_an_empty_database_in_its_place(self):
-        eyes = self.eyes()
-        eyes.look()
-        self.nb.kill()
-        self.nb.create()
-        self.nb.start()
-        self.eventually(lambda: not eyes.look().routers, 'all has gone')
-
     def test_a_list_of_servers_goes_on_with_the_next(self):
         other = ovsdb.Server('nb')
         self.addCleanup(other.close)

@@ -47,11 +47,6 @@ class SelectionTestCase(view_base.ViewTestCase):
 
 class RowsTest(SelectionTestCase):
 
-    def test_nothing_is_withheld(self):
-        eyes = self.eyes()
-        self.assertEqual(ALL, eyes.addresses('r1').keys())
-        self.assertEqual({}, self.withheld(eyes))
-
     def test_each_table(self):
         self.cloud.add_switch()
         eyes = self.eyes()
@@ -158,11 +153,6 @@ class RowsTest(SelectionTestCase):
         self.assertEqual([FIP], [
             address for address, each in eyes.addresses('r1').items()
             if before[address] is not each])
-
-    def test_an_address_of_ipv6(self):
-        self.cloud.add_nat('r1', '2001:db8::10')
-        self.mark('Logical_Router', {'name': 'neutron-r1'}, 'false')
-        self.become(self.eyes(), {*ALL, '2001:db8::10'})
 
     def test_options_of_a_router(self):
         """An update of Neutron leaves them, and nothing of external_ids."""

@@ -116,22 +116,6 @@ class AmongHostsTest(TenantVipsTestCase):
         self.assertIn('10.0.0.200 is a virtual IP of a load balancer, and of '
                       'a machine', problem)
 
-    def test_two_routers(self):
-        """The virtual IPs stand as their networks do."""
-        self.balance('10.0.0.200:80')
-        eyes = self.eyes(**HOSTS)
-        self.become(eyes, VIP)
-        self.cloud.add_router('r2', chassis=HERE)
-        self.cloud.add_tenant('r2', 'theirs', '10.0.0.1/24')
-        self.balance('10.0.0.201:80', router='r2')
-        self.synchronise(eyes)
-        self.assertEqual(({VIP}, Claim.REFUSED), (
-            self.announced(eyes), self.found(eyes)[NET].claim))
-        # The first one gets another virtual IP.
-        self.cloud.change_balancers('r1', '10.0.0.202:80')
-        self.eventually(
-            lambda: self.announced(eyes) == {'10.0.0.202/32'}, 'it is there')
-
 
 class AloneTest(TenantVipsTestCase):
     """In networks that a router translates."""

@@ -432,15 +432,6 @@ class HostsTest(TenantsTestCase):
             external_ids=ovsdb.ovsdb_dict({ANNOUNCE: 'false'})))
         self.become(eyes, '10.0.0.200/32')
 
-    def test_an_overlap(self):
-        eyes = self.eyes()
-        self.become(eyes, '10.0.0.5/32')
-        self.cloud.add_router('r2', chassis=HERE)
-        theirs = self.cloud.add_tenant('r2', 'theirs', '10.0.0.1/16')
-        self.add('vm-2', '10.0.9.9', network=theirs)
-        self.claims(eyes, r1=Claim.FIRST, r2=Claim.REFUSED)
-        self.assertEqual({'10.0.0.5/32'}, self.announced(eyes))
-
     def test_only_rows_of_the_networks(self):
         """With subnets, no machine's row is here."""
         self.add('vm-9', '10.0.0.9', network=self.cloud.add_network())

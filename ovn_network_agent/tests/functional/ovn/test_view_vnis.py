@@ -93,11 +93,6 @@ class VnisTest(TwoNetworks, base.OvsdbTestCase):
             self.assertEqual(views.timeless(views.fresh(eyes)),
                              views.timeless(eyes.look()))
 
-    def test_beside_networks_without_one(self):
-        self.say('red', **{VNI: '1001'})
-        eyes = self.eyes(drivers=['provider_port', 'evpn'])
-        self.become(eyes, {'red': 1001, 'blue': None})
-
     def test_without_the_driver(self):
         self.say('red', **{VNI: '1001'})
         eyes = self.eyes(drivers=['provider_port'])

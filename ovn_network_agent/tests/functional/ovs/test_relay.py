@@ -127,13 +127,6 @@ class RelayTest(oslotest.BaseTestCase):
         self.here.send(base.BRIDGE, self.here.patch,
                        packet(*args, **kwargs))
 
-    def test_it_arrives_at_the_other_gateway(self):
-        for _n in range(5):
-            self.from_node()
-        self.wait_for(self.there, 'into OVN', 5)
-        self.assertCounted(self.here, into_OVN=5)
-        self.assertCounted(self.there, into_OVN=5, relay_in=5)
-
     def test_a_tag_arrives_with_it(self):
         self.there.ofctl('add-flow', 'br-int', 'dl_vlan=77,actions=drop')
         self.from_node(vlan=77)

@@ -94,14 +94,6 @@ class StartTest(base.base.BaseTestCase):
                                types()[changed] == other, types)
         self.assertEqual({'a': other, 'b': other, 'c': usual}, types())
 
-    def test_before_the_first_load_nothing_can_be_read(self):
-        database = self.database(self.server.remote)
-        self.assertFalse(database.connected)
-        with self.assertRaises(connection.Unavailable):
-            self.names(database)
-        with self.assertRaises(connection.Unavailable):
-            database.connection
-
     def test_never_there_and_then_there(self):
         database = self.database(self.server.remote)
         for _attempt in range(3):
@@ -146,14 +138,6 @@ class StartTest(base.base.BaseTestCase):
         self.server.resume()
         database.start()
         self.assertTrue(database.connected)
-
-    def test_a_server_that_accepts_and_closes(self):
-        with self.listener() as (port, accepted):
-            error = self.assertRaises(
-                connection.Unavailable,
-                self.database(f'tcp:127.0.0.1:{port:d}').start)
-            self.assertTrue(accepted.wait(base.TIMEOUT))
-        self.assertIn('tcp:127.0.0.1', str(error))
 
     @contextlib.contextmanager
     def listener(self):
@@ -228,17 +212,6 @@ class StartTest(base.base.BaseTestCase):
         waiting.eventually(
             lambda: not select.select([alert], [], [], 0)[0], 'no alert')
         self.assertEqual(0, reconnect.get_probe_interval())
-
-    def test_failed_attempts_leave_no_connection_behind(self):
-        # It delivers the schema, but the content never comes.
-        self.server.start()
-        with FrozenAfterSchema(self.server.remote_tcp) as frozen:
-            database = self.database(frozen.remote, timeout=1)
-            for _attempt in range(3):
-                self.assertRaises(connection.Unavailable, database.start)
-            waiting.eventually(lambda: frozen.open_now() == 0,
-                               'all connections are closed')
-            self.assertLessEqual(3, frozen.total)
 
     def test_twenty_failed_attempts_leave_nothing_behind(self):
         """Trap T7: no connection, no thread, no open file."""

@@ -37,16 +37,6 @@ class ReachTest(servers.TlsTestCase):
                 return len(nb['Logical_Router']) == number
         waiting.eventually(counted, f'{number:d} routers')
 
-    def test_a_server_that_is_started_anew_is_found_again(self):
-        server = self.server()
-        self.configure(server.remote_ssl)
-        database = self.accepted(server.remote_ssl)
-        server.kill()
-        waiting.eventually(lambda: not database.connected, 'lost')
-        server.start()
-        server.transact(ovsdb.insert('Logical_Router', name='r1'))
-        self.eventually_has(database, 1)
-
     def test_a_big_database(self):
         # More than one record of TLS, and more than one read.
         server = self.server()

@@ -149,18 +149,6 @@ class NoteTest(running.RunningTestCase):
         self.eventually(lambda: bad in self.notes())
         self.eventually(lambda: not self.about_notes())
 
-    def test_a_folder_that_goes_and_comes_back(self):
-        self.install(BACKEND)
-        self.start(self.configure())
-        self.eventually(lambda: 'node' in self.notes())
-        os.rename(self.folder, self.folder + '.away')
-        self.cloud.nb.transact(ovsdb.insert('Address_Set', name='gone'))
-        self.eventually(lambda: 'note: the notes cannot be read' in ' '.join(
-            self.status(self.socket)['degraded']))
-        os.mkdir(self.folder)
-        self.eventually(lambda: 'node' in self.notes())
-        self.eventually(lambda: not self.about_notes())
-
     def dry_run(self, *more):
         return subprocess.run(
             self.inside('--dry-run', '--config-file', *more), env=self.env,
@@ -193,15 +181,6 @@ class NoteTest(running.RunningTestCase):
         self.start(self.configure())
         self.eventually(
             lambda: self.about_notes().splitlines() == reasons)
-
-    def test_a_node_that_lacks_something(self):
-        self.install(BACKEND)
-        os.rmdir(self.folder)
-        ended = self.dry_run(self.configure())
-        self.assertEqual(1, ended.returncode, ended.stderr)
-        self.assertIn(
-            'ovn-network-agent: environment: [note] folder = '
-            f'{self.folder}: ', ended.stderr)
 
     def test_without_ovn(self):
         rules = os.path.join(self.directory, 'rules.yaml')

@@ -19,18 +19,6 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 SERVICES = os.path.join(os.path.dirname(__file__), 'services')
 
 
-class SizeTest(base.ProgramTestCase):
-
-    def test_it_is_small(self):
-        lines = 0
-        for name in os.listdir(SERVICES):
-            path = os.path.join(SERVICES, name)
-            if os.path.isfile(path):
-                with open(path) as opened:
-                    lines += len(opened.readlines())
-        self.assertLess(lines, 120)
-
-
 @ovsdb.needs_ovsdb
 @needs.needs(os.geteuid() == 0, 'makes a network namespace')
 class ServicesTest(running.RunningTestCase):

@@ -74,9 +74,6 @@ class MembersTest(ClusterTestCase):
     def test_each_leader_is_lost_and_comes_back(self):
         self.each_leader_goes('kill', 'start')
 
-    def test_each_leader_falls_silent(self):
-        self.each_leader_goes('pause', 'resume')
-
     def each_leader_goes(self, goes, returns):
         """The agent follows each cluster without and with its leader.
 

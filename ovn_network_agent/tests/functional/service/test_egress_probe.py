@@ -168,12 +168,6 @@ class ProbeTest(services.ServiceTestCase):
 
 class AnswerTest(ProbeTest):
 
-    def test_it_says_what_it_does(self):
-        agent = self.agent()
-        self.says(200, 'ready')
-        self.stop(agent)
-        self.eventually(lambda: self.said() == (0, ''), self.said)
-
     def test_a_stop_is_told(self):
         """At once, also while the loop has something else to do."""
         self.patch(egress_probe, 'SILENCE', 60)

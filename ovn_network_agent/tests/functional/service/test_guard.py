@@ -231,20 +231,6 @@ class GuardTest(GuardTestCase):
         self.stop(agent)
         self.assertEqual(set(), self.announced())
 
-    def test_few_of_few_are_no_mass(self):
-        agent = self.running(withdrawal_guard_minimum=24)
-        self.empty_nb()
-        self.eventually(lambda: not self.announced(), self.announced)
-        self.well(agent)
-        self.assertEqual([], self.holds.lines)
-
-    def test_a_guard_that_is_off(self):
-        agent = self.running(withdrawal_guard_percent=100)
-        self.empty_nb()
-        self.eventually(lambda: not self.announced(), self.announced)
-        self.well(agent)
-        self.assertEqual([], self.holds.lines)
-
 
 class MachinesTest(GuardTestCase):
     """Machines on a provider network, beside routers."""

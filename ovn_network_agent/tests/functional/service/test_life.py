@@ -131,17 +131,6 @@ class LifeTest(services.ServiceTestCase):
         self.world.down.clear()
         self.eventually(lambda: self.world.found(resources.Address), 'healed')
 
-    def test_waiting_for_ovn_costs_no_time(self):
-        # Retries of what failed come due although no pass is complete.
-        for server in self.servers.values():
-            server.kill()
-        self.world.down.add('address')
-        passes = services.Passes(self)
-        self.agent()
-        self.eventually(lambda: len(passes.times) >= 6, 'six passes')
-        # The first ones come from the start.
-        self.assertGreater(passes.times[5] - passes.times[2], 2.5)
-
     def test_what_a_former_run_left(self):
         """It is adopted if it is wanted, and goes otherwise."""
         self.cloud.add_router('r1', chassis=HERE)

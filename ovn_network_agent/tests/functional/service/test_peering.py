@@ -300,17 +300,6 @@ class ManyTest(PeeringTestCase):
                         {TARGET + 'hub': self.routers['r1']})))))
         self.well(self.serves(1))
 
-    def test_a_router_names_one_thousands_of_times(self):
-        """The first one by name counts; each other one is an error."""
-        self.agree('r1', 'r3', 'more')
-        self.nb.transact(ovsdb.mutate(
-            'Logical_Router', {'name': 'neutron-r1'}, 'options', 'insert',
-            ovsdb.ovsdb_dict({f'{TARGET}more{number}': self.routers['r3']
-                              for number in range(MANY)})))
-        agent = self.serves(2)
-        self.eventually(lambda: len(agent.status.reasons) == MANY,
-                        lambda: len(agent.status.reasons))
-
 
 class WaitTest(PeeringTestCase):
     """Another process has the lock, and writes nothing."""

@@ -112,16 +112,3 @@ class ReloadTest(FileTestCase):
             agent.reset()
             self.eventually(lambda networks=wanted: (
                 self.listed() == networks), self.listed)
-
-    def test_a_mistake_changes_nothing(self):
-        agent = self.running()
-        before = self.world.values()
-        log = self.useFixture(fixtures.FakeLogger())
-        self.write('reconcile_interval = often\n'
-                   '[fip_route]\nannounce_method = kernel\n')
-        agent.reset()
-        self.eventually(lambda: 'often' in log.output, 'it is said')
-        self.cloud.add_nat('r1', '198.51.100.10')
-        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
-                        'it goes on as before')
-        self.assertLess(before, self.world.values())

@@ -192,15 +192,6 @@ class WatchTest(base.FlowTestCase):
     def notice(self, word, by):
         self.told.put(by)
 
-    def test_the_end_of_the_watch_ends_the_monitor(self):
-        watch = self.watch()
-        watch.stop()
-        waiting.eventually(
-            lambda: not any(thread.name == 'flow-monitor'
-                            for thread in threading.enumerate()),
-            'the thread of the root side has ended', SOON)
-        self.assertEqual({FLOW}, self.read())
-
     def test_a_storm_while_nobody_reads(self):
         """A notice comes after all changes, whichever of them got lost.
 

@@ -13,7 +13,6 @@ from ovn_network_agent import privileged
 from ovn_network_agent.common import notices
 from ovn_network_agent.frr import session
 from ovn_network_agent.privileged.routing import monitors
-from ovn_network_agent.tests import programs
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
@@ -69,33 +68,11 @@ class TestDigest(ListTestCase):
         self.assertEqual(['bgpd'], self.changed(
             lambda: self.frr.configure_one('bgpd', line)))
 
-    def test_number_of_lines(self):
-        """What a short question shows."""
-        self.assertEqual(['bgpd', 'zebra'], self.changed(
-            lambda: self.line('seq 1000000007 ' + PERMIT, no='no '), False))
-        self.assertEqual(['bgpd', 'zebra'], self.changed(
-            lambda: self.line('seq 1000000009 deny 192.0.2.0/24'), False))
-
     def test_lines_are_counted(self):
         few = monitors.list_digests(base.LIST, True)['bgpd'][1]
         self.line(*(f'seq {n} deny 10.0.{n}.0/24' for n in range(10, 20)))
         self.assertEqual(
             few + 10, monitors.list_digests(base.LIST, True)['bgpd'][1])
-
-    def test_costs_no_process(self):
-        with programs.started() as found:
-            for whole in (True, False):
-                monitors.list_digests(base.LIST, whole)
-        self.assertEqual([], found)
-
-    def test_the_sessions_stay_open(self):
-        monitors.list_digests(base.LIST, True)
-        self.addCleanup(setattr, session, 'Session', session.Session)
-        # A new session would be an error.
-        session.Session = None
-        for whole in (False, True):
-            self.assertEqual({'bgpd', 'zebra'}, monitors.list_digests(
-                base.LIST, whole).keys())
 
     def test_a_daemon_that_was_restarted_answers_at_once(self):
         before = monitors.list_digests(base.LIST, False)
@@ -194,16 +171,6 @@ class WatchTest(ListTestCase):
         self.frr.configure_one(
             'zebra', f'ip prefix-list {base.LIST} seq 5 {PERMIT}')
         self.comes(f'prefix list {base.LIST} has changed in zebra; FRR')
-
-    def test_without_a_change_the_agent_is_told_nothing(self):
-        self.watch()
-        looked = threading.Semaphore(0)
-        self.enterContext(mock.patch.object(
-            monitors, 'ask', lambda questions, seconds: (
-                looked.release(), {})[1]))
-        for _number in range(3):
-            self.assertTrue(looked.acquire(timeout=SOON))
-        self.assertTrue(self.told.empty())
 
     def test_a_daemon_that_was_restarted_lacks_its_lines(self):
         self.watch()

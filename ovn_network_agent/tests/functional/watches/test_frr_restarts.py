@@ -12,7 +12,6 @@ from oslo_config import cfg
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
 from ovn_network_agent.privileged.routing import vtysh
-from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import heartbeat
@@ -97,10 +96,6 @@ class TestWatch(base.FrrTestCase):
             counts.append(len(looked))
         self.assertGreater(counts[0], 2 * counts[1])
 
-    def test_nothing_happens(self):
-        self.start()
-        self.assertIsNone(self.trigger.wait(2.5))
-
     def test_a_daemon_that_went_is_no_restart(self):
         self.frr.start('bfdd')
         self.start()
@@ -152,14 +147,3 @@ class TestWatch(base.FrrTestCase):
         """The number of threads that wait for the privileged side."""
         return sum(thread.name == 'watch-FRR'
                    for thread in threading.enumerate())
-
-    def test_costs_no_process(self):
-        with programs.started() as found:
-            for _time in range(20):
-                self.assertIn('zebra', vtysh.read_sockets())
-        self.assertEqual([], found)
-
-    def test_default(self):
-        self.assertEqual('/run/frr', self.conf.frr.frr_run_dir)
-        self.assertTrue(self.conf.frr.frr_watch)
-        self.assertNotIn('later', cfg.CONF.frr.frr_run_dir)

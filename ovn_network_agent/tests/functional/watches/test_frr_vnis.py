@@ -8,7 +8,6 @@ import threading
 
 from ovn_network_agent.common import notices
 from ovn_network_agent.privileged.routing import monitors
-from ovn_network_agent.tests import programs
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import vnis
 from ovn_network_agent.watches.frr import frr_lists
@@ -39,12 +38,6 @@ class TestDigest(VniTestCase):
                 after = monitors.vni_digests('', True)
                 self.assertNotEqual(before[daemon], after[daemon])
                 before = after
-
-    def test_costs_no_process(self):
-        with programs.started() as found:
-            for whole in (True, False):
-                monitors.vni_digests('', whole)
-        self.assertEqual([], found)
 
 
 class TestWatch(VniTestCase):

@@ -126,12 +126,6 @@ class WatchTest(base.KernelTestCase):
                 opened.flush()
                 self.expect(kernel.SYSCTL)
 
-    def test_route_of_ours_deleted(self):
-        self.ip('route add 198.51.100.10/32 dev br-ex proto 44')
-        self.watch(owned=is_ours)
-        self.ip('route del 198.51.100.10/32')
-        self.expect(kernel.ROUTE)
-
     def test_route_of_ours_replaced_by_a_foreign_one(self):
         self.ip('route add 198.51.100.10/32 dev br-ex proto 44')
         self.watch(owned=is_ours)
@@ -273,10 +267,3 @@ class WatchTest(base.KernelTestCase):
             self.expect(kernel.SYSCTL)
         self.ip('address add 203.0.113.1/24 dev br-ex')
         self.expect(kernel.ADDRESS)
-
-    def test_stop_twice(self):
-        started = self.watch()
-        started.stop()
-        started.stop()
-        self.ip('link set br-ex down')
-        self.quiet()

@@ -71,10 +71,6 @@ class WatchTest(base.NftTestCase):
         # processor had others to do does not count.
         self.assertLess(statistics.median(times), 0.01, times)
 
-    def test_a_rule(self):
-        self.nft('add rule ip ovn-network-agent forward_veth_guard drop')
-        self.told()
-
     def test_our_own_changes_wake_nobody(self):
         after = base.table(('tcp', base.VIP, 80, base.BACKEND, 80))
         self.change(self.backend, update=[(self.table, after)],
@@ -128,12 +124,6 @@ class WatchTest(base.NftTestCase):
                 self.assertRaises(TimeoutError) as caught:
             nftables.TableWatch(lambda by: None, faster).start()
         self.assertIn('did not hand over a socket', str(caught.exception))
-
-    def test_it_ends_with_the_backend(self):
-        watching = self.backend._watch
-        self.backend.close()
-        self.assertFalse(watching.running)
-        self.backend.close()
 
 
 class NoWatchTest(base.NftTestCase):

@@ -53,10 +53,6 @@ class TestWatch(base.FlowTestCase):
         self.assertEqual({wanted}, self.read())
         self.assertEqual(1, self.watch.restarts)
 
-    def test_nothing_happens(self):
-        self.start()
-        self.assertIsNone(self.trigger.wait(2.5))
-
     def test_directory_that_is_not_there_yet(self):
         later = self.ovs.rundir + '/later'
         self.configure(ovs_rundir=later)

@@ -70,7 +70,7 @@ OURS = {
         'diagnosis.node.frr',
         'diagnosis.node.method'),
     'rows that python-ovs has read, and the events that match': (
-        'ovsdb.replica',),
+        'diagnosis.readers.fleet', 'ovsdb.replica'),
 }
 
 

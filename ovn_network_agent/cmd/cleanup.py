@@ -4,7 +4,6 @@
 """The command cleanup: removes what an agent has left, without an agent."""
 
 import argparse
-from collections.abc import Iterator
 import typing
 
 from ovn_network_agent.ctl import program
@@ -98,9 +97,7 @@ def _refused(conf: 'cfg.ConfigOpts', seen: 'model.Snapshot', last: bool
              ) -> str:
     """Why addresses would be lost, '' when none would."""
     if last:
-        others = ', '.join(_announcing(conf, seen.node.chassis))
-        return others and (f'--last: other gateways announce routers: '
-                           f'{others}; clean these nodes up first')
+        return _announced_elsewhere(conf, seen.node.chassis)
     here = [port.lrp for group in seen.groups for port in group.ports
             if port.chassis == seen.node.chassis]
     if not here or not conf.gateway_drain.drain_on_shutdown:
@@ -112,12 +109,16 @@ def _refused(conf: 'cfg.ConfigOpts', seen: 'model.Snapshot', last: bool
             'the cloud give --last')
 
 
-def _announcing(conf: 'cfg.ConfigOpts', chassis: str) -> Iterator[str]:
-    """Host names of other gateways with a proof of announcing."""
+def _announced_elsewhere(conf: 'cfg.ConfigOpts', chassis: str) -> str:
+    """Why --last is refused: other gateways with a proof of announcing."""
     from ovn_network_agent.diagnosis.readers import fleet as fleets
     found = fleets.read(conf, conf.ovn.ovsdb_connection_timeout)
+    if found.problems:
+        return ('--last: whether other gateways announce routers is unknown: '
+                f'{"; ".join(found.problems)}')
     owners = {port.owner for port in found.ports
               if port.state == fleets.ANNOUNCED}
-    yield from found.problems
-    yield from (each.hostname for each in found.gateways
-                if each.hostname in owners and each.chassis != chassis)
+    others = ', '.join(each.hostname for each in found.gateways
+                       if each.hostname in owners and each.chassis != chassis)
+    return others and (f'--last: other gateways announce routers: {others}; '
+                       'clean these nodes up first')

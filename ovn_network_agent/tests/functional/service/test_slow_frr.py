@@ -91,8 +91,6 @@ class TestRealFrr(agents.AnnouncingTestCase):
         self.agent(reconcile_interval=1)
         frr.wait_until(lambda: self._has('198.51.100.10'), 'announced',
                        ovsdb.DEADLINE)
-        # So that vtysh is the way to ask and to write.
-        self.root_side(frr_run_dir=self.frr.bindir)
         self.addCleanup(self.frr.restore_vtysh)
         self.frr.write_vtysh(f'''#!/bin/sh
 case "$*" in
@@ -101,6 +99,8 @@ case "$*" in
 esac
 exec {self.frr.real_vtysh} "$@"
 ''')
+        # From now on vtysh is the way to ask and to write.
+        self.root_side(frr_run_dir=self.frr.bindir)
         self.cloud.add_router('r2', chassis=cloud.CHASSIS,
                               networks=['203.0.113.1/24'])
         self.cloud.add_nat('r2', '203.0.113.11')

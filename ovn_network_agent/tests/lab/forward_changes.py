@@ -262,7 +262,7 @@ class Changes:
         self.cloud.move(self.alpha, 'gw2')
         nodes.wait_until('gw1 hands over', lambda: (
             'handover: announce' in self.cloud.agents['gw1'].ctl(
-                'status', check=False).stdout), base.SETTLE)
+                'status', '--verbose', check=False).stdout), base.SETTLE)
         for one in running:
             one.wait_answered(base.SETTLE, after=time.monotonic())
         self.assertEqual([plan.UPLINKS['gw1'][1]], self.hops(pf.PLAIN))

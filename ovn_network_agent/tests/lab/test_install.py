@@ -15,8 +15,8 @@ from lab import plan
 import ovn_network_agent
 from ovn_network_agent.tests.lab import base
 
-_PAGES = (pathlib.Path(ovn_network_agent.__file__).parent.parent / 'doc' /
-          'source')
+_ROOT = pathlib.Path(ovn_network_agent.__file__).parent.parent
+_PAGES = _ROOT / 'doc' / 'source'
 _GATEWAY = 'install/index.rst'
 _COMPUTE = 'install/compute-nodes.rst'
 _REMOVAL = 'admin/maintenance.rst'
@@ -42,10 +42,24 @@ def printed(first, page=_GATEWAY, name='gw1'):
     block = itertools.takewhile(
         lambda line: not line.strip() or line.startswith(' ' * depth),
         lines[begin:])
+    return adapted(textwrap.dedent(''.join(block)), name)
+
+
+def adapted(text, name):
+    """A text with the numbers and addresses of a node of this lab."""
     values = here(name)
     return re.sub(r'\b(\d+\.\d+\.\d+\.\d+|\d{5})\b',
-                  lambda found: values.get(found[0], found[0]),
-                  textwrap.dedent(''.join(block)))
+                  lambda found: values.get(found[0], found[0]), text)
+
+
+def example(name):
+    """The example for FRR, without what the node does not have."""
+    text = (_ROOT / 'contrib' / 'frr' / 'frr.conf').read_text()
+    text = re.sub(r'(?ms)^ address-family ipv6 .*?^ exit-address-family\n', '',
+                  text)
+    return adapted(''.join(
+        line for line in text.splitlines(True)
+        if not re.search(r'\beth2\b|2001:|\bbfd\b', line)), name)
 
 
 def typed(first, page=_GATEWAY):
@@ -95,7 +109,7 @@ class TestInstallVlan(base.LabTestCase):
         node.run(['sh', '-ec', printed('ip link add', name=name)])
         for command in switch:
             node.run(['sh', '-ec', command])
-        frr.start(node, printed('ip prefix-list FABRIC', name=name))
+        frr.start(node, example(name))
 
     def doubts(self, name):
         """The checks of doctor that do not pass: dict of check to verdict."""

@@ -17,7 +17,7 @@ from ovn_network_agent.ctl import program
 if typing.TYPE_CHECKING:
     from oslo_config import cfg
 
-    from ovn_network_agent.diagnosis.node import method
+    from ovn_network_agent.diagnosis.node import method as methods
     from ovn_network_agent.diagnosis.node import sources as node_sources
 
 _TIMEOUT = 60.0
@@ -77,12 +77,13 @@ def run(args: argparse.Namespace) -> int:
                             program.FAILED)
     except context.FAILURES as error:
         return program.fail(f'FRR: {error_words.text(error)}',
-                                program.FAILED)
+                            program.FAILED)
     finally:
         found.close()
 
 
 def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
+    from ovn_network_agent.diagnosis.node import method
     from ovn_network_agent.engine import executor
     path = args.socket or sources.conf.control_socket
     if not path:
@@ -134,7 +135,7 @@ def wanted(states: dict[str, set[str]]) -> set[str]:
 
 
 def _prepared(args: argparse.Namespace, sources: 'node_sources.Sources',
-              ready: 'method.Readiness') -> bool:
+              ready: 'methods.Readiness') -> bool:
     if ready.others:
         print('other kernel routes here, which "redistribute kernel" takes '
               'along unless a route map denies them: ' + _some(ready.others))
@@ -175,7 +176,7 @@ def _reload(path: str, timeout: float) -> list[str]:
     return refused
 
 
-def result(method: str, change: 'method.Change', took: float | None,
+def result(method: str, change: 'methods.Change', took: float | None,
            still: Collection[str]) -> int:
     """Print the result; ``took`` is in seconds, None when it was given up."""
     gone = {prefix for prefix in change.before

@@ -116,12 +116,6 @@ class SilenceTest(base.BaseTestCase):
             self.now += LIMIT
             self.assertEqual(set(), self.look(session=session))
 
-    def test_after_a_loss_that_nobody_saw_it_counts_anew(self):
-        """Row STL-10: lost and there again between two looks."""
-        self.look('gw3')
-        self.now += WAIT
-        self.assertEqual(set(), self.look('gw3', session=2))
-
     def test_behind_but_not_old_does_not_wake_for_ever(self):
         """Nobody has raised the number since it failed to answer."""
         recent = facts(reports={'dead': (6, NOW - 1000)})
@@ -248,6 +242,12 @@ class AbsenceTest(base.BaseTestCase):
         self.assertEqual(set(), self.look('gw3', session=2))
         self.now += WAIT
         self.assertEqual({'gw3'}, self.look('gw3', session=2))
+
+    def test_after_a_loss_that_nobody_saw_it_counts_anew(self):
+        """Row STL-10: lost and there again between two looks."""
+        self.look('gw3')
+        self.now += WAIT
+        self.assertEqual(set(), self.look('gw3', session=2))
 
     def test_a_route_without_a_name_is_nobodys(self):
         """Row STL-05."""

@@ -26,10 +26,12 @@ class Learning:
 
     The constructor asks once: this number is the one from before.
 
+    :param family: as bgpd names it
     :raises RuntimeError: when the session is not established
     """
 
-    def __init__(self):
+    def __init__(self, family: str = 'ipv4 unicast'):
+        self._family = family
         self._bgpd = observe.Vty(os.path.join(routing.SPINE, 'bgpd.vty'))
         self._before = self._count()
         # The number at each change, and the monotonic time of the change.
@@ -87,7 +89,7 @@ class Learning:
     def _count(self):
         """How many prefixes the neighbour has from this node."""
         shown = json.loads(
-            self._bgpd.ask('show bgp ipv4 unicast summary json'))
+            self._bgpd.ask(f'show bgp {self._family} summary json'))
         peer = shown.get('peers', {}).get(routing.HERE, {})
         if peer.get('state') != 'Established':
             raise RuntimeError('the neighbour has no session with this node, '

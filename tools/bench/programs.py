@@ -15,8 +15,8 @@ def spawn(argv, name, **options) -> subprocess.Popen:
                                 stderr=log, **options)
 
 
-def run(*argv):
-    """Run a program to its end.
+def run(*argv) -> str:
+    """Run a program to its end, and return its output.
 
     :raises RuntimeError: when it fails, with what it said
     """
@@ -25,6 +25,7 @@ def run(*argv):
     if ended.returncode:
         raise RuntimeError(f'{" ".join(argv)}: status {ended.returncode:d}: '
                            f'{ended.stderr.strip()}')
+    return ended.stdout
 
 
 def wait_for(path):

@@ -52,8 +52,9 @@ class Host(hosts.Host):
                      'address-family l2vpn evpn', *activated]
             programs.run('vtysh', '--vty_socket', socket, *(
                 word for line in lines for word in ('-c', line)))
-        while '"state":"Established"' not in routing.neighbour(
-                ('show bgp l2vpn evpn summary json',)):
+        while '"state":"Established"' not in programs.run(
+                'vtysh', '--vty_socket', routing.SPINE, '-c',
+                'show bgp l2vpn evpn summary json'):
             time.sleep(_PAUSE)
 
     def _configuration(self, method):

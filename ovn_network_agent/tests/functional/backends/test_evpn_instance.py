@@ -155,13 +155,13 @@ class TestConfiguration(vnis.EvpnTestCase):
 
     def test_a_short_time_limit(self):
         """vtysh gets fewer VNIs at once, and has time for these."""
-        self.root_side(vtysh_timeout=1)
+        self.root_side(vtysh_timeout=2)
         many = [dataclasses.replace(PLAIN, vni=vni)
-                for vni in range(2000, 2006)]
+                for vni in range(2000, 2010)]
         with mock.patch.object(
                 vtysh, 'configure', wraps=vtysh.configure) as configured:
             self.assertEqual({}, self.apply(create=many))
-        self.assertEqual({2}, {
+        self.assertEqual({5}, {
             sum(line.startswith('vni ') for line in call.args[0])
             for call in configured.call_args_list} - {0})
         self.assertEqual({}, self.apply(delete=many))

@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -58,8 +59,13 @@ class CtlTest(base.CtlTestCase):
 
     def test_status_at_a_terminal(self):
         self.ready('lrp-r1')
-        plain = self.ends(0, self.ctl('status')).stdout
-        self.assertRegex(plain, r'\Agw1\S*  READY +\S+  up \d')
+        plain = ''
+
+        def complete():
+            nonlocal plain
+            plain = self.ends(0, self.ctl('status')).stdout
+            return re.match(r'gw1\S*  READY +\S+  up \d', plain)
+        waiting.eventually(complete, lambda: plain)
         self.assertNotIn('\x1b', plain)
         self.assertNotIn('last passes', plain)
         started = self.begun('status', '--watch', '0.1')

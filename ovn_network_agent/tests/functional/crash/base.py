@@ -64,6 +64,7 @@ class Unit:
 
     :param starter: subprocess.Popen of :mod:`program`
     :ivar ends: exit statuses so far, a list
+    :ivar before_start: what is done before each further start
     """
 
     def __init__(self, starter):
@@ -72,6 +73,7 @@ class Unit:
         self._lock = threading.Lock()
         self._closing = False
         self.ends = []
+        self.before_start = lambda: None
         self._pid = None
         self._start()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -90,6 +92,7 @@ class Unit:
                 self._pid = None
                 if self._closing:
                     return
+                self.before_start()
                 self._start()
 
     def send(self, number):

@@ -54,7 +54,6 @@ def run(args: argparse.Namespace) -> int:
     from ovn_network_agent.conf import validate
     from ovn_network_agent.diagnosis.node import examination
     interpreter.settle()
-    interpreter.settle()
     try:
         wanted = examination.select(examination.CHECKS, args.check)
     except examination.UnknownCheck as e:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Writes the wish of an operator into the local database.
+"""The drains that an operator asks for, in the local database.
 
-'all', or UUIDs of routers, separated by commas.
+The value is 'all', or UUIDs of routers, separated by commas.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def is_uuid(text: str) -> bool:
 
 
 def parse(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Parse the text of a wish; only the malformed parts are left out.
+    """Parse the text; only the malformed parts are left out.
 
     :returns: drains as in :class:`model.Node`, messages about the rest
     """
@@ -43,7 +43,7 @@ def parse(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def render(drains: Iterable[str]) -> str:
-    """The text of a wish for a set of drains, '' for none."""
+    """The text for a set of drains, '' for none."""
     return ','.join(sorted(drains))
 
 
@@ -51,7 +51,7 @@ _How = Callable[[frozenset[str]], frozenset[str]]
 
 
 class _Change(command.BaseCommand):
-    """Change the wish as it is at the moment of the transaction."""
+    """Change the drains as they are at the moment of the transaction."""
 
     def __init__(self, api: Any, change: _How) -> None:
         super().__init__(api)

@@ -151,6 +151,10 @@ class Backend(abc.ABC):
     #: most changes in one apply() that the loop waits for at all, None for any
     #: number; more take their time in a system that is well
     awaited_at_most: int | None = None
+    #: most changes in one apply() with a :attr:`system`, None for any number;
+    #: other backends of the system come before the rest, and what is no longer
+    #: wanted by then is left out
+    most_at_once: int | None = None
     #: the :class:`ovsdb.lock.Lock` that makes this agent the writer, for
     #: objects that belong to no node
     lock: typing.Any = None

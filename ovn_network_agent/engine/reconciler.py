@@ -90,6 +90,8 @@ class Reconciler:
         self._announcing_until: float | None = None
         # The systems that have work of :meth:`_announce_ahead`.
         self._ahead: set[str] = set()
+        # Names of backends that have more changes than fit into one apply().
+        self._more: set[str] = set()
 
     def run(self, request: passes.Pass) -> outcome.Outcome:
         """Run one pass."""
@@ -244,7 +246,9 @@ class Reconciler:
         :param follow: whether those that follow announcements, None for all
         :param ahead: do not wait for announcements beside the loop
         """
-        for stage, backend, kinds in self.backends.order:
+        for stage, backend, kinds in sorted(
+                self.backends.order,
+                key=lambda each: each[1].name in self._more):
             delta = self.tracker.delta(kinds)
             if delta and backend.system in self._ahead:
                 self._ahead.discard(backend.system)
@@ -298,7 +302,12 @@ class Reconciler:
             self._ledger.put_all(delta, ledger.State.UNREACHABLE,
                                  unreadable or 'not read yet')
         elif backend.concurrent or backend.system:
-            self._work.begin(backend, delta, awaited)
+            delta, rest = delta.split(backend.most_at_once or len(delta))
+            self._more.discard(name)
+            if rest:
+                self._more.add(name)
+                self._ledger.put_all(rest, ledger.State.UNDER_WAY)
+            self._work.begin(backend, delta, awaited and not rest)
         else:
             began = time.monotonic()
             failures: object = None

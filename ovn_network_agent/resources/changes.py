@@ -40,6 +40,15 @@ class Delta:
                 [('updated', new) for _old, new in self.update] +
                 [('deleted', r) for r in self.delete])
 
+    def split(self, most: int) -> tuple['Delta', 'Delta']:
+        """The first changes, at most so many, and the others."""
+        create = self.create[:most]
+        update = self.update[:most - len(create)]
+        delete = self.delete[:most - len(create) - len(update)]
+        return Delta(create, update, delete), Delta(
+            self.create[len(create):], self.update[len(update):],
+            self.delete[len(delete):])
+
 
 def of_kind(kind: type[_Kind], found: Iterable[base.Resource]) -> list[_Kind]:
     """The resources of a class and its subclasses, in their order."""

@@ -58,6 +58,9 @@ class PrefixListBackend(base.Backend):
     name = 'frr_prefix_list'
     system = 'FRR'
     kinds = (resources.PrefixListEntry,)
+    # 1,000 lines take FRR 8.4 about 40 s, for which announcements by static
+    # routes would wait.
+    most_at_once = 50
     doubted_by = (notices.FRR_RESTARTED, notices.PREFIX_LISTS)
     revived_by = (notices.FRR_RESTARTED,)
 

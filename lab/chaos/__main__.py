@@ -26,7 +26,7 @@ def _parser():
     parser.add_argument('--only', default='', metavar='A,B',
                         help='no other actions than these')
     parser.add_argument('--out', default='build/chaos', metavar='DIR',
-                        help='directory for journal, summary, plot and logs')
+                        help='directory for journal, summary and logs')
     parser.add_argument('--list', action='store_true',
                         help='print the actions and profiles')
     parser.add_argument('--plan', type=int, metavar='N',

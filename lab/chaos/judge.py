@@ -9,9 +9,7 @@ import threading
 import time
 
 from lab import moves
-from lab.chaos import hostload
 from lab.chaos import invariants
-from lab.chaos import plot
 from lab.chaos import probes
 from lab.chaos import routes
 from lab.chaos import summary as summaries
@@ -46,7 +44,6 @@ class Judge:
         self._began = self._ended = 0.0
         self._samples = []
         self._leaks = {}
-        self._usage = [hostload.line()]
         self._probes = probes.Probes(world.targets(), world.node,
                                      profile.probe_interval)
         self._verdict = verdict.Verdict(cloud, world, profile)
@@ -136,7 +133,6 @@ class Judge:
             self._note(values.GROWTH, subject, text)
         self._samples = self._probes.stop()
         self.close()
-        self._usage.append(hostload.line())
 
     def close(self):
         """End what still runs; may be called at any time."""
@@ -153,18 +149,8 @@ class Judge:
             profile=self._profile, began=self._began, ended=self._ended,
             samples=self._samples, episodes=episodes, violations=violations,
             routes=self.routes.seen, moves=self.moves(0.0),
-            leaks=self._leaks, usage=hostload.evaluate(self._usage),
+            leaks=self._leaks,
             growth=self._watch.growth, errors=self._watch.errors))
-
-    @staticmethod
-    def text(summary):
-        """A summary for a terminal."""
-        return summaries.text(summary)
-
-    @staticmethod
-    def plot(summary, path):
-        """Write the picture of a summary, SVG."""
-        plot.write(summary, path)
 
     def _note(self, kind, subject, text):
         violation = values.Violation(kind, subject, text, time.monotonic())

@@ -16,6 +16,7 @@ from lab.chaos import journal
 from lab.chaos import judge
 from lab.chaos import planning
 from lab.chaos import step as steps
+from lab.chaos import summary as summaries
 from lab.chaos import values
 from lab.chaos import world as worlds
 
@@ -23,7 +24,6 @@ from lab.chaos import world as worlds
 SETTLE = 60.0
 # So many episodes in a row that do not settle end the run.
 _LOST = 3
-SUMMARY, TEXT, PLOT = 'summary.json', 'summary.txt', 'plot.svg'
 
 
 class Runner:
@@ -130,14 +130,13 @@ class Runner:
         summary = self._judge.summary(self._episodes)
         self._journal.note('result', violations=summary['violations'],
                            loss_share=summary['loss_share'])
-        with open(self._path(SUMMARY), 'w', encoding='utf-8') as opened:
+        with open(self._path('summary.json'), 'w', encoding='utf-8') as opened:
             json.dump({'seed': self._seed, 'profile': self._profile.name,
                        **summary}, opened, indent=1, default=journal.plain)
-        text = self._judge.text(summary)
-        with open(self._path(TEXT), 'w', encoding='utf-8') as opened:
+        text = summaries.text(summary)
+        with open(self._path('summary.txt'), 'w', encoding='utf-8') as opened:
             opened.write(text + '\n')
         self._say(text)
-        self._judge.plot(summary, self._path(PLOT))
         return summary
 
     def _path(self, name):

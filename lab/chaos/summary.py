@@ -1,21 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The summary of a run: a dict for JSON, and a text for people.
-
-``python -m lab.chaos.summary DIRECTORY`` adds to summary.json what the host
-has measured meanwhile (:mod:`lab.chaos.hostload`), and prints the text.
-"""
+"""The summary of a run: a dict for JSON, and a text for people."""
 
 import dataclasses
-import json
-import os
-import sys
 
-from lab.chaos import hostload
 from lab.chaos import losses
-
-NAME, TEXT = 'summary.json', 'summary.txt'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +21,6 @@ class Material:
     routes: list
     moves: tuple
     leaks: dict  # dict of counter of the sink to packets
-    usage: dict  # of the machine, see :func:`hostload.evaluate`
     growth: object
     errors: list  # list of text: looks of the watch that failed
 
@@ -70,7 +59,7 @@ def make(material):
                                        key=lambda v: v.at)],
         'moves': [{'at': round(move.at - began, 3), 'router': move.router,
                    'owner': move.owner} for move in m.moves],
-        'leaks': m.leaks, 'machine': m.usage,
+        'leaks': m.leaks,
         'agents': _agents(m.growth), 'watch_errors': m.errors[:20]}
 
 
@@ -138,10 +127,7 @@ def text(summary):
     late = max((one['most_late_ms'] for one in s['targets']), default=0.0)
     skipped = sum(one['skipped'] for one in s['targets'])
     lines.append(f'the senders were at most {late:.0f} ms late, and left '
-                 f'{skipped:d} probes out; machine: {s["machine"]}; '
-                 f'sink: {s["leaks"]}')
-    if 'host' in s:
-        lines.append(f'host: {s["host"]}')
+                 f'{skipped:d} probes out; sink: {s["leaks"]}')
     lines += ['', f'{"action":24} times   lost excused  median   worst ms  '
               'whole gaps: median, worst']
     lines += [f'{name:24} {one["times"]:5d} {one["lost"]:6d} '
@@ -158,33 +144,3 @@ def text(summary):
     lines += [f'VIOLATION at {v["at"]:.1f} s, {v["kind"]} {v["subject"]}: '
               f'{v["detail"]}' for v in s['violations']]
     return '\n'.join(lines)
-
-
-def add_host(directory) -> dict:
-    """Merge the measurements of the host into both summaries."""
-    path = os.path.join(directory, NAME)
-    with open(path, encoding='utf-8') as opened:
-        summary = json.load(opened)
-    measured = os.path.join(directory, hostload.NAME)
-    if os.path.exists(measured):
-        with open(measured, encoding='ascii') as opened:
-            summary['host'] = hostload.evaluate(opened.read().splitlines())
-        with open(path, 'w', encoding='utf-8') as opened:
-            json.dump(summary, opened, indent=1)
-        with open(os.path.join(directory, TEXT), 'w',
-                  encoding='utf-8') as opened:
-            opened.write(text(summary) + '\n')
-    return summary
-
-
-def main(directory):
-    """Add the host's part; returns the exit status."""
-    if not os.path.exists(os.path.join(directory, NAME)):
-        print(f'the run has left no {NAME} in {directory}', file=sys.stderr)
-        return 1
-    print(text(add_host(directory)))
-    return 0
-
-
-if __name__ == '__main__':
-    sys.exit(main(sys.argv[1]))

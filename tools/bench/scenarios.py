@@ -11,7 +11,6 @@ import random
 import time
 
 from tools.bench import addressing
-from tools.bench import churn
 from tools.bench import neighbour
 from tools.bench import observe
 from tools.bench import processes
@@ -180,24 +179,6 @@ def memory(world):
     yield 'memory', MEMORY, MEGABYTES, sum(size for _name, size in found)
 
 
-def day(world, events):
-    """A day of changes in a few seconds, and whether all is right then."""
-    before = processes.load(world.processes())
-    grown = -_held(world)
-    took = churn.play(world, events)
-    used = processes.load(world.processes()).since(before)
-    world.rest()
-    grown += _held(world)
-    what = f'day of {events:d} changes'
-    yield what, worlds.ALL, MS, took
-    yield what, PROCESSOR, MS, used.processor
-    yield what, 'PSS grown', MEGABYTES, grown
-
-
-def _held(world):
-    return sum(map(processes.proportional, world.processes())) / _MEGA
-
-
 def _both(world, what, addresses):
     for verb, present in (('added', True), ('removed', False)):
         yield from _times(f'{what} {verb}', world.change(addresses, present))
@@ -210,6 +191,6 @@ def _times(what, found):
 
 ALL = {function.__name__: function for function in (
     settle, again, leave, one, burst, takeover, renew, periodic, compared,
-    reload, compared_once, rest_begins, rest_ends, memory, day)}
+    reload, compared_once, rest_begins, rest_ends, memory)}
 # Places that the table shows only when it is asked to.
 SINGLE = (*observe.PLACES, worlds.COMMIT)

@@ -209,31 +209,6 @@ class World:
         started, before = self._began
         return time.monotonic() - started, after.since(before)
 
-    # -- parts of a day, none of which waits ------------------------------
-
-    def write(self, addresses, present):
-        """Have addresses come, or go."""
-        change = self.host.add_fips if present else self.host.remove_fips
-        change(addresses)
-
-    def shift(self, here):
-        """Have the gateway port of the first router come, or leave."""
-        self.host.move(0, here)
-
-    def drain(self):
-        """Take in what the observers have been told."""
-        self._observer.drain()
-
-    def expect(self, gone: list[str]):
-        """Wait until the present addresses are there, and others are not.
-
-        :raises RuntimeError: when it takes too long
-        """
-        there = self.host.gateways + self.present
-        self._observer.wait(gone, False, len(there) + self._foreign,
-                            self._patience)
-        self._observer.wait(there, True, self._foreign, self._patience)
-
     def _times(self, started, found):
         times = milliseconds(started, found)
         return {**times, ALL: max(times.values())}

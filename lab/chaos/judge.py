@@ -148,8 +148,7 @@ class Judge:
         return summaries.make(summaries.Material(
             profile=self._profile, began=self._began, ended=self._ended,
             samples=self._samples, episodes=episodes, violations=violations,
-            routes=self.routes.seen, moves=self.moves(0.0),
-            leaks=self._leaks,
+            moves=self.moves(0.0), leaks=self._leaks,
             growth=self._watch.growth, errors=self._watch.errors))
 
     def _note(self, kind, subject, text):

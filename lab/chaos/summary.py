@@ -18,7 +18,6 @@ class Material:
     samples: list
     episodes: list
     violations: list
-    routes: list
     moves: tuple
     leaks: dict  # dict of counter of the sink to packets
     growth: object
@@ -31,10 +30,8 @@ def make(material):
     Times are seconds since the beginning of the run.
     """
     m, began = material, material.began
-    addresses = {one.target.router: one.target.address for one in m.samples
-                 if one.target.node == 'client' and one.target.router}
     shares = [share for one in m.samples for share in losses.shares(
-        one, m.episodes, m.ended, m.routes, addresses)]
+        one, m.episodes, m.ended)]
     targets = [_target(one, m.episodes, began) for one in m.samples]
     sent = sum(one['sent'] for one in targets)
     violations = {(v.kind, v.subject, v.detail, v.at): v for v in (
@@ -100,9 +97,7 @@ def _episode(episode, shares, began):
                                   default=0.0) * 1000, 1),
         'losses': [{'subject': share.subject, 'lost': share.lost,
                     'excused': share.excused,
-                    'gap_ms': round(share.gap * 1000, 1),
-                    'parts_ms': {part: round(value * 1000, 1) for
-                                 part, value in share.parts.items()}}
+                    'gap_ms': round(share.gap * 1000, 1)}
                    for share in mine if share.lost or share.excused],
         'violations': len(episode.violations)}
 
@@ -133,9 +128,7 @@ def text(summary):
     lines += [f'{name:24} {one["times"]:5d} {one["lost"]:6d} '
               f'{one["excused"]:7d} {one["median_ms"]:7.0f} '
               f'{one["worst_ms"]:7.0f}    {one["whole_median_ms"]:7.0f} '
-              f'{one["whole_worst_ms"]:7.0f}  ' + ', '.join(
-                  f'{part} {value:.0f}'
-                  for part, value in one['parts_ms'].items())
+              f'{one["whole_worst_ms"]:7.0f}'
               for name, one in s['actions'].items()]
     lines += ['', *(f'{one["subject"]}: {one["sent"]:d} sent, '
                     f'{one["lost"]:d} lost, {one["excused"]:d} excused, '

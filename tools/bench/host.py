@@ -27,6 +27,9 @@ NETWORK = '198.18.0.1/16'
 CONFIG = '/etc/ovn-network-agent/bench.conf'
 HOSTNAME = 'gw1'
 _INSIDE = 'OVNA_BENCH_INSIDE'
+# Milliseconds of the processor in a second, below which the agent rests.
+_BUSY = 50
+_MEGA = 1 << 20
 _VOLATILE = ('/run', '/etc/frr', '/etc/openvswitch', '/var/log/frr',
              '/var/log/openvswitch', '/var/tmp', '/etc/ovn-network-agent')
 
@@ -138,6 +141,21 @@ class Host:
     def processes(self):
         """Process ids of the agent and of its descendants, a list."""
         return processes.family(self._agent.pid)
+
+    def rest(self):
+        """Wait until the agent has nothing to do."""
+        used = _BUSY
+        while used >= _BUSY:
+            before = processes.load(self.processes())
+            time.sleep(1)
+            used = processes.load(self.processes()).since(before).processor
+
+    def say_memory(self, head=''):
+        """Print the memory of the agent and of its daemons."""
+        print(f'{head}memory', ', '.join(
+            f'{processes.name(pid)} '
+            f'{processes.proportional(pid) / _MEGA:.0f} MB'
+            for pid in self.processes()), flush=True)
 
     @staticmethod
     def launched():

@@ -29,11 +29,8 @@ _FIRST = 1001
 _CIDR = '192.168.50.{:d}'
 # Each node announces two prefixes of its own in each VNI.
 _ANCHORS = 2
-_MEGA = 1 << 20
 _PATIENCE = 600
 _PAUSE = 0.01
-# Milliseconds of the processor in a second.
-_BUSY = 50
 
 
 class Host(hosts.Host):
@@ -163,9 +160,7 @@ def _measure(node, there, repeat):
                             [_CIDR.format(last)], verb == 'more', 0,
                             _PATIENCE)[observe.ROUTE],
                         evpn_names.vrf(vni) * (what == 'VNI'))
-    print(f'{node.count:d} VNIs: memory', ', '.join(
-        f'{processes.name(pid)} {processes.proportional(pid) / _MEGA:.0f} MB'
-        for pid in host.processes()), flush=True)
+    host.say_memory(f'{node.count:d} VNIs: ')
     host.stop_agent()
 
 
@@ -197,21 +192,12 @@ class _Node:
             while os.path.exists(f'/sys/class/net/{device}'):
                 time.sleep(_PAUSE)
             found['devices gone'] = time.monotonic()
-        _rest(self.host)
+        self.host.rest()
         used = processes.load(self.host.processes()).since(before)
         print(f'{self.count:d} VNIs: {what:<17}', ', '.join(
             f'{place} {when - started:.2f} s'
             for place, when in found.items()) + ',',
             f'processor {used.processor / 1000:.2f} s', flush=True)
-
-
-def _rest(host):
-    """Wait until the agent has nothing to do."""
-    used = _BUSY
-    while used >= _BUSY:
-        before = processes.load(host.processes())
-        time.sleep(1)
-        used = processes.load(host.processes()).since(before).processor
 
 
 if __name__ == '__main__':

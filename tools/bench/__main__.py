@@ -11,7 +11,6 @@ import sys
 import time
 
 from tools.bench import crew as crews
-from tools.bench import facts
 from tools.bench import page
 from tools.bench import peer
 from tools.bench import results
@@ -145,7 +144,7 @@ def _run(given):
            *map(subjects.revision, given.against)]
     alone = [peer.subject()] if given.peer else []
     run = results.Run({
-        **facts.now(), 'arguments': given.arguments,
+        **subjects.now(), 'arguments': given.arguments,
         'subjects': {one.name: one.version for one in who + alone}})
     crew = crews.Crew([
         crews.Member(subject, method, given.routers, interval=given.interval,

@@ -10,10 +10,10 @@ yields (what, place, unit, value).
 import random
 import time
 
-from tools.bench import addressing
-from tools.bench import neighbour
+from tools.bench import host as hosts
 from tools.bench import observe
 from tools.bench import processes
+from tools.bench import routing
 from tools.bench import worlds
 
 MS, COUNT, MEGABYTES = 'ms', 'number', 'MB'
@@ -61,20 +61,20 @@ def leave(world):
 
 def one(world):
     """One floating IP added, and removed."""
-    yield from _both(world, 'one', addressing.addresses(0, 1))
+    yield from _both(world, 'one', hosts.addresses(0, 1))
 
 
 def burst(world, count):
     """Many floating IPs added in one transaction, and removed."""
-    yield from _both(world, f'{count:d} at once', addressing.addresses(
-        addressing.FIRST + world.size, count))
+    yield from _both(world, f'{count:d} at once', hosts.addresses(
+        hosts.FIRST + world.size, count))
 
 
 def takeover(world):
     """A gateway port leaves with its addresses, and comes back."""
     for what, here in (('hand-over', False), ('takeover', True)):
         what, found = f'{what} of a gateway', world.move(here)
-        for place in neighbour.TIMES:
+        for place in routing.TIMES:
             if place in found:
                 yield f'{what}, {place}', worlds.ALL, MS, found.pop(place)
         yield from _times(what, found)
@@ -121,7 +121,7 @@ def compared(world, changes: int, interval: float = OFTEN, spread: float = 0):
     for moment in sorted(chosen.random() for _change in range(changes)):
         wait_until(started + spread * moment)
         yield from _both(world, f'one, compared every {interval:d} s',
-                         addressing.addresses(0, 1))
+                         hosts.addresses(0, 1))
     if interval != usual:
         world.compare_every(usual)
 

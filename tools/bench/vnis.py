@@ -18,10 +18,8 @@ from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests.functional.ovn import cloud as clouds
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from tools.bench import host as hosts
-from tools.bench import neighbour
 from tools.bench import observe
 from tools.bench import processes
-from tools.bench import programs
 from tools.bench import routing
 from tools.bench import worlds
 
@@ -47,9 +45,9 @@ class Host(hosts.Host):
                 (65002, routing.SPINE, ['neighbor 10.0.0.1 activate'])):
             lines = ['configure terminal', f'router bgp {number:d}',
                      'address-family l2vpn evpn', *activated]
-            programs.run('vtysh', '--vty_socket', socket, *(
+            processes.run('vtysh', '--vty_socket', socket, *(
                 word for line in lines for word in ('-c', line)))
-        while '"state":"Established"' not in programs.run(
+        while '"state":"Established"' not in processes.run(
                 'vtysh', '--vty_socket', routing.SPINE, '-c',
                 'show bgp l2vpn evpn summary json'):
             time.sleep(_PAUSE)
@@ -183,11 +181,11 @@ class _Node:
         :param device: name of one that goes with the routes
         """
         before = processes.load(self.host.processes() if route else [])
-        with neighbour.Learning('l2vpn evpn') as learning:
+        with routing.Learning('l2vpn evpn') as learning:
             started = change()
             found = {'kernel route': route()} if route else {}
             found['type 5'] = learning.wait(
-                difference, _PATIENCE)[neighbour.LAST]
+                difference, _PATIENCE)[routing.LAST]
         if device and difference < 0:
             while os.path.exists(f'/sys/class/net/{device}'):
                 time.sleep(_PAUSE)

@@ -10,7 +10,7 @@ zebra's counts and of what bgpd has sent is that of a time without faults.
 A route that zebra lacks is added again by the next pass.  What is wrong twice
 in a row is reported, at pauses that grow until all routes are right: without a
 session, all routes of a gateway are wrong.  For an address that bgpd goes on
-to keep back, see :mod:`frr_lists`.
+to keep back, see :mod:`frr_relisting`.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.network import netlink
 from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.watches import base
-from ovn_network_agent.watches.frr import frr_lists
+from ovn_network_agent.watches.frr import frr_relisting
 
 LOG = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class Verification(base.Observer):
                  trigger: trigger.Trigger | None = None) -> None:
         self._conf = conf
         self._clock = clock
-        self._relisting = frr_lists.Relisting(conf, clock)
+        self._relisting = frr_relisting.Relisting(conf, clock)
         if trigger is not None:
             self._trigger = trigger
         self._news = threading.Condition()

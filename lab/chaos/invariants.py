@@ -159,7 +159,7 @@ class Watch:
             picture.read(self._cloud), gateways))
 
     def _report(self, kind, lasting, now, conditions):
-        """Exempt conditions begin anew when their exemption ends."""
+        """Exempt conditions begin again when their exemption ends."""
         for subject, text in lasting.see(now, {
                 subject: text for subject, text in conditions.items()
                 if not self._world.exempt(kind, subject)}):

@@ -4,7 +4,7 @@
 """The watch of the agent's nftables table for changes by others.
 
 The kernel notifies only a privileged socket, which the privileged side hands
-over.  A notice carries no data; its receiver lists the table anew.  Own
+over.  A notice carries no data; its receiver lists the table again.  Own
 changes are known by nft's process id, which is its netlink port; where it is
 not, as with pid namespaces, one costs a listing without a difference.
 """

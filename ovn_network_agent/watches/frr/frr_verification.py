@@ -327,7 +327,7 @@ class Verification(base.Observer):
             self._tell_zebra()
 
     def _tell_zebra(self) -> None:
-        """Set an address anew, so that zebra learns its network again."""
+        """Set an address again, so that zebra learns its network again."""
         now = self._clock()
         if now < self._not_before:
             return
@@ -347,7 +347,7 @@ class Verification(base.Observer):
             LOG.warning('zebra did not know the network of %s on %s: the '
                         'address was set again', address,
                         ownership.VETH_PROVIDER)
-            self._trigger.fire('address set anew', stale=_ADDRESS)
+            self._trigger.fire('address set again', stale=_ADDRESS)
             self.everything()
 
 

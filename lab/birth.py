@@ -3,6 +3,7 @@
 
 """How a node is born: its namespaces, its file systems, its PID 1."""
 
+import contextlib
 import ctypes
 import fcntl
 import grp
@@ -16,6 +17,9 @@ from lab import debian
 from lab import syscalls
 from lab import waiting
 
+# Directory with a file for every running node: its PID 1, and the start time
+# of this process.  By the file, other programs find the node.
+REGISTRY = '/run/lab/nodes'
 # Directories that a power failure empties, as on a real host.
 KEPT = '/mnt/visible'
 VOLATILE = ('/run', '/tmp')
@@ -28,6 +32,37 @@ _IFF_UP = 1
 _SIOCSIFFLAGS = 0x8914
 _CLONE, _CLONE_PARENT = 56, 0x00008000  # x86_64
 _libc = ctypes.CDLL(None)
+
+
+def registered():
+    """All running nodes of all programs, dict of name to PID."""
+    found = {}
+    names = os.listdir(REGISTRY) if os.path.isdir(REGISTRY) else ()
+    for name in sorted(names):
+        # The program that made the node may have died, and another process
+        # may have the PID now.
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            with open(os.path.join(REGISTRY, name),
+                      encoding='ascii') as opened:
+                entry = opened.read()
+            pid = int(entry.split()[0])
+            if entry == _entry(pid):
+                found[name] = pid
+    return found
+
+
+def _entry(pid):
+    with open(f'/proc/{pid:d}/stat', encoding='ascii',
+              errors='replace') as opened:
+        started = opened.read().rpartition(')')[2].split()[19]
+    return f'{pid:d} {started}\n'
+
+
+def register(name, pid):
+    """Let other programs find a node."""
+    os.makedirs(REGISTRY, exist_ok=True)
+    with open(os.path.join(REGISTRY, name), 'w', encoding='ascii') as opened:
+        opened.write(_entry(pid))
 
 
 def start(name, disk, root: str | None = None) -> int:

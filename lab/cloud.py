@@ -9,13 +9,13 @@ import os
 import subprocess
 
 from lab import agent as agents
-from lab import announcing
 from lab import central
 from lab import chassis
 from lab import debian
 from lab import fabric
 from lab import families
 from lab import frr
+from lab import machines
 from lab import neutron
 from lab import node as nodes
 from lab import northbound
@@ -23,18 +23,6 @@ from lab import plan
 from lab import processor
 from lab import sink as sinks
 from lab import wiring
-
-
-class Vm:
-    """A virtual machine: a network namespace on a compute node.
-
-    :ivar lines: further lines of "ip -batch" for each new device of it
-    """
-
-    def __init__(self, node, port):
-        self.node = node
-        self.port = port
-        self.lines = ''
 
 
 class Cloud(fabric.Fabric):
@@ -303,7 +291,7 @@ class Cloud(fabric.Fabric):
         host = host or self.computes[0]
         port = self.neutron.add_port(place, host)
         name = f'vm{len(self.vms) + 1}'
-        vm = Vm(nodes.Node(name), port)
+        vm = machines.Vm(nodes.Node(name), port)
         self.vms.append(vm)
         self.replug(vm, host)
         nodes.wait_until(f'the port of {name} is up', lambda: (
@@ -340,19 +328,7 @@ class Cloud(fabric.Fabric):
         :param vlan: of the provider bridge, past OVN, as with SR-IOV
         """
         self._plug(vm, host, 'eth0', vlan)
-        vm.node.batch(self._boot(vm))
-
-    @staticmethod
-    def _boot(vm):
-        """Lines for ``ip`` on a machine whose port is eth0."""
-        port = vm.port
-        family, length = families.of(port.address), port.network.cidr.prefixlen
-        return (
-            f'link set eth0 address {port.mac} mtu {plan.TENANT_MTU}\n'
-            'link set eth0 up\n'
-            f'addr add {port.address}/{length:d} dev eth0 {family.unchecked}\n'
-            f'route add {family.default} via {port.network.gateway} '
-            f'dev eth0\n{vm.lines}')
+        vm.node.batch(vm.boot())
 
     def migrate(self, vm, source, target):
         """Live migration of a machine, in the order of Nova and Neutron."""
@@ -376,8 +352,8 @@ class Cloud(fabric.Fabric):
             'link set eth0 down\n'
             'link set eth0 name old0\n'
             'addr flush dev old0\n'
-            'link set eth1 name eth0\n' + self._boot(vm))
-        vm.node.call(announcing.rarp)
+            'link set eth1 name eth0\n' + vm.boot())
+        vm.node.call(machines.rarp)
         self.neutron.request_chassis(vm.port, target)
 
     def wait_owner(self, router, node, timeout=30):

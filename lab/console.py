@@ -21,6 +21,7 @@ import termios
 import threading
 import tty
 
+from lab import birth
 from lab import frames
 from lab import node as nodes
 
@@ -75,7 +76,7 @@ def _sessions(fd):
 def _answer(fd, reader, content):
     request = json.loads(content)
     if request.get('list'):
-        names = ' '.join(nodes.registered())
+        names = ' '.join(birth.registered())
         frames.send(fd, frames.pack(frames.OUTPUT, names.encode()))
         frames.send(fd, frames.pack(frames.EXIT, b'0'))
         return

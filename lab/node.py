@@ -26,36 +26,10 @@ wait_until = waiting.wait_until
 DISKS = '/var/lab'
 # Seconds for a node to end.
 _DEATH = 60.0
-# Directory with a file for every running node: its PID 1, and the start time
-# of this process.  By the file, other programs find the node.
-REGISTRY = '/run/lab/nodes'
 _NAMESPACES = {'mnt': syscalls.CLONE_NEWNS, 'uts': syscalls.CLONE_NEWUTS,
                'ipc': syscalls.CLONE_NEWIPC, 'net': syscalls.CLONE_NEWNET,
                'pid': syscalls.CLONE_NEWPID}
 
-
-def registered():
-    """All running nodes of all programs, dict of name to PID."""
-    found = {}
-    names = os.listdir(REGISTRY) if os.path.isdir(REGISTRY) else ()
-    for name in sorted(names):
-        # The program that made the node may have died, and another process
-        # may have the PID now.
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            with open(os.path.join(REGISTRY, name),
-                      encoding='ascii') as opened:
-                entry = opened.read()
-            pid = int(entry.split()[0])
-            if entry == _entry(pid):
-                found[name] = pid
-    return found
-
-
-def _entry(pid):
-    with open(f'/proc/{pid:d}/stat', encoding='ascii',
-              errors='replace') as opened:
-        started = opened.read().rpartition(')')[2].split()[19]
-    return f'{pid:d} {started}\n'
 
 # Exit statuses of crashes.
 _CRASHES = {-number for number in (signal.SIGSEGV, signal.SIGABRT,
@@ -103,7 +77,7 @@ class Node:
 
         :raises NodeError: when there is no node of this name
         """
-        pid = registered().get(name)
+        pid = birth.registered().get(name)
         if pid is None:
             raise NodeError(f'there is no node {name}')
         one = cls.__new__(cls)
@@ -118,10 +92,7 @@ class Node:
         """Make the namespaces of the node; only in the main thread."""
         self._attach(birth.start(self.name, os.path.join(DISKS, self.name),
                                  self._root))
-        os.makedirs(REGISTRY, exist_ok=True)
-        with open(os.path.join(REGISTRY, self.name), 'w',
-                  encoding='ascii') as opened:
-            opened.write(_entry(self.pid))
+        birth.register(self.name, self.pid)
 
     def _attach(self, pid):
         self.pid = pid

@@ -339,11 +339,7 @@ class Routers:
         wanted = {plan.system_id(n): p for n, p in priorities.items()}
 
         def write(_txn, tables):
-            lrp = find_one(tables, 'Logical_Router_Port', name=router.lrp)
-            rows = list(lrp.gateway_chassis)
-            for group in lrp.ha_chassis_group:
-                rows += group.ha_chassis
-            for row in rows:
+            for row in _candidates(tables, router):
                 if row.chassis_name in wanted:
                     row.priority = wanted[row.chassis_name]
 
@@ -351,21 +347,17 @@ class Routers:
 
     def priorities(self, router):
         """Gateway priorities: dict of node name to int."""
-        return self._candidates(router, lambda row: row.priority)
+        return self._of_candidates(router, lambda row: row.priority)
 
     def marks(self, router):
         """external_ids of its gateways' rows: dict of node name to dict."""
-        return self._candidates(router, lambda row: dict(row.external_ids))
+        return self._of_candidates(router, lambda row: dict(row.external_ids))
 
-    def _candidates(self, router, read):
+    def _of_candidates(self, router, read):
         names = {plan.system_id(name): name for name in plan.HOSTS}
         with self.nb.connection.lock:
-            lrp = find_one(self.nb.idl.tables, 'Logical_Router_Port',
-                       name=router.lrp)
-            rows = list(lrp.gateway_chassis)
-            for group in lrp.ha_chassis_group:
-                rows += group.ha_chassis
-            return {names[row.chassis_name]: read(row) for row in rows}
+            return {names[row.chassis_name]: read(row) for row in
+                    _candidates(self.nb.idl.tables, router)}
 
     def owner(self, router):
         """Name of the node with the gateway, '' when none."""
@@ -386,6 +378,13 @@ class Routers:
 
     def _switch_row(self, tables, network):
         return find_one(tables, 'Logical_Switch', name=network.switch)
+
+
+def _candidates(tables, router):
+    """The rows of the gateways of a router, a list."""
+    lrp = find_one(tables, 'Logical_Router_Port', name=router.lrp)
+    return [*lrp.gateway_chassis, *(
+        row for group in lrp.ha_chassis_group for row in group.ha_chassis)]
 
 
 def new_uuid():

@@ -103,7 +103,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._reconciler = reconciler.Reconciler(
             drivers, backends, lambda reason: self.trigger.fire(reason),
             retries=retries, alive=self._watchdog.alive)
-        self._hurry = threading.Event()
+        self._second_stop = threading.Event()
         self._orderly = threading.Event()
         self._done = threading.Event()
         self._ended: Callable[[], None]
@@ -127,8 +127,9 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
                                counters=self._metrics.record,
                                watched=self._watchdog)
         self._ending = shutdown.Ending(
-            conf, self._view, self._reconciler, self.trigger, self._hurry,
-            self._loop.own_node, self._forwards, self._metrics.record,
+            conf, self._view, self._reconciler, self.trigger,
+            self._second_stop, self._loop.own_node, self._forwards,
+            self._metrics.record,
             lambda: {each.name for each in backends
                      if each.database in self._databases and
                      not self._databases[each.database].started})
@@ -174,7 +175,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         """Begin the orderly stop; a second call cuts it short."""
         if self._stop.is_set():
             LOG.warning('Second stop request: not waiting any longer')
-            self._hurry.set()
+            self._second_stop.set()
         self._orderly.set()
         self._stop.set()
         self.trigger.fire('stop', urgent=True)
@@ -253,7 +254,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._watch.stop()
         for observer in self._observers:
             observer.stop()
-        self._side.close(0.0 if self._hurry.is_set()
+        self._side.close(0.0 if self._second_stop.is_set()
                          else connection.CLOSE_TIMEOUT)
         self._reconciler.close()
         self._metrics.stop()
@@ -307,7 +308,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
             self._loop.questions.close('the agent stops: it removes what it '
                                        'has made')
             # A second stop request ends only the drain, not the clean-up.
-            self._hurry.clear()
+            self._second_stop.clear()
             for observer in self._observers:
                 observer.stop()
             self._forwards.stop()
@@ -319,7 +320,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
 
     def _drain(self) -> None:
         began = time.monotonic()
-        self.drain = made = drain.Drain(self._conf, self._hurry)
+        self.drain = made = drain.Drain(self._conf, self._second_stop)
         self._loop.drain(made)
         if made.result is not None:
             self._metrics.record.drained(made.result.value,

@@ -9,7 +9,6 @@ import time
 
 from lab.chaos import actions
 from lab.chaos import planning
-from lab.chaos import profiles
 
 
 def _parser():
@@ -22,11 +21,11 @@ def _parser():
     parser.add_argument('--minutes', type=float, default=3.0,
                         help='length of the actions, without the start')
     parser.add_argument('--profile', default='static',
-                        choices=sorted(profiles.PROFILES))
+                        choices=sorted(planning.PROFILES))
     parser.add_argument('--only', default='', metavar='A,B',
                         help='no other actions than these')
     parser.add_argument('--out', default='build/chaos', metavar='DIR',
-                        help='directory for journal, summary, plot and logs')
+                        help='directory for journal, summary and logs')
     parser.add_argument('--list', action='store_true',
                         help='print the actions and profiles')
     parser.add_argument('--plan', type=int, metavar='N',
@@ -35,7 +34,7 @@ def _parser():
 
 
 def _list(profile):
-    for one in profiles.PROFILES.values():
+    for one in planning.PROFILES.values():
         print(f'profile {one.name:18s} {one.what}')
     for name, action in actions.ACTIONS.items():
         note = ' (not in this profile)' if name in profile.without else ''
@@ -50,7 +49,7 @@ def main(argv=None):
     """Run; returns the exit status."""
     parser = _parser()
     args = parser.parse_args(argv)
-    profile = profiles.PROFILES[args.profile]
+    profile = planning.PROFILES[args.profile]
     if args.list:
         _list(profile)
         return 0

@@ -8,15 +8,86 @@ through its socket: it starts no process.
 """
 
 from collections import abc
+import contextlib
+import dataclasses
+import os
+import statistics
 import threading
 import time
 
 from lab import node as nodes
-from lab.chaos import growth
 from lab.chaos import observed
 from lab.chaos import oracle
 from lab.chaos import picture
 from lab.chaos import values
+
+# Agents are measured when all is settled.  So many measurements at the begin
+# of a life are compared with so many at its end, if the life has at least
+# twice as many and that many seconds between the two.
+_SAMPLE, _LIFE = 3, 60.0
+# How much each may grow afterwards.  An agent opens a descriptor and a thread
+# for each kind of work when it comes up for the first time; memory is that of
+# the agent with its daemons.
+LIMITS = {'descriptors': 12, 'threads': 8, 'kilobytes': 40_000}
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """An agent with its daemons."""
+
+    at: float
+    descriptors: int
+    threads: int
+    kilobytes: int
+
+
+def measure(at, pids: list[int]):
+    """Measure processes; one that has just ended counts nothing."""
+    descriptors, threads, kilobytes = 0, 0, 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            descriptors += len(os.listdir(f'/proc/{pid:d}/fd'))
+            with open(f'/proc/{pid:d}/status', encoding='ascii',
+                      errors='replace') as opened:
+                for line in opened:
+                    name, _, value = line.partition(':')
+                    if name == 'Threads':
+                        threads += int(value)
+                    elif name == 'VmRSS':
+                        kilobytes += int(value.split()[0])
+    return Measure(at, descriptors, threads, kilobytes)
+
+
+class Growth:
+    """The measurements of all agents."""
+
+    def __init__(self):
+        self.series = {}
+
+    def add(self, name, start, measured):
+        """Note a measurement."""
+        self.series.setdefault((name, start), []).append(measured)
+
+    def grown(self):
+        """What has grown too much, list of (node, text)."""
+        return [(name, text) for (name, _start), found in
+                self.series.items() for text in grown(found)]
+
+
+def grown(found: list):
+    """What has grown too much in one life of an agent, list of text."""
+    base, late = found[:_SAMPLE], found[-_SAMPLE:]
+    if len(found) < 2 * _SAMPLE or late[0].at - base[-1].at < _LIFE:
+        return []
+    texts = []
+    for name, limit in LIMITS.items():
+        before = statistics.median(getattr(one, name) for one in base)
+        after = statistics.median(getattr(one, name) for one in late)
+        if after - before > limit:
+            texts.append(f'{name}: {before:.0f} at first, {after:.0f} after '
+                         f'{late[-1].at - found[0].at:.0f} s')
+    return texts
+
 
 # Seconds between two looks.
 PERIOD = 1.0
@@ -58,7 +129,7 @@ class Watch:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._double = Lasting(DOUBLE)
         self._rank = Lasting(RANK)
-        self.growth = growth.Growth()
+        self.growth = Growth()
         self.errors = []
 
     def start(self):
@@ -88,7 +159,7 @@ class Watch:
             picture.read(self._cloud), gateways))
 
     def _report(self, kind, lasting, now, conditions):
-        """Exempt conditions begin anew when their exemption ends."""
+        """Exempt conditions begin again when their exemption ends."""
         for subject, text in lasting.see(now, {
                 subject: text for subject, text in conditions.items()
                 if not self._world.exempt(kind, subject)}):
@@ -102,7 +173,7 @@ class Watch:
                 continue
             agent = self._cloud.agents[name]
             if agent.process.poll() is None:
-                self.growth.add(name, agent.starts, growth.measure(
+                self.growth.add(name, agent.starts, measure(
                     time.monotonic(),
                     [agent.process.pid, *agent.children()]))
 

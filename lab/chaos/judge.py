@@ -5,18 +5,99 @@
 
 from collections import abc
 import contextlib
+import dataclasses
 import threading
 import time
 
 from lab import moves
-from lab.chaos import hostload
+from lab import node as nodes
+from lab import probe
 from lab.chaos import invariants
-from lab.chaos import plot
-from lab.chaos import probes
 from lab.chaos import routes
 from lab.chaos import summary as summaries
 from lab.chaos import values
 from lab.chaos import verdict
+
+# Seconds in which the sender has to tell all that it knows.
+_PATIENCE = 60.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """All probes of one target, in the order in which they were sent."""
+
+    target: object
+    interval: float
+    sent: list[float]
+    # List of seconds until the answer, negative for a lost probe, None for a
+    # probe that nobody waited for long enough
+    answers: list
+    # Number of probes that could not be sent in time, because the sender got
+    # no processor; they are neither sent nor lost
+    skipped: int = 0
+    error: str = ''  # the last error of a system call, or ''
+
+    def lateness(self):
+        """Seconds that the sender was once late."""
+        return max((after - before - self.interval for before, after in
+                    zip(self.sent, self.sent[1:])), default=0.0)
+
+
+class _Probe(probe.Probe):
+    """A probe that keeps the raw results."""
+
+    raw = None
+
+    def _summary(self, raw):
+        self.raw = raw
+        return super()._summary(raw)
+
+    def _last(self, command, timeout):
+        return super()._last(command, timeout + _PATIENCE)
+
+
+class Probes:
+    """One sender for each target."""
+
+    def __init__(self, targets: tuple, find: abc.Callable, interval: float):
+        self._interval = interval
+        self._probes = {
+            target: _Probe(find(target.node), target.kind, target.address,
+                           interval, skip=True,
+                           **({'port': target.port} if target.port else {}))
+            for target in targets}
+
+    def start(self):
+        """Start all senders."""
+        for one in self._probes.values():
+            one.start()
+
+    def silent(self, deadline: float) -> list:
+        """Targets that do not answer a new probe."""
+        since, found = time.monotonic(), []
+        for target, one in self._probes.items():
+            try:
+                one.wait_answered(max(0.1, deadline - time.monotonic()),
+                                  after=since)
+            except nodes.NodeError:
+                found.append(target)
+        return found
+
+    def stop(self) -> list:
+        """End all senders."""
+        found = []
+        for target, one in self._probes.items():
+            one.stop()
+            found.append(Samples(target, self._interval, one.raw['sent'],
+                                 one.raw['answers'], one.raw['skipped'],
+                                 one.raw['error']))
+        return found
+
+    def kill(self):
+        """End the senders that still run, without any result."""
+        for one in self._probes.values():
+            one.__exit__()
+
 
 # Seconds between two verdicts while everything settles, at least.  A verdict
 # takes processor time from the agents, so that the pause is also as long as
@@ -46,9 +127,8 @@ class Judge:
         self._began = self._ended = 0.0
         self._samples = []
         self._leaks = {}
-        self._usage = [hostload.line()]
-        self._probes = probes.Probes(world.targets(), world.node,
-                                     profile.probe_interval)
+        self._probes = Probes(world.targets(), world.node,
+                              profile.probe_interval)
         self._verdict = verdict.Verdict(cloud, world, profile)
         self._watch = invariants.Watch(cloud, world, self._note)
         self.routes = routes.Routes(cloud)
@@ -136,7 +216,6 @@ class Judge:
             self._note(values.GROWTH, subject, text)
         self._samples = self._probes.stop()
         self.close()
-        self._usage.append(hostload.line())
 
     def close(self):
         """End what still runs; may be called at any time."""
@@ -152,19 +231,8 @@ class Judge:
         return summaries.make(summaries.Material(
             profile=self._profile, began=self._began, ended=self._ended,
             samples=self._samples, episodes=episodes, violations=violations,
-            routes=self.routes.seen, moves=self.moves(0.0),
-            leaks=self._leaks, usage=hostload.evaluate(self._usage),
+            moves=self.moves(0.0), leaks=self._leaks,
             growth=self._watch.growth, errors=self._watch.errors))
-
-    @staticmethod
-    def text(summary):
-        """A summary for a terminal."""
-        return summaries.text(summary)
-
-    @staticmethod
-    def plot(summary, path):
-        """Write the picture of a summary, SVG."""
-        plot.write(summary, path)
 
     def _note(self, kind, subject, text):
         violation = values.Violation(kind, subject, text, time.monotonic())

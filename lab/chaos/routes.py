@@ -74,27 +74,6 @@ class Routes:
             self.seen.append((time.monotonic(), address, names))
 
 
-def announced_at(seen, address, owner, since, until) -> float:
-    """When the spine first sent an address to a node.
-
-    :returns: monotonic seconds: ``since`` if it did so already, None if it did
-        not until ``until``
-    """
-    now = frozenset()
-    for when, one, names in seen:
-        if one != address:
-            continue
-        if when > until:
-            break
-        if when <= since:
-            now = names
-        elif owner in now:
-            return since
-        elif owner in names:
-            return when
-    return since if owner in now else None
-
-
 def changes(data: bytes) -> list[tuple[str, set[str]]]:
     """Next hops of the host routes of IPv4 in messages of the kernel."""
     return [(address, _hops(found) if new else set())

@@ -5,25 +5,78 @@
 
 from collections import abc
 import contextlib
+import dataclasses
 import json
 import os
 import time
 
 from lab import cloud as clouds
 from lab import flat
-from lab.chaos import history
-from lab.chaos import journal
 from lab.chaos import judge
 from lab.chaos import planning
 from lab.chaos import step as steps
+from lab.chaos import summary as summaries
 from lab.chaos import values
 from lab.chaos import world as worlds
+
+NAME = 'journal.jsonl'
+
+
+class Journal:
+    """Writes lines to a file, and short ones to the terminal."""
+
+    def __init__(self, directory: str, say: abc.Callable[[str], object]):
+        os.makedirs(directory, exist_ok=True)
+        self._file = open(os.path.join(directory, NAME), 'w',
+                          encoding='utf-8')
+        self._say = say
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self._file.close()
+
+    def note(self, what, **more):
+        """One line; it is on the disk when this returns.
+
+        :param what: 'run', 'begin', 'end', 'stalls', 'settled' or 'result'
+        """
+        line = {'what': what, 'at': time.monotonic(), **more}
+        self._file.write(json.dumps(line, default=plain) + '\n')
+        self._file.flush()
+
+    def begin(self, planned):
+        """An action begins."""
+        self._say(str(planned))
+        self.note('begin', number=planned.number, action=planned.action.name,
+                  target=planned.target, parameters=planned.parameters)
+
+    def settled(self, episode):
+        """An episode is over."""
+        for violation in episode.violations:
+            # The judge tells its own violations at once.
+            if violation.kind == values.ACTION:
+                self._say(f'VIOLATION {violation.kind} {violation.subject}: '
+                          f'{violation.detail}')
+        self._say(f'  {episode.ended - episode.began:.1f} s, settled after '
+                  f'{episode.settled - episode.ended:.1f} s')
+        self.note('settled', episode=episode)
+
+
+def plain(value):
+    """What json.dumps cannot write by itself."""
+    if dataclasses.is_dataclass(value):
+        return dataclasses.asdict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise TypeError(f'{type(value).__name__} is no JSON')
+
 
 # Seconds until everything has to be as it should be.
 SETTLE = 60.0
 # So many episodes in a row that do not settle end the run.
 _LOST = 3
-SUMMARY, TEXT, PLOT = 'summary.json', 'summary.txt', 'plot.svg'
 
 
 class Runner:
@@ -44,7 +97,7 @@ class Runner:
         """The whole run."""
         with contextlib.ExitStack() as stack:
             self._journal = stack.enter_context(
-                journal.Journal(self._directory, self._say))
+                Journal(self._directory, self._say))
             self._journal.note('run', seed=self._seed,
                                profile=self._profile, seconds=self._seconds)
             cloud = stack.enter_context(self._cloud())
@@ -56,7 +109,7 @@ class Runner:
             self._judge.start()
             stack.callback(self._judge.stop)
             self._history = stack.enter_context(
-                history.History(self._judge))
+                steps.History(self._judge))
             self._play_all()
             self._judge.stop()
             return self._result()
@@ -130,14 +183,13 @@ class Runner:
         summary = self._judge.summary(self._episodes)
         self._journal.note('result', violations=summary['violations'],
                            loss_share=summary['loss_share'])
-        with open(self._path(SUMMARY), 'w', encoding='utf-8') as opened:
+        with open(self._path('summary.json'), 'w', encoding='utf-8') as opened:
             json.dump({'seed': self._seed, 'profile': self._profile.name,
-                       **summary}, opened, indent=1, default=journal.plain)
-        text = self._judge.text(summary)
-        with open(self._path(TEXT), 'w', encoding='utf-8') as opened:
+                       **summary}, opened, indent=1, default=plain)
+        text = summaries.text(summary)
+        with open(self._path('summary.txt'), 'w', encoding='utf-8') as opened:
             opened.write(text + '\n')
         self._say(text)
-        self._judge.plot(summary, self._path(PLOT))
         return summary
 
     def _path(self, name):

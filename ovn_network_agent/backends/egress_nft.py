@@ -4,7 +4,7 @@
 """Backend egress_nft: our nftables table of egress addresses, by family.
 
 It is recognised by what it says about itself (:mod:`nft.listing`). One that
-has changed since its load is loaded anew with its elements; else elements
+has changed since its load is loaded again with its elements; else elements
 change. Either is one transaction.
 """
 

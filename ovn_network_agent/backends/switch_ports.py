@@ -210,7 +210,7 @@ class VniPortBackend(SwitchPorts):
 
         In user space, it would go on with a deleted device when there is
         another of this name (3.1, seen). ovs-vswitchd may see two changes as
-        one; but a port made anew has an error while there is no device.
+        one; but a port made again has an error while there is no device.
         """
         write = super(SwitchPorts, self).apply
         while ports:

@@ -83,7 +83,7 @@ class Temporary:
 
     def _end(self, name: str, changed: _Changed) -> None:
         with self._lock:
-            # It may have been set anew in the last moment.
+            # It may have been set again in the last moment.
             if self._changed.get(name) is changed and changed.ends and (
                     time.monotonic() >= changed.ends):
                 self._undo(name)

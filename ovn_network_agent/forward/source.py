@@ -20,7 +20,6 @@ from ovn_network_agent import model
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.files import watched
 from ovn_network_agent.forward import health_checks as healths
-from ovn_network_agent.forward import neighbours
 from ovn_network_agent.forward import node_addresses
 from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import vip_state
@@ -46,8 +45,8 @@ class Source:
                  health: healths.Health | None = None,
                  read_addresses: Callable[
                      [str], frozenset[str]] = node_addresses.read,
-                 read_links: Callable[
-                     [Iterable[str]], tuple[str, ...]] = neighbours.read,
+                 read_links: Callable[[Iterable[str]], tuple[str, ...]] = (
+                     node_addresses.read_shared_links),
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._conf = conf
         self._health = health or healths.Health()

@@ -49,13 +49,13 @@ _FAILED = (Result.ERROR, Result.TIMEOUT, Result.NOBODY)
 class Drain:
     """Decides when a drain is over.
 
-    :param hurry: set by a second stop request
+    :param second_stop: set by a second stop request
     """
 
-    def __init__(self, conf: cfg.ConfigOpts, hurry: threading.Event,
+    def __init__(self, conf: cfg.ConfigOpts, second_stop: threading.Event,
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._conf = conf
-        self._hurry = hurry
+        self._second_stop = second_stop
         self._clock = clock
         self._began = 0.0
         self._gone: set[str] = set()
@@ -110,7 +110,7 @@ class Drain:
         self._note(snapshot)
         if not self.waiting and not error:
             self._end(Result.NOBODY if self._stays else Result.COMPLETED)
-        elif self._hurry.is_set() or not self.left():
+        elif self._second_stop.is_set() or not self.left():
             self._end(Result.ERROR if error else Result.TIMEOUT, error)
 
     def _note(self, snapshot: model.Snapshot) -> None:

@@ -262,7 +262,7 @@ class Objects:
         self._desired, self._there = _Names(), _Names()
 
     def count_all(self, tracker: tracking.Tracker) -> None:
-        """Count everything anew."""
+        """Count everything again."""
         self._forget()
         self.count(tracker, [r.ref for r in tracker.wanted(_COUNTED)])
 

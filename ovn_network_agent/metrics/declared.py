@@ -191,7 +191,7 @@ _ANNOUNCING = (
              'Times that the kernel found no room, since its boot.',
              family=FAMILIES),
     _counter('nexthop_repairs_total',
-             'Times that the address of the veth pair was set anew, because '
+             'Times that the address of the veth pair was set again, because '
              'zebra did not know its network.'),
 )
 

@@ -21,12 +21,9 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import original_options
 from ovn_network_agent.conf import validate
 from ovn_network_agent.forward import rules
-from ovn_network_agent.migrate import environment_file
-from ovn_network_agent.migrate import flags
 from ovn_network_agent.migrate import forwards
-from ovn_network_agent.migrate import parsed_settings
 from ovn_network_agent.migrate import settings
-from ovn_network_agent.migrate import yaml_file
+from ovn_network_agent.migrate import sources
 
 # Values by section and option.
 Options: typing.TypeAlias = dict[tuple[str, str], str]
@@ -102,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     return WOULD_NOT_START if left else OK
 
 
-def convert(found: parsed_settings.Source, rules_path: str) -> Made:
+def convert(found: sources.Source, rules_path: str) -> Made:
     """The options and rules of this agent."""
     converted = settings.convert(found)
     text, forwarded = forwards.convert(found, rules_path)
@@ -113,22 +110,22 @@ def convert(found: parsed_settings.Source, rules_path: str) -> Made:
         if ('ovn', 'ovn_nb_remote') in options:
             # The original announces no VIP without a gateway on the node.
             options[forwards.ANNOUNCE] = 'with-gateway'
-    sources = found, converted, forwarded
+    parts = found, converted, forwarded
     return Made(options, text,
-                [text for source in sources for text in source.problems],
-                [text for source in sources for text in source.warnings])
+                [text for part in parts for text in part.problems],
+                [text for part in parts for text in part.warnings])
 
 
-def _read(arguments: argparse.Namespace) -> parsed_settings.Source:
-    line = flags.parse(arguments.original)
+def _read(arguments: argparse.Namespace) -> sources.Source:
+    line = sources.from_flags(arguments.original)
     variables = _file(arguments.environment_file, ENVIRONMENT,
-                      environment_file.parse)
+                      sources.from_environment)
     named = [source.settings.pop(original_options.CONFIG)
              for source in (line, variables)
              if original_options.CONFIG in source.settings]
     path = arguments.config or (str(named[0].value) if named else None)
-    content = _file(path, YAML, yaml_file.parse)
-    found = parsed_settings.merged([line, variables, content])
+    content = _file(path, YAML, sources.from_yaml)
+    found = sources.merged([line, variables, content])
     if not found.settings and not found.problems:
         found.problems.append(
             'no source has any setting of the original; name its files in '
@@ -137,16 +134,16 @@ def _read(arguments: argparse.Namespace) -> parsed_settings.Source:
 
 
 def _file(path: str | None, default: str,
-          parse: Callable[[bytes, str], parsed_settings.Source]
-          ) -> parsed_settings.Source:
+          parse: Callable[[bytes, str], sources.Source]
+          ) -> sources.Source:
     if path is None and not os.path.exists(default):
-        return parsed_settings.Source()
+        return sources.Source()
     path = path or default
     try:
         with open(path, 'rb') as opened:
             return parse(opened.read(), path)
     except OSError as error:
-        return parsed_settings.Source(problems=[
+        return sources.Source(problems=[
             f'{path}: {error.strerror or error}; name a file of the original '
             'that you may read'])
 

@@ -16,7 +16,7 @@ from ovn_network_agent.common import suggestions
 from ovn_network_agent.conf import original_options
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
-from ovn_network_agent.migrate import parsed_settings
+from ovn_network_agent.migrate import sources
 
 _VIP = ('vip', 'manage_vip', 'masquerade', 'hairpin_masquerade',
         'router_masquerade', 'rules')
@@ -27,10 +27,10 @@ _NUMBERS = ('port', 'dest_port')
 ANNOUNCE = ('port_forward', 'vip_announce')
 
 
-def convert(found: parsed_settings.Source,
-            name: str) -> tuple[str, parsed_settings.Source]:
+def convert(found: sources.Source,
+            name: str) -> tuple[str, sources.Source]:
     """The text of the rules file, '' for none; problems and warnings."""
-    made = parsed_settings.Source()
+    made = sources.Source()
     setting = found.settings.get(original_options.RULES)
     if setting is None or setting.value in ([], ''):
         return '', made
@@ -50,7 +50,7 @@ def convert(found: parsed_settings.Source,
     return text, made
 
 
-def _vip(made: parsed_settings.Source, setting: parsed_settings.Setting,
+def _vip(made: sources.Source, setting: sources.Setting,
          index: int, vip: Any) -> Any:
     path = f'{setting.spelling}[{index}]'
     if not isinstance(vip, dict):
@@ -62,7 +62,7 @@ def _vip(made: parsed_settings.Source, setting: parsed_settings.Setting,
     return kept
 
 
-def _rule(made: parsed_settings.Source, setting: parsed_settings.Setting,
+def _rule(made: sources.Source, setting: sources.Setting,
           path: str, rule: Any) -> Any:
     if not isinstance(rule, dict):
         return rule
@@ -76,7 +76,7 @@ def _rule(made: parsed_settings.Source, setting: parsed_settings.Setting,
     return kept
 
 
-def _known(made: parsed_settings.Source, setting: parsed_settings.Setting,
+def _known(made: sources.Source, setting: sources.Setting,
            path: str, mapping: dict[str, Any],
            known: Sequence[str]) -> dict[str, Any]:
     """The keys of a mapping that the original knows; others get a warning."""

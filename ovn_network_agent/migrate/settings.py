@@ -8,18 +8,18 @@ import math
 
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import original_options
-from ovn_network_agent.migrate import parsed_settings
+from ovn_network_agent.migrate import sources
 
 _CONTAINERS = ('docker', 'podman', 'nerdctl')
 _INPUT = ('-i', '-it', '-ti', '--interactive')
 
 
-def convert(found: parsed_settings.Source) -> parsed_settings.Source:
+def convert(found: sources.Source) -> sources.Source:
     """The options, by (section, option), for settings of the original.
 
     Problems and warnings are of this conversion alone.
     """
-    made = parsed_settings.Source()
+    made = sources.Source()
     types = {(section, option.dest): option.type
              for section, option in opts.everything()}
     for option in original_options.OPTIONS:
@@ -38,14 +38,14 @@ def convert(found: parsed_settings.Source) -> parsed_settings.Source:
             made.problems.append(setting.say(
                 f'as {option.here}: {error}'))
             continue
-        made.settings[key] = parsed_settings.Setting(value, setting.where,
-                                                     setting.spelling)
+        made.settings[key] = sources.Setting(value, setting.where,
+                                             setting.spelling)
     made.warnings.extend(_remarks(found))
     return made
 
 
-def _value(made: parsed_settings.Source, option: original_options.Option,
-           setting: parsed_settings.Setting) -> str:
+def _value(made: sources.Source, option: original_options.Option,
+           setting: sources.Setting) -> str:
     """The text of one option here; ValueError with problem and remedy."""
     value = setting.value
     if isinstance(value, list):
@@ -85,7 +85,7 @@ def _passing_input(wrapper: str) -> str:
     return ''
 
 
-def _remarks(found: parsed_settings.Source) -> Iterator[str]:
+def _remarks(found: sources.Source) -> Iterator[str]:
     """Warnings about values that mean something else here."""
     wrapper = found.settings.get('ovs_wrapper')
     if wrapper is None or not wrapper.value:

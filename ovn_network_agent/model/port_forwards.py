@@ -106,7 +106,7 @@ class Forwards:
     # Whether this node forwards for a router's gateway, handovers included;
     # None before OVN's answer.
     gateway: bool | None = None
-    # Sharing a link with an IPv4 destination; :mod:`forward.neighbours`.
+    # Sharing a link with an IPv4 destination; :mod:`forward.node_addresses`.
     links: tuple[str, ...] = ()
 
 

@@ -59,7 +59,7 @@ class LocalState:
         for bridge in bridges.served(self._conf):
             self._look_at_ports(bridge, wiring.ports(ovs, bridge))
         self.has_switch = True
-        self._hurry()
+        self._watch_relays()
 
     def read_devices(self) -> None:
         """Read the devices of the kernel."""
@@ -112,7 +112,7 @@ class LocalState:
         if self._links is not None:
             self._links.stop()
 
-    def _hurry(self) -> None:
+    def _watch_relays(self) -> None:
         """Ask the servers of OVN more often while this node may be cut off.
 
         BFD says so in seconds, and OVN may move its gateway ports.  After the
@@ -127,7 +127,7 @@ class LocalState:
                      'the servers of OVN are asked more often' if alone else
                      'Another gateway node can be reached through a relay')
             for name in ('nb', 'sb'):
-                self._databases[name].hurry(alone)
+                self._databases[name].ask_often(alone)
 
 
 def tunnel(conf: Any) -> str:

@@ -234,7 +234,7 @@ class Database(replica.Lent):
                 if table in schema['tables']}
 
     def _follow_schema(self) -> None:
-        """Load anew if a lost connection comes back with another schema.
+        """Load again if a lost connection comes back with another schema.
 
         Otherwise the server refuses columns its schema lacks, and sends no new
         ones.  On a thread of its own until the connection is there.
@@ -268,7 +268,7 @@ class Database(replica.Lent):
         if self._present(schema) == self._replicated:
             self._failure = ''
             return was_there
-        LOG.info('%s has another schema now; loading it anew',
+        LOG.info('%s has another schema now; loading it again',
                  SCHEMAS[self.name])
         try:
             self._replace(self._loaded())
@@ -346,7 +346,7 @@ class Database(replica.Lent):
             answers, replica.tables(idl)))
 
     def distrust(self, reason: str) -> None:
-        """Load everything anew; :meth:`rows` raises until then.
+        """Load everything again; :meth:`rows` raises until then.
 
         An answer may come while another thread stops.
         """
@@ -354,11 +354,11 @@ class Database(replica.Lent):
         if connection is not None:
             connection.idl.distrust(reason)
 
-    def hurry(self, wanted: bool) -> None:
+    def ask_often(self, wanted: bool) -> None:
         """Notice a silent server and connect again sooner, or not."""
         connection = self._connection
         if connection is not None:
-            connection.idl.hurry(wanted)
+            connection.idl.ask_often(wanted)
             self._wake_thread(connection)
 
     @staticmethod

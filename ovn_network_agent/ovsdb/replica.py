@@ -31,7 +31,7 @@ LOG = logging.getLogger(__name__)
 _FROM_THE_START = str(uuid.UUID(int=0))
 
 # Milliseconds between probes; silence is noticed after twice this time.
-_HURRIED = 2000
+_OFTEN = 2000
 
 
 class Idl(followed.SessionIdl, connection.OvsdbIdl):
@@ -57,7 +57,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
         self._silent = silent
         self._told = False
         self._usual = probe_interval
-        self._hurried = self._hurry = False
+        self._asks_often = self._often = False
         self._choosing = False
 
     @property
@@ -70,7 +70,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
     def run(self) -> bool:
         """Apply what was received; whether rows changed, True after an error.
 
-        An error or a warning loads everything anew (:meth:`distrust`).
+        An error or a warning loads everything again (:meth:`distrust`).
         """
         self._set_pace()
         heard: list[str] = []
@@ -114,23 +114,23 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
             table.condition_state.requested is None
             for table in self.tables.values())
 
-    def hurry(self, wanted: bool) -> None:
+    def ask_often(self, wanted: bool) -> None:
         """Notice silence and connect again sooner, or not; on any thread.
 
         :meth:`run` has to follow.  An IDL without probes gets none.
         """
-        self._hurry = wanted
+        self._often = wanted
 
     def _set_pace(self) -> None:
-        if self._hurried is self._hurry:
+        if self._asks_often is self._often:
             return
-        self._hurried = self._hurry
+        self._asks_often = self._often
         reconnect = self.session.reconnect
         reconnect.set_backoff(*(
-            2 * (followed.SHORTEST_PAUSE,) if self._hurried
+            2 * (followed.SHORTEST_PAUSE,) if self._asks_often
             else followed.pauses()))
         reconnect.set_probe_interval(
-            min(self._usual, _HURRIED) if self._hurried else self._usual)
+            min(self._usual, _OFTEN) if self._asks_often else self._usual)
 
     def _judge(self, before: int, heard: list[str]) -> None:
         loaded = (before != self.state == self.IDL_S_MONITORING)
@@ -151,7 +151,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
             self._changed()
 
     def distrust(self, reason: str) -> None:
-        """Stop the use of the replica, and load everything anew.
+        """Stop the use of the replica, and load everything again.
 
         The session's force_reconnect() has a back-off; the IDL's has none.
         """
@@ -341,8 +341,9 @@ class Lent:
             raise Unavailable(f'{ovsdb.SCHEMAS[self.name]} is busy')
         try:
             if connection.idl.doubt or connection is not self._connection:
-                raise Unavailable(self.trouble or
-                                  f'{ovsdb.SCHEMAS[self.name]} is loaded anew')
+                raise Unavailable(
+                    self.trouble or
+                    f'{ovsdb.SCHEMAS[self.name]} is loaded again')
             yield tables(connection.idl)
         finally:
             connection.lock.release()

@@ -6,7 +6,7 @@
 """The watch of the agent's flows for changes by others.
 
 The privileged side has the monitor (:mod:`privileged.switch.flow_monitor`).  A
-notice is for the log; its receiver reads the flows anew.
+notice is for the log; its receiver reads the flows again.
 """
 
 from collections.abc import Callable

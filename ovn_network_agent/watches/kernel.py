@@ -3,7 +3,7 @@
 
 """The watch of the kernel's links, addresses, routes, rules and sysctls.
 
-A notice carries only a kind, and its receiver reads anew: order and
+A notice carries only a kind, and its receiver reads again: order and
 completeness do not matter.  ENOBUFS, an overflow, counts as all kinds.
 
 Devices of machines are left out, as they come and go.  Routes change all the

@@ -4,7 +4,7 @@
 """The watch of the agent's nftables table for changes by others.
 
 The kernel notifies only a privileged socket, which the privileged side hands
-over.  A notice carries no data; its receiver lists the table anew.  Own
+over.  A notice carries no data; its receiver lists the table again.  Own
 changes are known by nft's process id, which is its netlink port; where it is
 not, as with pid namespaces, one costs a listing without a difference.
 """
@@ -16,18 +16,31 @@ import socket
 import threading
 
 from oslo_log import log as logging
+from pyroute2.netlink import nfnetlink
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import error_words
+from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import wire
-from ovn_network_agent.netlink.objects import nftables
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.watches import notifications
 
 LOG = logging.getLogger(__name__)
+
+# In messages of all kinds of objects, attribute 1 is the name of the table:
+# NFTA_TABLE_NAME, NFTA_CHAIN_TABLE, NFTA_RULE_TABLE, NFTA_SET_TABLE, ...
+_MESSAGE = messages.narrow(nfnetlink.nfgen_msg, (1, 'table', 'asciiz'))
+
+
+def table_of(kind: int, data: bytes, start: int, end: int) -> str | None:
+    """The name of the table that a notification is about."""
+    if kind >> 8 != nfnetlink.NFNL_SUBSYS_NFTABLES:
+        return None
+    return messages.attributes(
+        messages.decode(_MESSAGE, data, start, end)).get('table')
 
 
 class TableWatch(notifications.Watch):
@@ -82,7 +95,7 @@ class TableWatch(notifications.Watch):
         if self._table.encode() + b'\0' not in data:
             return
         for kind, _flags, _seq, port, start, end in wire.messages(data):
-            if port not in self._own and nftables.table(
+            if port not in self._own and table_of(
                     kind, data, start, end) == self._table:
                 yield port
 

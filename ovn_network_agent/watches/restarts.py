@@ -49,7 +49,7 @@ class _Closed(Exception):
 
 
 class RestartWatch(base.Observer):
-    """Checks once a second whether a socket was made anew.
+    """Checks once a second whether a socket was recreated.
 
     :param name: of the watched program for the log, such as 'FRR'
     :param where: name of the option with the directory of the sockets

@@ -11,8 +11,6 @@ import sys
 import time
 
 from tools.bench import crew as crews
-from tools.bench import facts
-from tools.bench import growth
 from tools.bench import page
 from tools.bench import peer
 from tools.bench import results
@@ -22,20 +20,15 @@ from tools.bench import table
 
 _JSON = os.path.join(subjects.BUILD, 'results.json')
 _EVENTS = ('start', 'one', 'burst', 'takeover', 'renew', 'periodic',
-           'compared', 'reload', 'rest', 'memory', 'day')
-_OF_ROUTERS = ('takeover', 'day')
+           'compared', 'reload', 'rest', 'memory')
 
 
 def main(argv: list | None = None) -> int:
     """Measure, or show what was measured.
 
-    :returns: exit status, 1 when something could not be measured, or when a
-        count has grown
+    :returns: exit status, 1 when something could not be measured
     """
-    given, more = _parser().parse_known_args(argv)
-    if more and given.function is not _bar:
-        _parser().error(f'unknown arguments: {" ".join(more)}')
-    given.more = more
+    given = _parser().parse_args(argv)
     given.arguments = without_path(sys.argv[1:] if argv is None else argv)
     return given.function(given)
 
@@ -58,11 +51,6 @@ def _parser():
     _add_subjects(run)
     shown = commands.add_parser('table', help='print the table of the file')
     shown.set_defaults(function=_table)
-    drawn = commands.add_parser(
-        'plot', help='draw latency against size, from the file')
-    drawn.set_defaults(function=_plot)
-    drawn.add_argument('--to', metavar='DIRECTORY', default=subjects.BUILD,
-                       help='of the pictures (default: %(default)s)')
     written = commands.add_parser(
         'page', help='write the tables of the documentation, from the file')
     written.set_defaults(function=_page)
@@ -70,11 +58,7 @@ def _parser():
         '--to', metavar='TEXT', default=os.path.join(
             subjects.BUILD, 'speed-tables.inc'),
         help='reStructuredText (default: %(default)s)')
-    bar = commands.add_parser(
-        'bar', help='fail when what one event costs grows with the number '
-        'of addresses; takes the arguments of tools.bench.growth')
-    bar.set_defaults(function=_bar)
-    for command in (run, shown, drawn, written):
+    for command in (run, shown, written):
         command.add_argument('--json', default=_JSON, metavar='FILE',
                              help='results (default: %(default)s)')
     for command in (run, shown):
@@ -120,8 +104,6 @@ def _add_choices(run):
                      'the scenario compared (default: %(default)s)')
     run.add_argument('--spread', type=float, default=0, metavar='SECONDS',
                      help='time over which this scenario spreads its changes')
-    run.add_argument('--events', type=int, default=2000,
-                     help='changes of the compressed day')
 
 
 def _add_subjects(run):
@@ -145,22 +127,11 @@ def _table(given):
     return 0
 
 
-def _plot(given):
-    from tools.bench import plot  # matplotlib takes a second
-    for path in plot.write(results.read(given.json), given.to):
-        print(path)
-    return 0
-
-
 def _page(given):
     with open(given.to, 'w') as opened:
         opened.write('\n'.join([*page.lines(results.read(given.json)), '']))
     print(given.to)
     return 0
-
-
-def _bar(given):
-    return growth.main(given.more)
 
 
 def _run(given):
@@ -173,7 +144,7 @@ def _run(given):
            *map(subjects.revision, given.against)]
     alone = [peer.subject()] if given.peer else []
     run = results.Run({
-        **facts.now(), 'arguments': given.arguments,
+        **subjects.now(), 'arguments': given.arguments,
         'subjects': {one.name: one.version for one in who + alone}})
     crew = crews.Crew([
         crews.Member(subject, method, given.routers, interval=given.interval,
@@ -203,7 +174,7 @@ def _without_routers(given):
     given.routers = 0
     given.sizes = [size for size in given.sizes if size]
     given.scenarios = [name for name in given.scenarios
-                       if name not in _OF_ROUTERS]
+                       if name != 'takeover']
 
 
 def _play(crew, size, given):
@@ -227,7 +198,6 @@ def _play(crew, size, given):
         'takeover': lambda: crew.play('takeover', size, given.large),
         'reload': lambda: crew.play('reload', size, given.large),
         'rest': lambda: _rest(crew, size, given.rest),
-        'day': lambda: crew.play('day', size, events=given.events),
         'start': lambda: crew.play('again', size, given.large - 1)}
     for name, play in turns.items():
         if name in given.scenarios:

@@ -12,8 +12,8 @@ import json
 import subprocess
 import sys
 
-from tools.bench import facts
 from tools.bench import results
+from tools.bench import subjects
 
 
 class Failed(Exception):
@@ -44,7 +44,7 @@ class Member:
                 'method': method, 'routers': routers, 'interval': interval,
                 'work_queue': work_queue, 'addresses': addresses})],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            cwd=facts.ROOT)
+            cwd=subjects.ROOT)
 
     def play(self, scenario, size: int, **settings) -> list:
         """One turn; raises Failed when there is no result."""

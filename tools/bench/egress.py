@@ -9,13 +9,10 @@ The times end with the rows in NB.
 """
 
 import argparse
-import contextlib
 import json
-import statistics
 import time
 
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from tools.bench import host as hosts
 from tools.bench import rows
 
 _FILE = '/etc/ovn-network-agent/egress-ips.yaml'
@@ -74,46 +71,27 @@ class Host(rows.Host):
         return started
 
 
+def _measure(host, args):
+    every = [address for number in range(host.routers)
+             for address in host.addresses(number, host.machines)]
+    one = host.addresses(0, host.machines + 1)[-1:]
+    rows.measure(host, lambda: host.wait('NAT', 'logical_ip', every), {
+        'one port more': (
+            lambda: host.change('insert'),
+            lambda: host.wait('NAT', 'logical_ip', one)),
+        'one port less': (
+            lambda: host.change('delete'),
+            lambda: host.wait('NAT', 'logical_ip', one, False))}, args.repeat)
+
+
 def main():
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--objects', type=int, default=100)
     parser.add_argument('--machines', type=int, default=10,
                         help='ports of each object')
-    parser.add_argument('--repeat', type=int, default=5)
-    parser.add_argument('--debug', action='store_true',
-                        help="print the agent's log at the end")
-    args = parser.parse_args()
-    hosts.enter()
-    with contextlib.closing(Host(args.objects, args.machines,
-                                 args.debug)) as host:
-        _measure(host, args.repeat)
-        if args.debug:
-            print(host.log('agent'))
-
-
-def _measure(host, repeat):
-    every = [address for number in range(host.routers)
-             for address in host.addresses(number, host.machines)]
-    host.transactions.since()
-    rows.play(host, 'start, all to write', lambda: host.start_agent('kernel'),
-              lambda: host.wait('NAT', 'logical_ip', every), [])
-    one = host.addresses(0, host.machines + 1)[-1:]
-    found = {'one port more': [], 'one port less': []}
-    for _n in range(repeat):
-        for (what, times), (verb, there) in zip(
-                found.items(), (('insert', True), ('delete', False)),
-                strict=True):
-            rows.play(host, what, lambda verb=verb: host.change(verb),
-                      lambda there=there: host.wait('NAT', 'logical_ip', one,
-                                                    there), times)
-    for what, times in found.items():
-        print(f'{what}: median {statistics.median(times):.3f} s', flush=True)
-    rows.say_memory(host)
-    host.stop_agent()
-    rows.play(host, 'start, all there', lambda: host.start_agent('kernel'),
-              host.ready, [])
-    host.stop_agent()
+    rows.main(parser, lambda args: Host(args.objects, args.machines,
+                                        args.debug), _measure)
 
 
 if __name__ == '__main__':

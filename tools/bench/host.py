@@ -16,17 +16,47 @@ import time
 from lab import syscalls
 from ovn_network_agent.tests.functional.ovn import cloud as clouds
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from tools.bench import addressing
 from tools.bench import observe
 from tools.bench import processes
-from tools.bench import programs
 from tools.bench import routing
+
+# The number of the first present address; those before come and go.
+FIRST = 256
+# A half of the network is for routers.
+_MOST_ROUTERS = 250 * 128
+
+
+def addresses(first: int, count: int) -> list[str]:
+    """Some addresses of the provider network, 198.18.0.0/16."""
+    return [f'198.18.{n >> 8}.{n & 255}' for n in range(first, first + count)]
+
+
+def gateways(count: int) -> list[str]:
+    """Addresses of gateway ports, at the end of that network.
+
+    :raises ValueError: when there would be no place for floating IPs
+    """
+    if not 0 <= count <= _MOST_ROUTERS:
+        raise ValueError(f'{count:d} routers are asked for, but 0 to '
+                         f'{_MOST_ROUTERS:d} are possible')
+    return [f'198.18.{255 - n // 250}.{n % 250 + 1}' for n in range(count)]
+
+
+def fill(world, some):
+    """Deal addresses out to the routers, if there are any."""
+    shares = world.routers or 1
+    for number in range(shares):
+        world.add_fips(some[number::shares], number)
+
 
 BRIDGE = 'br-ex'
 NETWORK = '198.18.0.1/16'
 CONFIG = '/etc/ovn-network-agent/bench.conf'
 HOSTNAME = 'gw1'
 _INSIDE = 'OVNA_BENCH_INSIDE'
+# Milliseconds of the processor in a second, below which the agent rests.
+_BUSY = 50
+_MEGA = 1 << 20
 _VOLATILE = ('/run', '/etc/frr', '/etc/openvswitch', '/var/log/frr',
              '/var/log/openvswitch', '/var/tmp', '/etc/ovn-network-agent')
 
@@ -47,7 +77,7 @@ def enter():
         os.makedirs(path)
     for path in ('/run/frr', '/etc/frr', '/var/log/frr'):
         shutil.chown(path, 'frr', 'frr')
-    programs.run('ip', 'link', 'set', 'lo', 'up')
+    processes.run('ip', 'link', 'set', 'lo', 'up')
 
 
 class Host:
@@ -92,7 +122,7 @@ class Host:
     @property
     def gateways(self):
         """The addresses of the routers' gateway ports, a list."""
-        return addressing.gateways(self.routers)
+        return gateways(self.routers)
 
     def add_fips(self, addresses, router=0) -> float:
         """Floating IPs in one transaction."""
@@ -139,6 +169,21 @@ class Host:
         """Process ids of the agent and of its descendants, a list."""
         return processes.family(self._agent.pid)
 
+    def rest(self):
+        """Wait until the agent has nothing to do."""
+        used = _BUSY
+        while used >= _BUSY:
+            before = processes.load(self.processes())
+            time.sleep(1)
+            used = processes.load(self.processes()).since(before).processor
+
+    def say_memory(self, head=''):
+        """Print the memory of the agent and of its daemons."""
+        print(f'{head}memory', ', '.join(
+            f'{processes.name(pid)} '
+            f'{processes.proportional(pid) / _MEGA:.0f} MB'
+            for pid in self.processes()), flush=True)
+
     @staticmethod
     def launched():
         """How many tasks were launched here so far.
@@ -177,7 +222,7 @@ veth_leak_enabled = false
         """Start the real program; returns the monotonic time before."""
         self.configure(method)
         started = time.monotonic()
-        self._agent = programs.spawn(
+        self._agent = processes.spawn(
             [*self._program(), '--config-file', CONFIG], 'agent')
         return started
 
@@ -211,15 +256,15 @@ veth_leak_enabled = false
 
     def _start_switch(self):
         database = '/etc/openvswitch/conf.db'
-        programs.run('ovsdb-tool', 'create', database,
-                     ovsdb.SCHEMA_FILES['ovs'])
-        programs.spawn(['ovsdb-server', database,
-                        '--remote=punix:/run/openvswitch/db.sock',
-                        '--pidfile'], 'ovsdb-server')
-        programs.wait_for('/run/openvswitch/db.sock')
+        processes.run('ovsdb-tool', 'create', database,
+                      ovsdb.SCHEMA_FILES['ovs'])
+        processes.spawn(['ovsdb-server', database,
+                         '--remote=punix:/run/openvswitch/db.sock',
+                         '--pidfile'], 'ovsdb-server')
+        processes.wait_for('/run/openvswitch/db.sock')
         _vsctl('--no-wait', 'init')
-        programs.spawn(['ovs-vswitchd', '--disable-system', '--pidfile'],
-                       'ovs-vswitchd')
+        processes.spawn(['ovs-vswitchd', '--disable-system', '--pidfile'],
+                        'ovs-vswitchd')
         for bridge in (BRIDGE, 'br-int'):
             _vsctl('add-br', bridge, '--', 'set', 'bridge', bridge,
                    'datapath_type=netdev')
@@ -227,7 +272,7 @@ veth_leak_enabled = false
         # each broadcast back and forth over their patch ports.
         _vsctl('set', 'bridge', 'br-int', 'fail_mode=secure')
         patch('provnet-1')
-        programs.run('ip', 'link', 'set', BRIDGE, 'up')
+        processes.run('ip', 'link', 'set', BRIDGE, 'up')
 
 
 def patch(*localnets):
@@ -244,4 +289,4 @@ def patch(*localnets):
 
 
 def _vsctl(*args):
-    programs.run('ovs-vsctl', *args)
+    processes.run('ovs-vsctl', *args)

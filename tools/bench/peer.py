@@ -21,7 +21,6 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from tools.bench import host as hosts
 from tools.bench import observe
 from tools.bench import processes
-from tools.bench import programs
 from tools.bench import subjects
 from tools.bench import worlds
 
@@ -118,7 +117,7 @@ class Host(hosts.Host):
                                       remote=self.nb.remote))
         bindir = os.path.dirname(self.program)
         started = time.monotonic()
-        self._agent = programs.spawn(
+        self._agent = processes.spawn(
             [self.program, '-P', os.path.join(os.path.dirname(
                 os.path.abspath(__file__)), 'repaired.py'),
              '--config-file', _CONFIG], 'agent',
@@ -137,21 +136,22 @@ class Host(hosts.Host):
         self._agent.wait(60)
         for pid in family:
             _end(pid)
-        programs.run('ip', 'link', 'del', _DEVICE)
-        programs.run('ip', 'route', 'flush', 'table', f'{_TABLE:d}')
-        programs.run('ip', 'rule', 'flush', 'table', f'{_TABLE:d}')
-        programs.run('ovs-ofctl', 'del-flows', hosts.BRIDGE, 'cookie=0x3e7/-1')
+        processes.run('ip', 'link', 'del', _DEVICE)
+        processes.run('ip', 'route', 'flush', 'table', f'{_TABLE:d}')
+        processes.run('ip', 'rule', 'flush', 'table', f'{_TABLE:d}')
+        processes.run('ovs-ofctl', 'del-flows', hosts.BRIDGE,
+                      'cookie=0x3e7/-1')
         self._make_devices()
 
     def _make_devices(self):
         # /sys has the devices of the network namespace that mounted it.
         if _VRF not in {name for _number, name in socket.if_nameindex()}:
-            programs.run('ip', 'link', 'add', _VRF, 'type', 'bridge')
-            programs.run('ip', 'link', 'set', _VRF, 'up')
-        programs.run('ip', 'link', 'add', _DEVICE, 'type', 'veth', 'peer',
-                     'name', _DEVICE + '-peer')
+            processes.run('ip', 'link', 'add', _VRF, 'type', 'bridge')
+            processes.run('ip', 'link', 'set', _VRF, 'up')
+        processes.run('ip', 'link', 'add', _DEVICE, 'type', 'veth', 'peer',
+                      'name', _DEVICE + '-peer')
         for device in (_DEVICE, _DEVICE + '-peer'):
-            programs.run('ip', 'link', 'set', device, 'up')
+            processes.run('ip', 'link', 'set', device, 'up')
 
 
 class World(worlds.World):

@@ -8,14 +8,11 @@ of both families a router, and peers.  The times end with the rows in NB.
 """
 
 import argparse
-import contextlib
 import json
-import statistics
 import time
 
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from tools.bench import host as hosts
 from tools.bench import rows
 
 _FILE = '/etc/ovn-network-agent/network-peers.yaml'
@@ -99,36 +96,17 @@ class Host(rows.Host):
         return started
 
 
-def main():
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--peerings', type=int, default=200)
-    parser.add_argument('--repeat', type=int, default=5)
-    parser.add_argument('--file', action='store_true',
-                        help='have the intents in a file')
-    parser.add_argument('--debug', action='store_true',
-                        help="print the agent's log at the end")
-    args = parser.parse_args()
-    hosts.enter()
-    # One more pair, whose peering comes and goes.
-    with contextlib.closing(Host(args.peerings + 1, args.file,
-                                 args.debug)) as host:
-        _measure(host, args.peerings, args.repeat)
-        if args.debug:
-            print(host.log('agent'))
-
-
-def _measure(host, count, repeat):
+def _measure(host, args):
+    count = args.peerings
     pairs = range(count)
     ports = [port for pair in pairs for port in host.ports(pair)]
     host.agree(pairs)
-    host.transactions.since()
-    rows.play(host, 'start, all to write', lambda: host.start_agent('kernel'),
-          lambda: host.wait('Logical_Router_Port', 'name', ports), [])
-    kept = {'one network more': (
-        lambda: host.networks(0, '10.200.0.1/24'),
-        lambda: host.wait('Logical_Router_Static_Route', 'ip_prefix',
-                          ['10.200.0.0/24'])),
+    rows.measure(host, lambda: host.wait(
+        'Logical_Router_Port', 'name', ports), {
+        'one network more': (
+            lambda: host.networks(0, '10.200.0.1/24'),
+            lambda: host.wait('Logical_Router_Static_Route', 'ip_prefix',
+                              ['10.200.0.0/24'])),
         'one network less': (
             lambda: host.networks(0),
             lambda: host.wait('Logical_Router_Static_Route', 'ip_prefix',
@@ -140,18 +118,18 @@ def _measure(host, count, repeat):
         'one peering less': (
             lambda: host.agree(pairs),
             lambda: host.wait('Logical_Router_Port', 'name',
-                              host.ports(count), False))}
-    found = {what: [] for what in kept}
-    for _n in range(repeat):
-        for what, (change, wait) in kept.items():
-            rows.play(host, what, change, wait, found[what])
-    for what, times in found.items():
-        print(f'{what}: median {statistics.median(times):.3f} s', flush=True)
-    rows.say_memory(host)
-    host.stop_agent()
-    rows.play(host, 'start, all there', lambda: host.start_agent('kernel'),
-          host.ready, [])
-    host.stop_agent()
+                              host.ports(count), False))}, args.repeat)
+
+
+def main():
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--peerings', type=int, default=200)
+    parser.add_argument('--file', action='store_true',
+                        help='have the intents in a file')
+    # One more pair, whose peering comes and goes.
+    rows.main(parser, lambda args: Host(args.peerings + 1, args.file,
+                                        args.debug), _measure)
 
 
 if __name__ == '__main__':

@@ -189,7 +189,7 @@ def drain(world, count):
     for _number in range(count):
         owner = world.settle()
         agent = world.cloud.agents[owner]
-        # The overlap begins sessions of BFD anew, so changes say nothing.
+        # The overlap begins sessions of BFD again, so changes say nothing.
         with world.both_ways() as running:
             agent.stop()
             running.wait_answered(_SETTLE)

@@ -4,6 +4,8 @@
 """The rows of OVN NB that an agent writes: when they are there, and the cost.
 """
 
+import contextlib
+import statistics
 import time
 
 from lab import waiting
@@ -11,8 +13,6 @@ from ovn_network_agent.tests.functional.backends import peerings
 from tools.bench import host as hosts
 from tools.bench import processes
 
-_MEGA = 1 << 20
-_BUSY = 50
 _PATIENCE = 50_000
 
 
@@ -39,14 +39,6 @@ class Host(hosts.Host):
             self.log('agent').rpartition('] Stopped\n')[2]))
         return time.monotonic()
 
-    def rest(self):
-        """Wait until the agent has nothing to do."""
-        used = _BUSY
-        while used >= _BUSY:
-            before = processes.load(self.processes())
-            time.sleep(1)
-            used = processes.load(self.processes()).since(before).processor
-
 
 def play(host, what, change, wait, times):
     """Make a change, wait for its rows, and print what it took."""
@@ -59,8 +51,41 @@ def play(host, what, change, wait, times):
           f'{host.transactions.since():d} transactions', flush=True)
 
 
-def say_memory(host):
-    """Print the memory of the agent and of its daemons."""
-    print('memory', ', '.join(
-        f'{processes.name(pid)} {processes.proportional(pid) / _MEGA:.0f} MB'
-        for pid in host.processes()), flush=True)
+def measure(host, wait, changes: dict, repeat: int):
+    """Print what a start costs, some changes, and a start without a change.
+
+    :param wait: function that waits for all rows of the start
+    :param changes: function that makes a change and function that waits for
+        its rows, by name
+    """
+    host.transactions.since()
+    play(host, 'start, all to write', lambda: host.start_agent('kernel'),
+         wait, [])
+    found = {what: [] for what in changes}
+    for _n in range(repeat):
+        for what, (change, until) in changes.items():
+            play(host, what, change, until, found[what])
+    for what, times in found.items():
+        print(f'{what}: median {statistics.median(times):.3f} s', flush=True)
+    host.say_memory()
+    host.stop_agent()
+    play(host, 'start, all there', lambda: host.start_agent('kernel'),
+         host.ready, [])
+    host.stop_agent()
+
+
+def main(parser, make, play_all):
+    """Measure on a host; prints.
+
+    :param make: function of the options, gives a :class:`Host`
+    :param play_all: function of this host and the options
+    """
+    parser.add_argument('--repeat', type=int, default=5)
+    parser.add_argument('--debug', action='store_true',
+                        help="print the agent's log at the end")
+    args = parser.parse_args()
+    hosts.enter()
+    with contextlib.closing(make(args)) as host:
+        play_all(host, args)
+        if args.debug:
+            print(host.log('agent'))

@@ -10,11 +10,10 @@ yields (what, place, unit, value).
 import random
 import time
 
-from tools.bench import addressing
-from tools.bench import churn
-from tools.bench import neighbour
+from tools.bench import host as hosts
 from tools.bench import observe
 from tools.bench import processes
+from tools.bench import routing
 from tools.bench import worlds
 
 MS, COUNT, MEGABYTES = 'ms', 'number', 'MB'
@@ -62,20 +61,20 @@ def leave(world):
 
 def one(world):
     """One floating IP added, and removed."""
-    yield from _both(world, 'one', addressing.addresses(0, 1))
+    yield from _both(world, 'one', hosts.addresses(0, 1))
 
 
 def burst(world, count):
     """Many floating IPs added in one transaction, and removed."""
-    yield from _both(world, f'{count:d} at once', addressing.addresses(
-        addressing.FIRST + world.size, count))
+    yield from _both(world, f'{count:d} at once', hosts.addresses(
+        hosts.FIRST + world.size, count))
 
 
 def takeover(world):
     """A gateway port leaves with its addresses, and comes back."""
     for what, here in (('hand-over', False), ('takeover', True)):
         what, found = f'{what} of a gateway', world.move(here)
-        for place in neighbour.TIMES:
+        for place in routing.TIMES:
             if place in found:
                 yield f'{what}, {place}', worlds.ALL, MS, found.pop(place)
         yield from _times(what, found)
@@ -122,7 +121,7 @@ def compared(world, changes: int, interval: float = OFTEN, spread: float = 0):
     for moment in sorted(chosen.random() for _change in range(changes)):
         wait_until(started + spread * moment)
         yield from _both(world, f'one, compared every {interval:d} s',
-                         addressing.addresses(0, 1))
+                         hosts.addresses(0, 1))
     if interval != usual:
         world.compare_every(usual)
 
@@ -180,24 +179,6 @@ def memory(world):
     yield 'memory', MEMORY, MEGABYTES, sum(size for _name, size in found)
 
 
-def day(world, events):
-    """A day of changes in a few seconds, and whether all is right then."""
-    before = processes.load(world.processes())
-    grown = -_held(world)
-    took = churn.play(world, events)
-    used = processes.load(world.processes()).since(before)
-    world.rest()
-    grown += _held(world)
-    what = f'day of {events:d} changes'
-    yield what, worlds.ALL, MS, took
-    yield what, PROCESSOR, MS, used.processor
-    yield what, 'PSS grown', MEGABYTES, grown
-
-
-def _held(world):
-    return sum(map(processes.proportional, world.processes())) / _MEGA
-
-
 def _both(world, what, addresses):
     for verb, present in (('added', True), ('removed', False)):
         yield from _times(f'{what} {verb}', world.change(addresses, present))
@@ -210,6 +191,6 @@ def _times(what, found):
 
 ALL = {function.__name__: function for function in (
     settle, again, leave, one, burst, takeover, renew, periodic, compared,
-    reload, compared_once, rest_begins, rest_ends, memory, day)}
+    reload, compared_once, rest_begins, rest_ends, memory)}
 # Places that the table shows only when it is asked to.
 SINGLE = (*observe.PLACES, worlds.COMMIT)

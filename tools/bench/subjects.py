@@ -4,15 +4,77 @@
 """Who is measured: this tree, another revision of it, the peer, the floor."""
 
 import dataclasses
+import datetime
 import os
+import platform
+import re
 import subprocess
 import sys
 import sysconfig
 
-from tools.bench import facts
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), *['..'] * 2))
+_PROGRAMS = {'FRR': ('/usr/lib/frr/zebra', '--version'),
+             'Open vSwitch': ('ovs-vswitchd', '--version'),
+             'iproute2': ('ip', '-V')}
+_NUMBERS = re.compile(r'\d+\.\d+')
+_VERSION = re.compile(r'\d+\.\d[\w.~+-]*')
+
+
+def now():
+    """What is known before a run, a dict for JSON."""
+    return {
+        'at': datetime.datetime.now(datetime.UTC).isoformat(
+            timespec='seconds'),
+        'commit': commit('HEAD'),
+        'changed': bool(_git('status', '--porcelain', '-uno')),
+        'machine': {
+            'kernel': kernel(platform.release()),
+            'processors': os.cpu_count(),
+            'processor': _processor(), 'memory': os.sysconf(
+                'SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'),
+            'load': os.getloadavg()[0]},
+        'versions': {'Python': platform.python_version(), **{
+            name: version(argv) for name, argv in _PROGRAMS.items()}}}
+
+
+def kernel(release):
+    """The version in a release of the kernel, without patches and build."""
+    found = _NUMBERS.match(release)
+    return found.group() if found else ''
+
+
+def commit(revision):
+    """The full name of a commit of this tree, '' without git."""
+    return _git('rev-parse', '--verify', '--quiet', revision + '^{commit}')
+
+
+def version(argv):
+    """The first version that a program prints, '' when it has none."""
+    try:
+        said = subprocess.run(argv, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+    except FileNotFoundError:
+        return ''
+    found = _VERSION.search(said.stdout or said.stderr)
+    return found.group() if found else ''
+
+
+def _processor():
+    with open('/proc/cpuinfo') as opened:
+        for line in opened:
+            if line.startswith('model name'):
+                return line.partition(':')[2].strip()
+    return platform.machine()
+
+
+def _git(*args):
+    ended = subprocess.run(['git', '-C', ROOT, *args], capture_output=True,
+                           text=True)
+    return ended.stdout.strip()
+
 
 OURS, FLOOR, PEER = 'ours', 'floor', 'peer'
-BUILD = os.path.join(facts.ROOT, 'build', 'bench')
+BUILD = os.path.join(ROOT, 'build', 'bench')
 _COMPILE = ('import compileall, ovn_network_agent; '
             'compileall.compile_dir(*ovn_network_agent.__path__, quiet=1)')
 
@@ -30,7 +92,7 @@ class Subject:
 def ours():
     """The agent of this tree."""
     compile_modules(program())
-    return Subject(OURS, 'agent', None, facts.commit('HEAD'))
+    return Subject(OURS, 'agent', None, commit('HEAD'))
 
 
 def program():
@@ -50,14 +112,14 @@ def revision(name):
 
     :raises SystemExit: when there is no such commit
     """
-    commit = facts.commit(name)
-    if not commit:
+    wanted = commit(name)
+    if not wanted:
         raise SystemExit(f'{name} is no revision of this tree; "git log" '
                          'names some')
-    tree = os.path.join(BUILD, commit[:12])
+    tree = os.path.join(BUILD, wanted[:12])
     if not os.path.exists(tree):
-        _run('git', '-C', facts.ROOT, 'worktree', 'add', '--detach', tree,
-             commit)
+        _run('git', '-C', ROOT, 'worktree', 'add', '--detach', tree,
+             wanted)
     venv = os.path.join(tree, '.venv')
     path = os.path.join(venv, 'bin', 'ovn-network-agent')
     if not os.path.exists(path):
@@ -70,7 +132,7 @@ def revision(name):
              '--quiet', '--no-deps', '--no-build-isolation', '--editable',
              tree)
     compile_modules(path)
-    return Subject(name, 'agent', path, commit)
+    return Subject(name, 'agent', path, wanted)
 
 
 def compile_modules(program: str):

@@ -18,10 +18,8 @@ from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests.functional.ovn import cloud as clouds
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from tools.bench import host as hosts
-from tools.bench import neighbour
 from tools.bench import observe
 from tools.bench import processes
-from tools.bench import programs
 from tools.bench import routing
 from tools.bench import worlds
 
@@ -29,11 +27,8 @@ _FIRST = 1001
 _CIDR = '192.168.50.{:d}'
 # Each node announces two prefixes of its own in each VNI.
 _ANCHORS = 2
-_MEGA = 1 << 20
 _PATIENCE = 600
 _PAUSE = 0.01
-# Milliseconds of the processor in a second.
-_BUSY = 50
 
 
 class Host(hosts.Host):
@@ -50,9 +45,9 @@ class Host(hosts.Host):
                 (65002, routing.SPINE, ['neighbor 10.0.0.1 activate'])):
             lines = ['configure terminal', f'router bgp {number:d}',
                      'address-family l2vpn evpn', *activated]
-            programs.run('vtysh', '--vty_socket', socket, *(
+            processes.run('vtysh', '--vty_socket', socket, *(
                 word for line in lines for word in ('-c', line)))
-        while '"state":"Established"' not in programs.run(
+        while '"state":"Established"' not in processes.run(
                 'vtysh', '--vty_socket', routing.SPINE, '-c',
                 'show bgp l2vpn evpn summary json'):
             time.sleep(_PAUSE)
@@ -163,9 +158,7 @@ def _measure(node, there, repeat):
                             [_CIDR.format(last)], verb == 'more', 0,
                             _PATIENCE)[observe.ROUTE],
                         evpn_names.vrf(vni) * (what == 'VNI'))
-    print(f'{node.count:d} VNIs: memory', ', '.join(
-        f'{processes.name(pid)} {processes.proportional(pid) / _MEGA:.0f} MB'
-        for pid in host.processes()), flush=True)
+    host.say_memory(f'{node.count:d} VNIs: ')
     host.stop_agent()
 
 
@@ -188,30 +181,21 @@ class _Node:
         :param device: name of one that goes with the routes
         """
         before = processes.load(self.host.processes() if route else [])
-        with neighbour.Learning('l2vpn evpn') as learning:
+        with routing.Learning('l2vpn evpn') as learning:
             started = change()
             found = {'kernel route': route()} if route else {}
             found['type 5'] = learning.wait(
-                difference, _PATIENCE)[neighbour.LAST]
+                difference, _PATIENCE)[routing.LAST]
         if device and difference < 0:
             while os.path.exists(f'/sys/class/net/{device}'):
                 time.sleep(_PAUSE)
             found['devices gone'] = time.monotonic()
-        _rest(self.host)
+        self.host.rest()
         used = processes.load(self.host.processes()).since(before)
         print(f'{self.count:d} VNIs: {what:<17}', ', '.join(
             f'{place} {when - started:.2f} s'
             for place, when in found.items()) + ',',
             f'processor {used.processor / 1000:.2f} s', flush=True)
-
-
-def _rest(host):
-    """Wait until the agent has nothing to do."""
-    used = _BUSY
-    while used >= _BUSY:
-        before = processes.load(host.processes())
-        time.sleep(1)
-        used = processes.load(host.processes()).since(before).processor
 
 
 if __name__ == '__main__':

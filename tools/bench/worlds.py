@@ -14,10 +14,10 @@ import json
 import time
 
 from ovn_network_agent.control.socket import client
-from tools.bench import addressing
-from tools.bench import neighbour
+from tools.bench import host as hosts
 from tools.bench import observe
 from tools.bench import processes
+from tools.bench import routing
 
 ALL, COMMIT, LAUNCHED = 'all', 'NB commit', 'launched'
 # Seconds for a change, and further seconds for each present address: the peer
@@ -63,8 +63,8 @@ class World:
         if size < self.size:
             raise ValueError(f'{self.size:d} addresses are present, which is '
                              f'more than {size:d}')
-        addressing.fill(self.host, addressing.addresses(
-            addressing.FIRST + self.size, size - self.size))
+        hosts.fill(self.host, hosts.addresses(
+            hosts.FIRST + self.size, size - self.size))
         self.size = size
 
     @property
@@ -74,7 +74,7 @@ class World:
     @property
     def present(self):
         """The present addresses, a list."""
-        return addressing.addresses(addressing.FIRST, self.size)
+        return hosts.addresses(hosts.FIRST, self.size)
 
     def start(self) -> dict:
         """Start the agent and wait until all is in place.
@@ -120,7 +120,7 @@ class World:
         :returns: as of :meth:`start`, without LAUNCHED, and the two times of
             the neighbour
         """
-        with neighbour.Learning() as learning:
+        with routing.Learning() as learning:
             started, found = self._moved(here)
             learned = self._learned(learning, here)
         self.rest()
@@ -136,7 +136,7 @@ class World:
             addresses, here, others, self._patience)))
 
     def _learned(self, learning, here):
-        """Times of the neighbour, as of :meth:`neighbour.Learning.wait`."""
+        """Times of the neighbour, as of :meth:`routing.Learning.wait`."""
         count = len(self._of_first_router())
         return learning.wait(count if here else -count, self._patience)
 
@@ -208,31 +208,6 @@ class World:
         after = processes.load(self.processes())
         started, before = self._began
         return time.monotonic() - started, after.since(before)
-
-    # -- parts of a day, none of which waits ------------------------------
-
-    def write(self, addresses, present):
-        """Have addresses come, or go."""
-        change = self.host.add_fips if present else self.host.remove_fips
-        change(addresses)
-
-    def shift(self, here):
-        """Have the gateway port of the first router come, or leave."""
-        self.host.move(0, here)
-
-    def drain(self):
-        """Take in what the observers have been told."""
-        self._observer.drain()
-
-    def expect(self, gone: list[str]):
-        """Wait until the present addresses are there, and others are not.
-
-        :raises RuntimeError: when it takes too long
-        """
-        there = self.host.gateways + self.present
-        self._observer.wait(gone, False, len(there) + self._foreign,
-                            self._patience)
-        self._observer.wait(there, True, self._foreign, self._patience)
 
     def _times(self, started, found):
         times = milliseconds(started, found)

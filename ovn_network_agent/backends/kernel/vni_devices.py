@@ -32,7 +32,7 @@ from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.privileged.network import vni_links as privileged
 
 # Seconds for which a bridge is down before it is up again.  After 0.05 s,
-# zebra 8.4 may make its neighbours anew first, and then remove them.
+# zebra 8.4 may make its neighbours again first, and then remove them.
 _DOWN = 1.0
 _NO_TUNNEL = vni_links.Tunnel(0, '', 0)
 
@@ -70,7 +70,7 @@ class VniDevicesBackend(base.Backend):
         """Read the devices of all VNIs that have one of the agent.
 
         :returns: ``mtu`` is 0 while a device is missing, down or wrong, and
-            when zebra has to make its neighbours anew
+            when zebra has to make its neighbours again
         :raises base.BackendError: when the kernel does not answer
         """
         found, details = kernel_base.reading('devices', vni_links.read_all)
@@ -152,7 +152,7 @@ class NextHops:
     """Which VNIs lack neighbours for their next hops, and since when.
 
     zebra may have a VNI as up, and its routes, without the neighbours, for
-    example after zebra alone was started again. It makes them anew when the
+    example after zebra alone was started again. It makes them again when the
     VNI's bridge goes down and up, which withdraws the VNI of this node for two
     seconds. So one has to lack for :data:`LASTING`, and further attempts come
     later and later.

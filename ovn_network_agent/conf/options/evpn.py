@@ -55,7 +55,7 @@ OPTS = [
              '169.254.0.0/16, in the order of "ip address show". While the '
              'device has none, nothing is made for a VNI. When it loses the '
              'address, all stays as it is until it has one again; another '
-             'address makes the tunnels anew.'),
+             'address makes the tunnels again.'),
     cfg.PortOpt(
         'udp_dstport', default=4789, min=1,
         help='UDP port of the VXLAN tunnels. Open vSwitch cannot have the '

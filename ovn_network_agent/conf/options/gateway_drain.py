@@ -92,7 +92,7 @@ OPTS = [
              'the agent pauses the local ovn-controller (debug/pause) for 2 '
              'to 4 seconds and interrupts BFD between this chassis and the '
              'other gateway nodes. ovn-controller then connects to the '
-             'Southbound database anew. A separate program undoes all these '
+             'Southbound database again. A separate program undoes all these '
              'changes when the agent dies, and after 12 seconds in any case. '
              'An overlap needs OVN 23.03 or later, the control socket of '
              'ovn-controller, see [ovs] ovn_rundir, and ovsdb_connection '

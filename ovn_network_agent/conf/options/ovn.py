@@ -43,7 +43,7 @@ OPTS = [
         help='PEM file with the certificate of this client, and all '
              'certificates between this certificate and its authority. Set '
              'this option together with ovn_ssl_key. The agent reads the '
-             'files anew for each connection, so a renewed certificate needs '
+             'files again for each connection, so a renewed certificate needs '
              'no restart.'),
     cfg.StrOpt(
         'ovn_ssl_key', default='',
@@ -67,7 +67,7 @@ OPTS = [
         'ovsdb_probe_interval', type=types.Integer(0, 3600000), default=6000,
         help='Milliseconds without traffic after which the agent asks the '
              'other side whether it is alive. Without an answer in the same '
-             'time the agent makes the connection anew, to another member '
+             'time the agent makes the connection again, to another member '
              'of the cluster where there is one. So a connection that died '
              'without a sign is found within twice this time. Raise the '
              'value if the servers are silent for longer while they work. '

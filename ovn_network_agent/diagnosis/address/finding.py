@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Whose an address or prefix is, by the rows of OVN, in each VNI anew."""
+"""Whose an address or prefix is, by the rows of OVN, for each VNI."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence

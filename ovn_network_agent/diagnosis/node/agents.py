@@ -40,11 +40,6 @@ class Alone(typing.NamedTuple):
     holder: str  # who has the lock of the only agent, '' for nobody
 
 
-def read_alone(sources: sources.Sources) -> Alone:
-    """Find the agents here, and who has the lock."""
-    return Alone(sources.agents(), sources.holder())
-
-
 def judge_alone(found: Alone) -> Iterator[check.Result]:
     """Two agents are broken; an agent without the lock is a warning."""
     names = ', '.join(f'process {one.pid:d} ({one.command})'
@@ -154,13 +149,11 @@ def judge_drain(found: Status) -> Iterator[check.Result]:
         yield check.ok('nothing is drained')
 
 
-def read_privileges(sources: sources.Sources) -> str:
-    """The reason why the privileged daemons do not start, or ''."""
-    return sources.refused
-
-
 def judge_privileges(refused: str) -> Iterator[check.Result]:
-    """Daemons that do not start are broken; without root nothing is known."""
+    """Daemons that do not start are broken; without root nothing is known.
+
+    :param refused: the reason why they do not start, or ''
+    """
     if 'needs root' in refused:
         yield check.not_checked(refused)
     elif refused:
@@ -314,10 +307,8 @@ def judge_objects(found: Objects) -> Iterator[check.Result]:
     for verb, kind, text in found.differences:
         by_verb.setdefault(verb, []).append(f'{kind} {text}')
     for verb, texts in by_verb.items():
-        more = f' and {len(texts) - _NAMED:d} more' if (
-            len(texts) > _NAMED) else ''
         yield check.broken(
-            f'{_VERBS[verb]}: {"; ".join(texts[:_NAMED])}{more}',
+            f'{_VERBS[verb]}: {check.first(texts, _NAMED, "; ")}',
             '"ovn-network-agent-ctl resync" makes the agent repair them, and '
             'says what fails; if they differ again, another program changes '
             'them')
@@ -329,7 +320,8 @@ CHECKS = (
     check.Check(
         'single-agent', 'processes', 'one agent at most works in this '
         'network namespace, the original program included',
-        read_alone, judge_alone),
+        lambda sources: Alone(sources.agents(), sources.holder()),
+        judge_alone),
     check.Check(
         'original-program', 'processes', 'the original program neither runs, '
         'nor starts with the node, nor is installed',
@@ -345,7 +337,8 @@ CHECKS = (
         read_status, judge_drain),
     check.Check(
         'privileges', 'privileged daemons', 'the daemons can be started with '
-        'their capabilities', read_privileges, judge_privileges),
+        'their capabilities', lambda sources: sources.refused,
+        judge_privileges),
     check.Check(
         'helper-commands', 'privileged daemons', 'where sudo or '
         'helper_command starts the daemons: the programs exist, and sudoers '

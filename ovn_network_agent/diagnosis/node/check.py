@@ -20,6 +20,7 @@ or not checked where the facts do not concern this node.
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import functools
 import typing
@@ -105,9 +106,13 @@ def of_messages(verdict: diagnosis.Verdict, messages: Iterable[str], fine: str
 
 def named(addresses: Iterable[typing.Any]) -> str:
     """Some addresses for people, such as '198.51.100.10 and 7 more'."""
-    some = sorted(addresses)
-    more = f' and {len(some) - _NAMED:d} more' if len(some) > _NAMED else ''
-    return ', '.join(map(str, some[:_NAMED])) + more
+    return first(list(map(str, sorted(addresses))), _NAMED)
+
+
+def first(texts: Sequence[str], most: int, between: str = ', ') -> str:
+    """The first texts, and how many more there are."""
+    more = f' and {len(texts) - most:d} more' if len(texts) > most else ''
+    return between.join(texts[:most]) + more
 
 
 def of_both(name: str, one: Check[_Facts], about: str = ''

@@ -46,10 +46,8 @@ def judge_priorities(found: Groups) -> Iterator[check.Result]:
             faults.setdefault(kind, []).append(group.name)
     for kind, names in faults.items():
         verdict, evidence, remedy = _WORDS[kind]
-        more = f' and {len(names) - _NAMED:d} more' if (
-            len(names) > _NAMED) else ''
-        yield check.Result(verdict, f'{", ".join(names[:_NAMED])}{more}: '
-                           f'{evidence}', remedy)
+        yield check.Result(
+            verdict, f'{check.first(names, _NAMED)}: {evidence}', remedy)
     if not faults:
         yield check.ok(f'{len(found.groups):d} groups')
 
@@ -209,11 +207,10 @@ def _unserved(names: Collection[str]) -> Iterator[check.Result]:
     if not names:
         yield check.not_checked('no agent runs, which would write them')
         return
-    more = f' and {len(names) - _NAMED:d} more' if len(names) > _NAMED else ''
     yield check.warn(
-        f'{", ".join(sorted(names)[:_NAMED])}{more}: here with gateway ports '
-        'or distributed floating IPs, and no agent runs, so that no change '
-        'in OVN is followed',
+        f'{check.first(sorted(names), _NAMED)}: here with gateway ports or '
+        'distributed floating IPs, and no agent runs, so that no change in '
+        'OVN is followed',
         '"systemctl enable --now ovn-network-agent"; if it has ended, '
         '"journalctl -u ovn-network-agent" says why')
 

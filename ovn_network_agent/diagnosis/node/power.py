@@ -151,7 +151,8 @@ def _session_faults(found: Tunnels) -> Iterator[check.Result]:
               if session.timers != found.southbound]
     if others:
         yield check.warn(
-            f'tunnels to {_named(others)} have other timers than SB_Global',
+            f'tunnels to {check.first(others, _NAMED)} have other timers than '
+            'SB_Global',
             'is ovn-controller of this node running and connected?')
     down = [session.remote for session in found.sessions
             if session.state != 'up']
@@ -160,7 +161,7 @@ def _session_faults(found: Tunnels) -> Iterator[check.Result]:
                        if session.state != 'up'} - {'', 'No Diagnostic'}
         why = f' ({", ".join(sorted(diagnostics))})' if diagnostics else ''
         yield check.warn(
-            f'BFD is down in tunnels to {_named(down)}{why}',
+            f'BFD is down in tunnels to {check.first(down, _NAMED)}{why}',
             'do these nodes run, and does the network between the nodes let '
             'UDP port 6081 pass?')
 
@@ -169,12 +170,6 @@ def _shown(options: dict[str, str]) -> str:
     return ', '.join(f'{option} {options[option]}'
                      for option in bfd.OPTIONS
                      if option in options) or 'no timers of BFD'
-
-
-def _named(names: list[str]) -> str:
-    more = f' and {len(names) - _NAMED:d} more' if (
-        len(names) > _NAMED) else ''
-    return f'{", ".join(names[:_NAMED])}{more}'
 
 
 def read_fabric(sources: sources.Sources) -> tuple[frr.Timers, ...]:

@@ -14,7 +14,6 @@ from ovn_network_agent.common import error_words
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import evpn
-from ovn_network_agent.frr import lines
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
@@ -131,9 +130,8 @@ def routes(documents: Iterable[frr.Document]) -> dict[str, tuple[str, ...]]:
 
 def read_sessions(vrf: str) -> tuple[Session, ...]:
     """The neighbours that are activated for EVPN."""
-    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
-    found = frr.ask_json('bgpd',
-                         f'show bgp {of_vrf}l2vpn evpn summary json')
+    found = frr.ask_json(
+        'bgpd', f'show bgp {frr.of_vrf(vrf)}l2vpn evpn summary json')
     with frr.readable():
         return sessions(found)
 

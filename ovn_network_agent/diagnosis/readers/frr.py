@@ -4,6 +4,7 @@
 """The state of announcements in FRR, and the outbound filters of BGP."""
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 import re
@@ -47,9 +48,8 @@ class Neighbour:
 
 def read_zebra(vrf: str, prefix: str) -> tuple[Route, ...]:
     """zebra's routes of a prefix such as '198.51.100.10/32'."""
-    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     words = setup.WORDS[networks.family(prefix)]
-    found = ask_json('zebra', f'show {words} route {of_vrf}'
+    found = ask_json('zebra', f'show {words} route {of_vrf(vrf)}'
                               f'{lines.check_network(prefix)} json')
     with readable():
         return tuple(
@@ -117,9 +117,8 @@ def read_path(vrf: str, prefix: str) -> Path:
 def read_filters(vrf: str, neighbour: Neighbour, version: int = 4
                  ) -> Neighbour:
     """The neighbour with its outbound filters for the routes of a family."""
-    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
     found = ask_json('bgpd',
-                     f'show bgp {of_vrf}neighbors {neighbour.name} json')
+                     f'show bgp {of_vrf(vrf)}neighbors {neighbour.name} json')
     with readable():
         family: Document = next((document[neighbour.name].get(
             'addressFamilyInfo', {}).get(
@@ -146,15 +145,18 @@ class Timers:
 
 def read_timers(vrf: str) -> tuple[Timers, ...]:
     """The timers of the established neighbours of BGP, by name."""
-    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
-    found = ask_json('bgpd', f'show bgp {of_vrf}neighbors json')
     with readable():
-        return tuple(sorted(
-            (_timers(name, values) for document in found
-             for name, values in document.items()
-             if isinstance(values, dict) and
-             values.get('bgpState') == 'Established'),
-            key=lambda one: one.name))
+        return tuple(sorted((_timers(*each) for each in _established(vrf)),
+                            key=lambda one: one.name))
+
+
+def _established(vrf: str) -> Iterator[tuple[str, Document]]:
+    """The neighbours with a session: name and bgpd's values."""
+    for document in ask_json('bgpd', f'show bgp {of_vrf(vrf)}neighbors json'):
+        for name, values in document.items():
+            if (isinstance(values, dict) and
+                    values.get('bgpState') == 'Established'):
+                yield name, values
 
 
 def _timers(name: str, values: Document) -> Timers:
@@ -178,15 +180,10 @@ class NextHop(typing.NamedTuple):
 
 def read_next_hops(vrf: str) -> tuple[NextHop, ...]:
     """The sessions over IPv6 that carry routes of IPv4, by name."""
-    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
-    found = ask_json('bgpd', f'show bgp {of_vrf}neighbors json')
     with readable():
         return tuple(sorted(
-            (_next_hop(name, values) for document in found
-             for name, values in document.items()
-             if isinstance(values, dict) and
-             values.get('bgpState') == 'Established' and
-             ':' in values['hostLocal'] and
+            (_next_hop(name, values) for name, values in _established(vrf)
+             if ':' in values['hostLocal'] and
              'ipv4Unicast' in values['addressFamilyInfo']),
             key=lambda one: one.name))
 
@@ -212,8 +209,12 @@ def read_setup(vrf: str, prefix_list: str, version: int = 4) -> setup.Setup:
 
 
 def _table(vrf: str, version: int) -> str:
-    of_vrf = f'vrf {lines.check_device(vrf)} ' if vrf else ''
-    return f'{of_vrf}ipv{version:d} unicast '
+    return f'{of_vrf(vrf)}ipv{version:d} unicast '
+
+
+def of_vrf(vrf: str) -> str:
+    """The words of a command for a VRF, '' for the default VRF."""
+    return f'vrf {lines.check_device(vrf)} ' if vrf else ''
 
 
 def read_missing(daemons: Iterable[str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@
 
 A route of a chassis that SB has lacked for long has no agent left to remove
 it, so the others do.  Time counts only while SB is connected, in sync and has
-this chassis, and anew after a loss.  No I/O.
+this chassis, and again after a loss.  No I/O.
 
 A killed ovn-controller leaves its chassis.  But when nb_cfg of NB_Global is
 raised, each living one copies it from SB_Global to Chassis_Private, with its

@@ -336,7 +336,7 @@ def _in_container(path: str, value: str) -> str:
 
 @privileged.kernel.change
 def renew_address(dev: str, address: str) -> bool:
-    """Set an address, 'address/length' (IPv4, below 32), anew in one batch; a
+    """Set an address, 'address/length' (IPv4, below 32), again in one batch; a
     host address keeps the device's routes and neighbours meanwhile.
 
     :returns: False when the device lacks the address; nothing is done then

@@ -5,11 +5,11 @@
 
 FRR notifies nobody, and vtysh is a process.  So this daemon asks zebra and
 bgpd each second over their sockets, and tells the agent only of a change
-(:mod:`watches.frr.frr_lists`): questions of the agent would wake three more
-threads.  bgpd does nothing else while it lists all lines, so those are at most
-:data:`LINES` a second on average, with their number in between
-(:doc:`adr/0020-watches`).  bgpd's configuration with 200 VNIs takes
-FRR 8.4 1 ms.
+(:mod:`watches.frr.frr_observers`): questions of the agent would wake three
+more threads.  bgpd does nothing else while it lists all lines, so those are at
+most :data:`LINES` a second on average, with their number in between
+(:doc:`adr/0020-watches`).  bgpd's configuration with 200 VNIs takes FRR 8.4
+1 ms.
 """
 
 from collections.abc import Callable

@@ -34,13 +34,14 @@ _NAMED = 5  # addresses in one message
 class Ending:
     """Withdraws, waits a moment, and removes the objects of the agent.
 
-    A second stop request sets ``hurry``.  ``node`` makes the node where OVN
-    was never seen.  ``unreached`` names backends of databases never reached.
+    A second stop request sets ``second_stop``.  ``node`` makes the node where
+    OVN was never seen.  ``unreached`` names backends of databases never
+    reached.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, state: view.View,
                  reconciler: reconcilers.Reconciler, trigger: triggers.Trigger,
-                 hurry: threading.Event,
+                 second_stop: threading.Event,
                  node: Callable[[model.Phase], model.Node],
                  forwards: source.Source,
                  counters: pass_log.Record | None = None,
@@ -49,7 +50,7 @@ class Ending:
         self._view = state
         self._reconciler = reconciler
         self._trigger = trigger
-        self._hurry = hurry
+        self._second_stop = second_stop
         self._node = node
         self._forwards = forwards
         self._record = counters or pass_log.Record()
@@ -73,7 +74,7 @@ class Ending:
         self._withdraw(deadline)
         self._wait_for_translation(deadline)
         reasons = ['not begun']
-        while reasons and not self._hurry.is_set():
+        while reasons and not self._second_stop.is_set():
             reasons = self._clean_up_once(deadline)
             if time.monotonic() >= deadline or self._in_vain:
                 break
@@ -98,7 +99,7 @@ class Ending:
         # Only the pass has read the actual state.
         if any(verb == 'deleted' for outcome in outcomes
                for verb, _resource in outcome.applied):
-            self._hurry.wait(max(0.0, min(
+            self._second_stop.wait(max(0.0, min(
                 handover.SETTLE, deadline - time.monotonic())))
 
     def _withdraw_once(self, deadline: float) -> list[outcomes.Outcome]:
@@ -123,7 +124,7 @@ class Ending:
         agent or this one.  What is left afterwards is dropped here.
         """
         deadline = min(deadline, time.monotonic() + _ROWS)
-        while (not self._failed and not self._hurry.is_set() and
+        while (not self._failed and not self._second_stop.is_set() and
                time.monotonic() < deadline and
                self._last_of_ovn().translated_here):
             wake = self._trigger.wait(AGAIN)
@@ -175,7 +176,8 @@ class Ending:
                                    for name in outcome.pending]
 
     def _wait_for_threads(self, deadline: float) -> None:
-        while (not self._hurry.is_set() and time.monotonic() < deadline and
+        while (not self._second_stop.is_set() and
+               time.monotonic() < deadline and
                not self._reconciler.wait_for_threads(0.1)):
             pass
 

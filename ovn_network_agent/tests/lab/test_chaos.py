@@ -11,7 +11,6 @@ from testtools import content
 
 from lab.chaos import actions
 from lab.chaos import planning
-from lab.chaos import profiles
 from lab.chaos import runner
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests.lab import base
@@ -33,7 +32,7 @@ class TestChaos(testtools.TestCase):
         The share of lost probes is only noted: it is judged by ``tools/chaos``
         on a machine that has nothing else to do.
         """
-        profile = profiles.PROFILES['static']
+        profile = planning.PROFILES['static']
         said = []
         self.addOnException(lambda _info: self.addDetail(
             'run', content.text_content('\n'.join(said))))

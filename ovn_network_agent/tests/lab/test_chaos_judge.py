@@ -13,7 +13,7 @@ from lab import neutron
 from lab import plan
 from lab.chaos import judge
 from lab.chaos import operators
-from lab.chaos import profiles
+from lab.chaos import planning
 from lab.chaos import values
 from lab.chaos import world as worlds
 from ovn_network_agent.tests import needs
@@ -30,7 +30,7 @@ class TestJudge(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        profile = profiles.PROFILES['static']
+        profile = planning.PROFILES['static']
         self.cloud = clouds.Cloud(gateways=profile.gateways,
                                   scheduler=neutron.GATEWAY_CHASSIS)
         self.addCleanup(self.cloud.close)

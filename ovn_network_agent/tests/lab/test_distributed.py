@@ -8,9 +8,9 @@ import datetime
 import json
 import time
 
-from lab import announcing
 from lab import dual
 from lab import echo
+from lab import machines as announcing
 from lab import node as nodes
 from lab import plan
 from lab import probe

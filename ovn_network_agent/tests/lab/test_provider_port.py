@@ -9,10 +9,10 @@ import signal
 import statistics
 import time
 
-from lab import announcing
 from lab import dump
 from lab import echo
 from lab import frr
+from lab import machines as announcing
 from lab import node as nodes
 from lab import northbound
 from lab import plan

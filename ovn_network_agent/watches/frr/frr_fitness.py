@@ -39,7 +39,7 @@ _INTERVAL = 2.0  # Seconds; each check is a process with [frr] vtysh_wrapper
 _WITH_WRAPPER = 5.0
 _LACKING = 0.5  # Likewise, while something is lacking, without a process
 # Seconds of BGP being unfit (SETTLE) or fit (STABLE) before the change counts.
-# Each change is a write to all groups, and a session may just be made anew.
+# Each change is a write to all groups, and a session may just be made again.
 # More than two checks would be too late for a drain.  After a restart of FRR a
 # session is up in 7 to 10 s in the lab.  A drain may wait for the only
 # possible successor, which is spared STABLE.

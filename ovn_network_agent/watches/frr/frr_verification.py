@@ -10,7 +10,7 @@ zebra's counts and of what bgpd has sent is that of a time without faults.
 A route that zebra lacks is added again by the next pass.  What is wrong twice
 in a row is reported, at pauses that grow until all routes are right: without a
 session, all routes of a gateway are wrong.  For an address that bgpd goes on
-to keep back, see :mod:`frr_lists`.
+to keep back, see :mod:`frr_relisting`.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.network import netlink
 from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.watches import base
-from ovn_network_agent.watches.frr import frr_lists
+from ovn_network_agent.watches.frr import frr_relisting
 
 LOG = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class Verification(base.Observer):
                  trigger: trigger.Trigger | None = None) -> None:
         self._conf = conf
         self._clock = clock
-        self._relisting = frr_lists.Relisting(conf, clock)
+        self._relisting = frr_relisting.Relisting(conf, clock)
         if trigger is not None:
             self._trigger = trigger
         self._news = threading.Condition()
@@ -327,7 +327,7 @@ class Verification(base.Observer):
             self._tell_zebra()
 
     def _tell_zebra(self) -> None:
-        """Set an address anew, so that zebra learns its network again."""
+        """Set an address again, so that zebra learns its network again."""
         now = self._clock()
         if now < self._not_before:
             return
@@ -347,7 +347,7 @@ class Verification(base.Observer):
             LOG.warning('zebra did not know the network of %s on %s: the '
                         'address was set again', address,
                         ownership.VETH_PROVIDER)
-            self._trigger.fire('address set anew', stale=_ADDRESS)
+            self._trigger.fire('address set again', stale=_ADDRESS)
             self.everything()
 
 

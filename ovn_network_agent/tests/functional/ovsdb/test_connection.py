@@ -167,21 +167,22 @@ class StartTest(base.base.BaseTestCase):
         """Also when the thread of the connection sleeps for an hour."""
         self.server.start()
         database = self.database(self.server.remote_tcp, probe=3600000)
-        database.hurry(True)
+        database.ask_often(True)
         database.start()
-        database.hurry(False)
+        database.ask_often(False)
         self.server.pause()
         self.addCleanup(self.server.resume)
         self.assertTrue(database.connected)
-        database.hurry(True)
+        database.ask_often(True)
         waiting.eventually(lambda: not database.connected,
                            'the silence is noticed')
         self.server.resume()
         waiting.eventually(lambda: database.connected, 'it is back')
-        database.hurry(False)
+        database.ask_often(False)
         reconnect = database.connection.idl.session.reconnect
         waiting.eventually(
-            lambda: reconnect.get_probe_interval() == 3600000, 'no hurry')
+            lambda: reconnect.get_probe_interval() == 3600000,
+            'the usual interval')
         self.assertGreaterEqual(reconnect.get_max_backoff(), 4000)
 
     def test_each_connection_has_other_pauses(self):
@@ -203,7 +204,7 @@ class StartTest(base.base.BaseTestCase):
         self.server.start()
         database = self.database(self.server.remote, probe=0)
         database.start()
-        database.hurry(True)
+        database.ask_often(True)
         reconnect = database.connection.idl.session.reconnect
         waiting.eventually(lambda: reconnect.get_max_backoff() == 1000,
                            'short pauses')

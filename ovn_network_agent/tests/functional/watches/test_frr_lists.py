@@ -18,7 +18,7 @@ from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import notifications
-from ovn_network_agent.watches.frr import frr_lists
+from ovn_network_agent.watches.frr import frr_observers
 
 PERMIT = 'permit 198.51.100.0/24 ge 32 le 32'
 
@@ -136,7 +136,7 @@ class WatchTest(ListTestCase):
         self.told.put(by)
 
     def watch(self):
-        lists = frr_lists.Lists(self.conf, self, self.beats)
+        lists = frr_observers.Lists(self.conf, self, self.beats)
         lists.start(None)
         self.addCleanup(self.ended)
         self.addCleanup(lists.stop)
@@ -157,7 +157,7 @@ class WatchTest(ListTestCase):
 
     def test_the_first_attempt_does_not_wait(self):
         self.enterContext(mock.patch.object(
-            frr_lists.ListWatch, 'RETRY', notifications.LONGEST * 100))
+            frr_observers.ListWatch, 'RETRY', notifications.LONGEST * 100))
         self.enterContext(mock.patch.object(
             notifications, 'LONGEST', notifications.LONGEST * 100))
         self.watch()
@@ -215,7 +215,7 @@ class WatchTest(ListTestCase):
         self.comes('prefix list OTHER has changed in ')
 
     def test_frr_that_hangs_holds_up_neither_start_nor_end(self):
-        lists = frr_lists.Lists(self.conf, self, self.beats)
+        lists = frr_observers.Lists(self.conf, self, self.beats)
         self.addCleanup(self.ended)
         with self.wedged('bgpd'):
             lists.start(None)

@@ -16,7 +16,7 @@ from ovn_network_agent.frr import prefix_list_lines
 from ovn_network_agent.privileged.routing import prefix_lists
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches.frr import frr_lists
+from ovn_network_agent.watches.frr import frr_relisting
 from ovn_network_agent.watches.frr import frr_verification
 
 NETWORK = '198.51.100.0/24'
@@ -72,7 +72,7 @@ class RelistingTestCase(base.FrrTestCase):
             applied=(('created', route),)), tracking.Tracker(), False)
         base.wait_until(lambda: self.frr.learned() == {ADDRESS}, 'learned')
 
-    def look(self, seconds=frr_lists.TIMEOUT):
+    def look(self, seconds=frr_relisting.TIMEOUT):
         self.clock += seconds
         self.made.look(dict(self.made._wanted))
         return self.made.reasons
@@ -98,7 +98,7 @@ class ForgottenCases:
         self.look()
         self.assertEqual(NUMBERS[0], self.number())
         self.assertIn(ADDRESS, self.made.reasons[0])
-        with self.assertLogs(frr_lists.__name__) as logs:
+        with self.assertLogs(frr_relisting.__name__) as logs:
             self.look()
         self.assertIn(f'the number {NUMBERS[1]} in place of {NUMBERS[0]}',
                       logs.output[0])

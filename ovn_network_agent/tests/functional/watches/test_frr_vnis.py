@@ -10,7 +10,7 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.privileged.routing import monitors
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import vnis
-from ovn_network_agent.watches.frr import frr_lists
+from ovn_network_agent.watches.frr import frr_observers
 
 # Seconds to wait for something that must come, on a slow machine.
 SOON = 30.0
@@ -46,7 +46,7 @@ class TestWatch(VniTestCase):
     def setUp(self):
         super().setUp()
         self.told = queue.SimpleQueue()
-        observer = frr_lists.Vnis(self)
+        observer = frr_observers.Vnis(self)
         observer.start(None)
         self.addCleanup(self.ended)
         self.addCleanup(observer.stop)

@@ -14,7 +14,7 @@ from ovn_network_agent.control.socket import commands
 from ovn_network_agent.control.socket import protocol
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import agent
-from ovn_network_agent.forward import health_probe
+from ovn_network_agent.forward import health_thread
 from ovn_network_agent.metrics import server
 from ovn_network_agent.ovsdb import single_query
 from ovn_network_agent.privileged import overlap_servers
@@ -135,14 +135,14 @@ def _health(data):
 
 
 async def _probed(data):
-    reader = asyncio.StreamReader(limit=health_probe._CHUNK)
+    reader = asyncio.StreamReader(limit=health_thread._CHUNK)
     reader.feed_data(data)
     reader.feed_eof()
     ours, theirs = socket.socketpair()
     with theirs:
         _reader, writer = await asyncio.open_connection(sock=ours)
         try:
-            await health_probe._ask(reader, writer, _Checked)
+            await health_thread._ask(reader, writer, _Checked)
         finally:
             writer.close()
 
@@ -180,8 +180,8 @@ TARGETS = (
                b'GET ', b'HEAD ', b'/metrics', b' HTTP/1.1\r\n', b'\r\n',
                b'Host: x', b'Content-Length: ')),
     Target('forward.health_checks', _health,
-           (health_probe.h11.RemoteProtocolError,),
-           ('forward.health_probe',), share=0.2, words=(
+           (health_thread.h11.RemoteProtocolError,),
+           ('forward.health_thread',), share=0.2, words=(
                b'HTTP/1.1 200 OK\r\n', b'HTTP/1.1 100 Continue\r\n',
                b'\r\n', b'HTTP/1.1 503 x\r\n', b'Content-Length: ')),
 )

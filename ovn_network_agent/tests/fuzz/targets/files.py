@@ -23,9 +23,7 @@ from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
 from ovn_network_agent.metrics import present
-from ovn_network_agent.migrate import environment_file
-from ovn_network_agent.migrate import flags
-from ovn_network_agent.migrate import yaml_file
+from ovn_network_agent.migrate import sources
 from ovn_network_agent.netlink.objects import neighbour_table
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
@@ -86,9 +84,9 @@ def _tuples(value):
 
 
 def _migrated(data):
-    environment_file.parse(data, 'environment')
-    yaml_file.parse(data, 'config.yaml')
-    flags.parse(_text(data).split('\n'))
+    sources.from_environment(data, 'environment')
+    sources.from_yaml(data, 'config.yaml')
+    sources.from_flags(_text(data).split('\n'))
 
 
 def _kernel(data):
@@ -167,8 +165,7 @@ TARGETS = (
            ('nft.codec', 'nft.rendering', 'nft.values'), json=True,
            values=('tcp', 'udp', 'ip', 'ip6', 64000, '192.0.2.53')),
     Target('migrate.files', _migrated, (),
-           ('migrate.environment_file', 'migrate.yaml_file',
-            'migrate.flags'),
+           ('migrate.sources',),
            words=(b'OVN_NETWORK_', b'=', b'--', b'\n', b'\\\n', b': ')),
     Target('kernel.texts', _kernel, (),
            ('metrics.present', 'runtime.process.original_program',

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from oslotest import base
 
 from ovn_network_agent import ownership
-from ovn_network_agent.forward import neighbours
 from ovn_network_agent.forward import node_addresses
 from ovn_network_agent.netlink.objects import addresses
 from ovn_network_agent.netlink.objects import links
@@ -75,7 +74,7 @@ NUMBERS = st.integers(0, 63).map(lambda n: 0x0a000000 + n)
 class NeighboursTest(base.BaseTestCase):
 
     def found(self, *destinations):
-        return neighbours.devices(destinations, [
+        return node_addresses.devices(destinations, [
             addresses.Address(index, address, False) for index, address in (
                 (1, '127.0.0.1/8'), (2, '10.0.0.1/24'), (2, 'fd00::1/64'),
                 (3, '10.0.1.1/25'), (3, '192.0.2.1/32'),
@@ -108,7 +107,7 @@ class NeighboursTest(base.BaseTestCase):
                 name for name, interface in interfaces
                 if interface.network.prefixlen < 32 and
                 any(other in interface.network for other in others)})),
-            neighbours.devices(
+            node_addresses.devices(
                 [str(ipaddress.IPv4Address(n)) for n in destinations],
                 [addresses.Address(index, str(ipaddress.IPv4Interface(
                     (number, length))), False)

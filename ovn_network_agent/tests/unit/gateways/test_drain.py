@@ -23,11 +23,11 @@ class DrainTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.now = 50.0
-        self.hurry = threading.Event()
+        self.second_stop = threading.Event()
 
     def begun(self, snapshot, **values):
         values = {'drivers': views.DRIVERS, **values}
-        made = drain.Drain(world.conf(**values), self.hurry,
+        made = drain.Drain(world.conf(**values), self.second_stop,
                            lambda: self.now)
         made.begin(snapshot)
         return made
@@ -46,7 +46,7 @@ class DrainTest(base.BaseTestCase):
     def test_what_was_held_back_until_the_end_is_let_go(self):
         """An overlap, or a relay that does not answer, holds the order."""
         made = self.begun(views.view(own=5))
-        self.hurry.set()
+        self.second_stop.set()
         made.consider(views.view(own=5))
         self.assertIs(drain.Result.TIMEOUT, made.result)
         self.assertTrue(made.unclaimed)

@@ -10,9 +10,7 @@ from oslotest import base
 
 from ovn_network_agent.conf import original_options
 from ovn_network_agent.migrate import command
-from ovn_network_agent.migrate import flags
-from ovn_network_agent.migrate import parsed_settings
-from ovn_network_agent.migrate import yaml_file
+from ovn_network_agent.migrate import sources
 
 RULES = '/etc/x/rules.yaml'
 VIPS = b'''
@@ -46,7 +44,7 @@ VALUES = {
 
 def made(content):
     return command.convert(
-        parsed_settings.merged([yaml_file.parse(content, 'a.yaml')]), RULES)
+        sources.merged([sources.from_yaml(content, 'a.yaml')]), RULES)
 
 
 class SettingsTest(base.BaseTestCase):
@@ -57,10 +55,10 @@ class SettingsTest(base.BaseTestCase):
             flag = '--' + option.name.replace('_', '-')
             if option.why:
                 value = 'true'
-            for source in (flags.parse([f'{flag}={value}']),
-                           yaml_file.parse(f'{option.name}: "{value}"'
-                                           .encode(), 'a.yaml')):
-                result = command.convert(parsed_settings.merged([source]),
+            for source in (sources.from_flags([f'{flag}={value}']),
+                           sources.from_yaml(f'{option.name}: "{value}"'
+                                             .encode(), 'a.yaml')):
+                result = command.convert(sources.merged([source]),
                                          RULES)
                 self.assertEqual([], result.problems)
                 if option.why:

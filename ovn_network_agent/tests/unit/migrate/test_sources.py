@@ -5,10 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.migrate import environment_file
-from ovn_network_agent.migrate import flags
-from ovn_network_agent.migrate import parsed_settings
-from ovn_network_agent.migrate import yaml_file
+from ovn_network_agent.migrate import sources
 
 
 def values(source):
@@ -18,7 +15,7 @@ def values(source):
 class YamlTest(base.BaseTestCase):
 
     def test_settings_with_their_lines(self):
-        found = yaml_file.parse(
+        found = sources.from_yaml(
             b'# base\nbridge_dev: br-x\nnetwork_cidr:\n'
             b'  - 192.0.2.0/24\n  - 198.51.100.0/24\ndry_run: false\n'
             b'gateway_port:\n', 'a.yaml')
@@ -31,7 +28,7 @@ class YamlTest(base.BaseTestCase):
         self.assertEqual(([], []), (found.problems, found.warnings))
 
     def test_unknown_keys_are_warnings(self):
-        found = yaml_file.parse(b'drain_on_shutdow: true\n', 'a.yaml')
+        found = sources.from_yaml(b'drain_on_shutdow: true\n', 'a.yaml')
         self.assertEqual({}, found.settings)
         self.assertEqual([], found.problems)
         warning, = found.warnings
@@ -45,7 +42,7 @@ class YamlTest(base.BaseTestCase):
                 (b'\xff\xfe\xff', 'UTF-8'),
                 (b'bridge_dev: br-x\nbridge_dev: br-y\n', 'twice'),
                 (b'vrf_name: {a: b}\n', 'is a mapping')):
-            problem, = yaml_file.parse(content, 'a.yaml').problems
+            problem, = sources.from_yaml(content, 'a.yaml').problems
             self.assertIn('a.yaml', problem)
             self.assertIn(text, problem)
 
@@ -53,7 +50,7 @@ class YamlTest(base.BaseTestCase):
 class EnvironmentFileTest(base.BaseTestCase):
 
     def test_the_forms_of_systemd(self):
-        found = environment_file.parse(
+        found = sources.from_environment(
             b'# comment\r\n; comment\r\n\r\nOVN_NETWORK_BRIDGE_DEV=br-x\r\n'
             b'OVN_NETWORK_OVN_NB_REMOTE="tcp:192.0.2.1:6641"\n'
             b"OVN_NETWORK_OVS_WRAPPER='docker exec -i \\\n  ovs'\n"
@@ -66,7 +63,7 @@ class EnvironmentFileTest(base.BaseTestCase):
         self.assertEqual('env, line 6', found.settings['ovs_wrapper'].where)
 
     def test_other_variables(self):
-        found = environment_file.parse(
+        found = sources.from_environment(
             b'GOMAXPROCS=2\nOVN_NETWORK_RESTART_ON_UPGRADE=true\n'
             b'OVN_NETWORK_BRIDGE_DEF=br-x\n', 'env')
         self.assertEqual(({}, []), (found.settings, found.problems))
@@ -78,14 +75,14 @@ class EnvironmentFileTest(base.BaseTestCase):
             self.assertIn(text, warning)
 
     def test_a_line_that_is_none(self):
-        problem, = environment_file.parse(b'\nbridge_dev\n', 'env').problems
+        problem, = sources.from_environment(b'\nbridge_dev\n', 'env').problems
         self.assertIn("env, line 2: 'bridge_dev' has no", problem)
 
 
 class FlagsTest(base.BaseTestCase):
 
     def test_the_forms_of_go(self):
-        found = flags.parse([
+        found = sources.from_flags([
             '--bridge-dev', 'br-x', '-vrf-name=', '--dry-run',
             '--veth-leak-enabled=false', '--config', 'a.yaml', '--version'])
         self.assertEqual(
@@ -103,27 +100,28 @@ class FlagsTest(base.BaseTestCase):
                 (['--port-forwards=x'], 'is no flag of the original'),
                 (['br-ex'], 'br-ex: is no flag'),
                 (['--bridge-dev'], '--bridge-dev: has no value')):
-            problem, = flags.parse(words).problems
+            problem, = sources.from_flags(words).problems
             self.assertIn(text, problem)
 
 
 class MergedTest(base.BaseTestCase):
 
     def test_the_first_source_wins(self):
-        found = parsed_settings.merged([
-            flags.parse(['--bridge-dev=a', '--frr-prefix-list=']),
-            environment_file.parse(b'OVN_NETWORK_BRIDGE_DEV=b\n'
-                                   b'OVN_NETWORK_VRF_NAME=b\n', 'env'),
-            yaml_file.parse(b'bridge_dev: c\nvrf_name: c\nbridge_ip: c\n'
-                            b'frr_prefix_list: c\n', 'a.yaml')])
+        found = sources.merged([
+            sources.from_flags(['--bridge-dev=a', '--frr-prefix-list=']),
+            sources.from_environment(b'OVN_NETWORK_BRIDGE_DEV=b\n'
+                                     b'OVN_NETWORK_VRF_NAME=b\n', 'env'),
+            sources.from_yaml(b'bridge_dev: c\nvrf_name: c\nbridge_ip: c\n'
+                              b'frr_prefix_list: c\n', 'a.yaml')])
         self.assertEqual({'bridge_dev': 'a', 'vrf_name': 'b',
                           'bridge_ip': 'c', 'frr_prefix_list': ''},
                          values(found))
 
     def test_empty_counts_as_missing_but_for_flags(self):
-        found = parsed_settings.merged([
-            environment_file.parse(b'OVN_NETWORK_VRF_NAME=\n', 'env'),
-            yaml_file.parse(b'vrf_name: c\nfrr_prefix_list: ""\n', 'a.yaml')])
+        found = sources.merged([
+            sources.from_environment(b'OVN_NETWORK_VRF_NAME=\n', 'env'),
+            sources.from_yaml(b'vrf_name: c\nfrr_prefix_list: ""\n',
+                              'a.yaml')])
         self.assertEqual({'vrf_name': 'c'}, values(found))
         self.assertEqual(2, len(found.warnings))
         self.assertIn('a.yaml, line 2: frr_prefix_list = :',

@@ -406,8 +406,8 @@ class LoopTest(base.BaseTestCase):
         """The clean-up comes after the drain, whatever happens.  Trap T27."""
         seen = Failing(self.conf, {'ovs': None}, handovers=Leaving(self.conf))
         seen.last = views.view(own=5)
-        hurry = threading.Event()
-        hurry.set()
-        draining = drain.Drain(self.conf, hurry)
+        second_stop = threading.Event()
+        second_stop.set()
+        draining = drain.Drain(self.conf, second_stop)
         self.loop(seen).drain(draining)
         self.assertIs(drain.Result.ERROR, draining.result)

@@ -205,8 +205,8 @@ class QuestionsTest(base.BaseTestCase):
     def test_while_it_drains(self):
         made = self.make()
         self.seen.last = views.view(own=5)
-        hurry = threading.Event()
-        draining = drain.Drain(self.conf, hurry)
+        second_stop = threading.Event()
+        draining = drain.Drain(self.conf, second_stop)
 
         class Stays(Seen):
             def snapshot(self, phase, full=False):
@@ -221,7 +221,7 @@ class QuestionsTest(base.BaseTestCase):
         try:
             self.assertIs(thread, self.ask(threading.current_thread))
         finally:
-            hurry.set()
+            second_stop.set()
             self.trigger.fire('stop', urgent=True)
 
     def test_the_end(self):

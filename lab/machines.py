@@ -1,14 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""How a machine tells its switch that it is here; by Node.call."""
+"""Virtual machines, and how each tells its switch that it is here.
+
+The functions run on a machine: Node.call.
+"""
 
 import socket
 import struct
 
+from lab import families
+from lab import plan
+
 _BROADCAST = b'\xff' * 6
 _ALL_NODES = 'ff02::1'
 _DEVICE = 'eth0'
+
+
+class Vm:
+    """A virtual machine: a network namespace on a compute node.
+
+    :ivar lines: further lines of "ip -batch" for each new device of it
+    """
+
+    def __init__(self, node, port):
+        self.node = node
+        self.port = port
+        self.lines = ''
+
+    def boot(self):
+        """Lines for ``ip`` on a machine whose port is eth0."""
+        port = self.port
+        family, length = families.of(port.address), port.network.cidr.prefixlen
+        return (
+            f'link set eth0 address {port.mac} mtu {plan.TENANT_MTU}\n'
+            'link set eth0 up\n'
+            f'addr add {port.address}/{length:d} dev eth0 {family.unchecked}\n'
+            f'route add {family.default} via {port.network.gateway} '
+            f'dev eth0\n{self.lines}')
 
 
 def address(text):

@@ -48,9 +48,7 @@ class AddressTest(base.KernelTestCase):
             backends.Delta(delete=(ours,)))[ours.ref])
         self.assertEqual(['203.0.113.1/24', '203.0.113.2/24'],
                          self.addresses())
-        with open('/proc/sys/net/ipv4/conf/br-ex/promote_secondaries',
-                  'w') as opened:
-            opened.write('1')
+        self.set_sysctl('net/ipv4/conf/br-ex/promote_secondaries', '1')
         self.assertEqual([], self.change(self.backend, delete=(ours,)))
         self.assertEqual(['203.0.113.2/24'], self.addresses())
 

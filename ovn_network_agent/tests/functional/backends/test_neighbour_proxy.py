@@ -88,8 +88,7 @@ class ProxyTest(ProxyTestCase):
             self.assertEqual([WANTED], self.create(self.backend, WANTED))
 
     def write(self, name, value):
-        with open(f'/proc/sys/net/ipv6/conf/br-ex/{name}', 'w') as opened:
-            opened.write(value)
+        self.set_sysctl(f'net/ipv6/conf/br-ex/{name}', value)
 
     def test_what_the_daemon_refuses(self):
         for bad in ('192.0.2.1', '2001:DB8::10', 'fe80::1', 'fe80::1%br-ex',
@@ -114,11 +113,7 @@ class AnswerTest(ProxyTestCase):
                         '2001:db8::1/64 dev br-ex-peer nodad; echo 100 > '
                         '/proc/sys/net/ipv6/neigh/br-ex-peer/retrans_time_ms')
         # The operator's, see doctor.
-        with open('/proc/sys/net/ipv6/conf/all/forwarding', 'w') as opened:
-            opened.write('1')
-        waiting.eventually(
-            lambda: 'tentative' not in self.ip('-6 address show dev br-ex'),
-            'no address is tentative', 10)
+        self.set_sysctl('net/ipv6/conf/all/forwarding', '1')
 
         self.mac, = (link['address'] for link in
                      self.shown('link show dev br-ex'))
@@ -155,9 +150,7 @@ class AnswerTest(ProxyTestCase):
 
     def test_not_without_forwarding(self):
         self.create(self.backend, WANTED)
-        with open('/proc/sys/net/ipv6/conf/br-ex/forwarding',
-                  'w') as opened:
-            opened.write('0')
+        self.set_sysctl('net/ipv6/conf/br-ex/forwarding', '0')
         self.assertEqual('', self.asks(MACHINE))
 
     def test_no_machine_behind_the_device_may_have_the_address(self):

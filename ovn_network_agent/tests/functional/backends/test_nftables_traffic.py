@@ -175,8 +175,7 @@ class TrafficTestCase(base.NftTestCase):
             name: self.node(name, f'10.0.{i}.1', address)
             for i, (name, address) in enumerate(
                 [('a', '10.0.0.5'), ('b', '10.0.0.6')], 1)}
-        with open('/proc/sys/net/ipv4/ip_forward', 'w') as forward:
-            forward.write('1')
+        self.set_sysctl('net/ipv4/ip_forward', '1')
         for name, server in self.servers.items():
             self.start(server, SERVER, name)
 
@@ -253,8 +252,7 @@ class ErrorsTest(TrafficTestCase):
             if 'veth' in path:
                 self.ip('link add veth-default type veth peer name '
                         'veth-provider')
-            with open('/proc/sys/net/' + path, 'w') as opened:
-                opened.write('1')
+            self.set_sysctl('net/' + path, '1')
         for node, name, net in ((self.client, 'client', '2001:db8:2::'),
                                 (self.servers['a'], 'a', '2001:db8:1::')):
             self.ip(f'address add {net}1/64 dev to-{name} nodad')

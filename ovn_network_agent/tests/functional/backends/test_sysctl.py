@@ -39,8 +39,7 @@ class SysctlTest(base.KernelTestCase):
     def test_change_behind_our_back_is_seen(self):
         wanted = resources.Sysctl('net/ipv4/conf/br-ex/proxy_arp', '1')
         self.create(self.backend, wanted)
-        with open('/proc/sys/' + wanted.path, 'w') as opened:
-            opened.write('0')
+        self.set_sysctl(wanted.path, '0')
         found, = self.backend.read(frozenset([wanted.ref]))
         self.assertEqual('0', found.value)
 

@@ -30,31 +30,6 @@ class MistakesTest(base.ProgramTestCase):
         for word in words:
             self.assertIn(word, line)
 
-    def test_one_remote_alone(self):
-        # Row PFM-01.
-        self.env[NB] = 'tcp:192.0.2.1:6641'
-        self.check_one(('[ovn] ovn_sb_remote is not set',
-                        'OS_OVN__OVN_SB_REMOTE', 'section [ovn]'),
-                       '--config-file', self.config(remotes=False))
-
-    def test_a_remote_without_a_port(self):
-        self.env[NB] = 'tcp:192.0.2.1'
-        self.check_one(("[ovn] ovn_nb_remote: 'tcp:192.0.2.1' has no port",
-                        'from ' + NB), '--config-file', self.config())
-
-    def test_bad_values_of_the_environment(self):
-        # Trap T66.
-        for variable, value, words in (
-                ('OS_DEFAULT__RECONCILE_INTERVAL', '1m',
-                 "'1m' is not a whole number, without a unit"),
-                ('OS_DEFAULT__RECONCILE_INTERVAL', '0',
-                 '0 is not between 1 and'),
-                ('OS_DEFAULT__DRY_RUN', 'on and off', "'on and off'")):
-            self.env[variable] = value
-            self.check_one(('from ' + variable, words),
-                           '--config-file', self.config())
-            del self.env[variable]
-
     def test_all_at_once(self):
         # Values, what goes together, drivers, and what is missing.
         self.assertEqual(4, len(self.said(
@@ -97,12 +72,6 @@ class MistakesTest(base.ProgramTestCase):
         self.assertIn(f'warning: [port_forward] rules_file = {path}: has no '
                       'rules', ended.stderr)
 
-    def test_a_mistake_stops_a_dry_run_too(self):
-        self.check_one(
-            ('[DEFAULT] reconcile_interval: ', '0 is not between 1 and 86400'),
-            '--dry-run', '--config-file',
-            self.config('[DEFAULT]\nreconcile_interval = 0\n'))
-
     def test_unknown_is_a_warning_with_a_suggestion(self):
         self.env['OVN_NETWORK_BRIDGE_DEV'] = 'br-ex'
         self.env['OS_FRR__VRF_NAMES'] = 'x'
@@ -124,11 +93,6 @@ class MistakesTest(base.ProgramTestCase):
                 'mean OS_FRR__VRF_NAME?'):
             self.assertIn(text, ended.stderr)
         self.assertEqual(5, len(ended.stderr.splitlines()), ended.stderr)
-
-    def test_a_file_that_is_not_there(self):
-        path = os.path.join(self.directory, 'nowhere.conf')
-        self.check_one((path, 'name files that exist with --config-file'),
-                       '--config-file', path)
 
     def test_a_file_of_the_original(self):
         path = os.path.join(self.directory, 'agent.yaml')

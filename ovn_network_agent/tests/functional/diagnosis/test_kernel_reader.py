@@ -30,8 +30,7 @@ class KernelTestCase(base.KernelTestCase):
 
     def forward(self, name):
         for option, value in (('forwarding', 1), ('rp_filter', 0)):
-            with open(f'/proc/sys/net/ipv4/conf/{name}/{option}', 'w') as to:
-                to.write(str(value))
+            self.set_sysctl(f'net/ipv4/conf/{name}/{option}', str(value))
 
     def read(self, **values):
         return kernel.read(kernel.Wanted(**{
@@ -85,14 +84,11 @@ class KernelTest(KernelTestCase):
         """A source that came in by the wrong device."""
         self.ip(f'route add {CLIENT}/32 dev br-ex')
         self.ip('rule del priority 2000')
-        with open('/proc/sys/net/ipv4/conf/all/rp_filter', 'w') as option:
-            option.write('1')
+        self.set_sysctl('net/ipv4/conf/all/rp_filter', '1')
         self.assertIn('rp_filter', self.read().lookups['in'].error)
 
     def test_a_device_that_does_not_forward(self):
-        with open('/proc/sys/net/ipv4/conf/veth-default/forwarding',
-                  'w') as option:
-            option.write('0')
+        self.set_sysctl('net/ipv4/conf/veth-default/forwarding', '0')
         self.assertIn('does not forward', self.read().lookups['in'].error)
 
     def test_the_rest(self):
@@ -153,9 +149,8 @@ class AnswersTest(KernelTestCase):
         """Its own address is on this node, so a device has to accept it."""
         self.ip('address add 192.0.2.53/32 dev lo')
         for accepts, refused in ((0, True), (1, False)):
-            with open('/proc/sys/net/ipv4/conf/veth-provider/accept_local',
-                      'w') as to:
-                to.write(str(accepts))
+            self.set_sysctl('net/ipv4/conf/veth-provider/accept_local',
+                            str(accepts))
             found = self.read(address='192.0.2.53', ask=False,
                               client='10.10.0.9', vrf='vrf-provider').lookups
             self.assertIs(refused, bool(found['out vrf'].error), found)

@@ -191,9 +191,7 @@ class EgressTestCase(base.KernelTestCase):
     def filter_sources(self, strict):
         """Set rp_filter everywhere."""
         for dev in ('all', 'br-ex', 'out0', *filter(None, [self.vrf])):
-            with open(f'/proc/sys/net/ipv4/conf/{dev}/rp_filter',
-                      'w') as opened:
-                opened.write(strict)
+            self.set_sysctl(f'net/ipv4/conf/{dev}/rp_filter', strict)
 
     def pings(self, source, target):
         """Whether two echo requests are answered."""

@@ -155,8 +155,7 @@ END
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
         self.ip('route add 10.0.1.0/24 via 198.51.100.1 dev br-ex onlink')
-        with open('/proc/sys/net/ipv4/conf/out0/forwarding', 'w') as opened:
-            opened.write('1')
+        self.set_sysctl('net/ipv4/conf/out0/forwarding', '1')
         seen = [self.line(server)]
         for address in (base.EGRESS[4], '203.0.113.78'):
             self.run_pass(self.host(address=address))

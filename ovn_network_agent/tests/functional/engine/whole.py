@@ -31,7 +31,7 @@ KERNEL = (link.LinkBackend, sysctl.SysctlBackend, address.AddressBackend,
 NAMES = tuple(backend.name for backend in KERNEL)
 
 # How much of a line depends on the moment.
-_MOMENTARY = re.compile(r' (linkdown|tentative|nhid \d+)\b')
+_MOMENTARY = re.compile(r' (linkdown|nhid \d+)\b')
 
 
 class Agent:
@@ -76,13 +76,8 @@ class WholeTestCase(base.KernelTestCase):
 
     def setUp(self):
         super().setUp()
-        for path, value in (('conf/default/addr_gen_mode', '1'),
-                            ('conf/br-ex/addr_gen_mode', '1'),
-                            ('conf/br-ex-peer/addr_gen_mode', '1'),
-                            ('conf/all/accept_dad', '0'),
-                            ('conf/br-ex/accept_dad', '0')):
-            with open('/proc/sys/net/ipv6/' + path, 'w') as opened:
-                opened.write(value)
+        for name in ('default', 'br-ex', 'br-ex-peer'):
+            self.set_sysctl(f'net/ipv6/conf/{name}/addr_gen_mode', '1')
         self.ip('link set br-ex up')
         self.ip('link set br-ex-peer up')
 

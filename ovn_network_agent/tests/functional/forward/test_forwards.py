@@ -114,27 +114,6 @@ class ForwardsTest(base.ControlTestCase):
         for server in (self.nb, self.sb):
             server.resume()
 
-    def test_with_a_gateway(self):
-        """A-08: dormant without one; its ports are still translated."""
-        self.write(FIRST)
-        self.agent(port_forward__vip_announce='with-gateway')
-        self.all_are('dormant', FIRST)
-        self.eventually(lambda: 'no router' in self.states()[FIRST][1],
-                        self.states)
-        self.assertEqual(set(), self.vips())
-        self.assertTrue(self.world.found(resources.NftTable))
-        self.cloud.add_router('r1', chassis=base.HERE)
-        self.all_are('announced', FIRST)
-        self.assertEqual({FIRST}, self.vips())
-
-    def test_what_the_node_refuses(self):
-        self.write(FIRST)
-        ref = resources.VipAddress('loopback1', FIRST + '/32').ref
-        self.world.refuses[ref] = 'no device loopback1'
-        self.agent()
-        self.all_are('refused', FIRST)
-        self.assertIn('no device loopback1', self.states()[FIRST][1])
-
     def test_a_drain(self):
         """VIPs have no part in it; they go in the clean-up."""
         self.write(FIRST)

@@ -3,7 +3,6 @@
 
 """A stop that drains: priorities are lowered first, and come back."""
 
-import fixtures
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent.gateways import drain
@@ -69,68 +68,11 @@ class StopTest(gateways.OrderTestCase):
         self.ovn()
         self.become((1,), (2,))
 
-    def test_it_comes_back_to_its_place(self):
-        # A-05, trap T28.
-        self.set(HERE, priority=30)
-        self.set(OTHER, priority=20)
-        agent = self.running()
-        agent.stop()
-        self.with_ovn(lambda: agent.wait(0), 'the end')
-        self.become((0, 'shutdown', '30'), (20,))
-        self.running(gateway_drain__restore='ordered')
-        self.become((19,), (20,))
-
-    def test_nobody_to_take_over(self):
-        # Row DRN-04, trap T14: it neither waits nor changes anything.
-        self.sb.transact(ovsdb.delete('Chassis', {'name': OTHER}))
-        agent = self.running(gateway_drain__drain_timeout=3600)
-        self.stop(agent)
-        self.assertIs(drain.Result.NOBODY, agent.drain.result)
-        self.become((2,), (1,))
-
     def mark_other(self, priority, *marks):
         """The other candidate, as its agent writes it."""
         self.set(OTHER, priority=priority, external_ids=ovsdb.ovsdb_dict(
             dict(zip(('ovn-network-agent-drained',
                       'ovn-network-agent-priority'), marks))))
-
-    def test_nobody_else_could_announce(self):
-        # It goes on, and is drained as soon as somebody could.
-        self.mark_other(0, 'unfit', '1')
-        agent = self.running(gateway_drain__drain_timeout=NEVER)
-        before = self.announced()
-        agent.stop()
-        self.eventually(lambda: agent.drain and agent.drain.waiting,
-                        'waiting')
-        self.assertIn(f'{OTHER} to be able to announce',
-                      agent.drain.waiting[0])
-        # What is seen later would have been seen after that.
-        self.mark_other(0, 'unfit', '7')
-        self.eventually(lambda: self.seen_of_other(agent) == {7}, 'seen')
-        self.assertFalse(agent.wait(0))
-        self.assertEqual(before, self.announced())
-        self.become((2,), (0, 'unfit', '7'))
-        self.mark_other(1)
-        self.become((0, 'shutdown', '2'), (1,))
-        self.completes(agent)
-
-    def test_until_a_stopped_agent_is_back(self):
-        # Row DRN-24.
-        self.mark_other(0, 'shutdown', '1')
-        agent = self.running(gateway_drain__drain_timeout=NEVER)
-        before = self.announced()
-        agent.stop()
-        self.eventually(lambda: agent.status.waiting, 'waiting')
-        self.assertIn(f'the agent of {OTHER} to be back',
-                      agent.status.waiting[0])
-        self.mark_other(0, 'shutdown', '7')
-        self.eventually(lambda: self.seen_of_other(agent) == {7}, 'seen')
-        self.assertFalse(agent.wait(0))
-        self.assertEqual(before, self.announced())
-        self.become((2,), (0, 'shutdown', '7'))
-        self.mark_other(1)
-        self.become((0, 'shutdown', '2'), (1,))
-        self.completes(agent)
 
     def tunnel_to_other(self, address, **status):
         """A tunnel of OVN to the other chassis, and its BFD."""
@@ -169,38 +111,6 @@ class StopTest(gateways.OrderTestCase):
             agent.close()
             self.set(HERE, priority=2, external_ids=ovsdb.ovsdb_dict({}))
 
-    def seen_of_other(self, agent):
-        """Earlier priorities of the other one in the agent's last view."""
-        return {group.candidate(OTHER).earlier
-                for group in agent._view.last.groups}
-
-    def test_nobody_else_could_announce_and_everything_stays(self):
-        self.mark_other(0, 'unfit', '1')
-        agent = self.running(gateway_drain__drain_timeout=1,
-                             cleanup_on_shutdown=False)
-        before = self.announced()
-        self.stop(agent)
-        self.assertIs(drain.Result.TIMEOUT, agent.drain.result)
-        self.become((2,), (0, 'unfit', '1'))
-        self.assertEqual(before, self.announced())
-
-    def test_a_port_that_comes_back(self):
-        # Row DRN-19: the next owner died, say.
-        agent = self.running(gateway_drain__drain_timeout=NEVER)
-        said = self.useFixture(fixtures.FakeLogger())
-        before = self.announced()
-        agent.stop()
-        self.become((0, 'shutdown', '2'), (1,))
-        self.cloud.move('lrp-Gateway_Chassis', OTHER)
-        self.eventually(lambda: self.announced() == {'198.51.100.2/32'},
-                        self.announced)
-        self.cloud.move('lrp-Gateway_Chassis', HERE)
-        self.eventually(lambda: self.announced() == before, self.announced)
-        self.eventually(lambda: 'is bound to this chassis again; it is '
-                        'forwarded until' in said.output, lambda: said.output)
-        self.assertFalse(agent.wait(0))
-        self.completes(agent)
-
     def test_without_clean_up_it_drains_all_the_same(self):
         # Row CLN-02.
         self.cloud.add_router('alone', chassis=HERE,
@@ -224,13 +134,6 @@ class StopTest(gateways.OrderTestCase):
         self.assertEqual({'198.51.100.9/32'}, self.announced())
         self.assertTrue({'veth_pair', 'address', 'rule', 'flow'} <= {
             ref.kind for ref in self.world.objects})
-
-    def test_drain_on_shutdown_is_off(self):
-        # Row DRN-06.
-        agent = self.running(gateway_drain__drain_on_shutdown=False,
-                             gateway_drain__drain_timeout=3600)
-        self.stop(agent)
-        self.become((2,), (1,))
 
     def test_one_port_of_all_is_drained(self):
         # Trap T29.

@@ -9,32 +9,12 @@ The databases are real; kernel and FRR are a world.
 import os
 import threading
 
-from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.metrics import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.service import base as services
-from ovn_network_agent.tests.unit import world as worlds
 
 HERE = services.HERE
 FIP = '198.51.100.10'
-
-
-class RobbedBackend(worlds.WorldBackend):
-    """A backend that loses a route before each reading, as long as told.
-
-    The monitors of the agent see the kernel of this machine, so another test
-    may cause a reading.  A route that is lost only once would be found again,
-    and the count would end, at any moment.
-    """
-
-    robbed = threading.Event()
-
-    def read(self, known):
-        if self.name == 'route' and self.robbed.is_set():
-            route = next(iter(self.world.found(resources.KernelRoute)))
-            del self.world.objects[resources.Ref(
-                resources.KernelRoute.kind, route)]
-        return super().read(known)
 
 
 class ScrapedTest(services.ServiceTestCase):
@@ -108,37 +88,6 @@ class ScrapedTest(services.ServiceTestCase):
         self.becomes(1, 'takeovers_total')
         self.becomes(1, 'failover_announce_seconds_count')
         self.becomes(3, 'announced_ips')
-
-    def test_a_backend_that_breaks_and_heals(self):
-        agent = self.running()
-        self.world.down.add('flow')
-        agent.trigger.fire('test', stale=('flow',))
-        self.becomes(0, 'backend_readable', backend='flow')
-        self.assertEqual(1, self.listener.value('backend_failures_total',
-                                                backend='flow'))
-        self.assertEqual(['flow: flow is down'], self.listener.unready())
-        # What is known of the others is true.
-        self.assertEqual(1, self.listener.value('backend_readable',
-                                                backend='route'))
-        self.world.down.clear()
-        agent.trigger.fire('test', revived=('flow',))
-        self.becomes(1, 'backend_readable', backend='flow')
-        self.is_ready()
-
-    def test_drift_is_counted(self):
-        agent = self.running(backend_class=RobbedBackend)
-        self.assertEqual(0, self.listener.value('consecutive_readds',
-                                                backend='route'))
-        RobbedBackend.robbed.set()
-        self.addCleanup(RobbedBackend.robbed.clear)
-        for found in 1, 2:
-            agent.trigger.fire('test', stale=('route',))
-            self.reaches(found, 'route_drift_total', plane='kernel')
-            self.reaches(found, 'consecutive_readds', backend='route')
-        RobbedBackend.robbed.clear()
-        agent.trigger.fire('test', stale=('route',))
-        self.becomes(0, 'consecutive_readds', backend='route')
-        self.becomes(0, 'reconcile_in_progress')
 
     def test_a_database_that_goes(self):
         self.running()

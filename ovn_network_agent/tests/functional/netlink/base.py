@@ -43,6 +43,9 @@ class KernelTestCase(unittest.TestCase):
         self.addCleanup(channel.close)
         privileged.kernel.set_client_mode(False)
         self.addCleanup(privileged.kernel.set_client_mode, True)
+        # A check for a second user of an address takes a second.
+        for name in ('all', 'default'):
+            self.set_sysctl(f'net/ipv6/conf/{name}/accept_dad', '0')
         self.ip('link set lo up')
         self.ip('link add br-ex type veth peer name br-ex-peer')
         self.conf = self.configure()
@@ -92,6 +95,10 @@ class KernelTestCase(unittest.TestCase):
         """Value of a sysctl of this namespace."""
         with open('/proc/sys/' + path) as opened:
             return opened.read().strip()
+
+    def set_sysctl(self, path, value):
+        with open('/proc/sys/' + path, 'w') as opened:
+            opened.write(value)
 
     def create(self, backend, *resources):
         """Create resources and expect success.

@@ -170,54 +170,6 @@ class RouterTest(egress.EgressTestCase):
         self.degraded(agent, 'the file has no such name')
         self.leave()
 
-    def test_two_objects_for_one_machine(self):
-        """The first by name wins, and the other one follows when it goes."""
-        self.cloud.add_ports('net1', a=['10.0.1.5'], b=['10.0.1.6'])
-        all_of = {**SHOP, 'name': 'all', 'select': {'ports': ['a']},
-                  'addresses': ['198.51.100.60']}
-        self.put(SHOP, all_of)
-        agent = self.agent()
-        b = ('shop', '10.0.1.6', '198.51.100.50')
-        self.leave(('all', '10.0.1.5', '198.51.100.60'), b)
-        self.well(agent)
-        self.put(SHOP)
-        self.leave(('shop', '10.0.1.5', '198.51.100.50'), b)
-        # A floating IP comes before all.
-        self.cloud.add_nat('r1', '198.51.100.70', '10.0.1.5')
-        self.leave(b)
-        self.cloud.remove_nat('r1', '198.51.100.70')
-        self.leave(('shop', '10.0.1.5', '198.51.100.50'), b)
-        self.well(agent)
-
-    def test_an_address_that_somebody_has(self):
-        self.cloud.add_ports('net1', a=['10.0.1.5'])
-        self.cloud.add_nat('r2', '198.51.100.50', '10.0.2.5')
-        self.put({**SHOP, 'addresses': ['198.51.100.50']})
-        agent = self.agent()
-        self.degraded(agent, '198.51.100.50: it is the address of a NAT row')
-        self.leave()
-        self.cloud.remove_nat('r2', '198.51.100.50')
-        self.leave(('shop', '10.0.1.5', '198.51.100.50'))
-        self.well(agent)
-
-    def test_more_routers_than_addresses(self):
-        self.cloud.add_ports('net1', a=['10.0.1.5'])
-        self.cloud.add_ports('net2', c=['10.0.2.5'])
-        shop = {**SHOP, 'addresses': ['198.51.100.50'],
-                'select': {'ports': ['a']}}
-        self.put(shop)
-        agent = self.agent()
-        first = ('shop', '10.0.1.5', '198.51.100.50')
-        self.leave(first)
-        self.put({**shop, 'select': {'ports': ['a', 'c']}})
-        self.degraded(agent, 'all others are in use at other places')
-        self.leave(first)
-        # What is there stays, although a lower address is free.
-        self.put({**shop, 'select': {'ports': ['a', 'c']},
-                  'addresses': ['198.51.100.40', '198.51.100.50']})
-        self.leave(first, ('shop', '10.0.2.5', '198.51.100.40'))
-        self.well(agent)
-
     def test_two_agents_write_once_and_the_next_one_goes_on(self):
         self.cloud.add_ports('net1', a=['10.0.1.5'])
         self.put(SHOP)

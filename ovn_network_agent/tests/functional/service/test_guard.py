@@ -129,32 +129,6 @@ class GuardTest(GuardTestCase):
         self.assertEqual(set(), self.withdrawn())
         self.assertEqual(2, len(self.holds.lines), self.holds.lines)
 
-    def test_an_emptied_database_and_the_word_of_the_operator(self):
-        agent = self.running()
-        self.empty_nb()
-        self.empty_sb()
-        self.held(agent, NO_ROUTER)
-        released = agent._loop.questions.ask(agent._reconciler.guard.release)
-        self.assertEqual(self.count + 3, released)
-        agent.trigger.fire('test')
-        self.eventually(lambda: not self.announced(), self.announced)
-        self.well(agent)
-        # It counts for these addresses, and not for others later.
-        self.cloud.add_router('big', networks=['198.18.0.1/16'], chassis=HERE)
-        self.add('big', addresses(self.count))
-        self.eventually(lambda: len(self.announced()) == self.count + 1,
-                        self.announced)
-        self.world.journal.clear()
-        self.empty_nb()
-        self.held(agent, NO_ROUTER)
-
-    def test_a_restart_with_an_emptied_database(self):
-        agent = self.running(cleanup_on_shutdown=False)
-        self.stop(agent)
-        self.empty_nb()
-        agent = self.agent(reconcile_interval=loss.NEVER)
-        self.held(agent, NO_ROUTER)
-
     def test_a_southbound_database_that_is_made_anew(self):
         """No chassis has the ports until ovn-controller claims them."""
         agent = self.running()
@@ -165,20 +139,6 @@ class GuardTest(GuardTestCase):
             self.cloud._bind(lrp, HERE, self.cloud.network)
         self.well(agent)
         self.assertEqual(set(), self.withdrawn())
-
-    def test_another_gateway_that_takes_a_part(self):
-        """Addresses that another node has go at once, the others stay."""
-        agent = self.running()
-        self.sb.transact(ovsdb.update(
-            'Port_Binding', {'type': 'chassisredirect'},
-            chassis=ovsdb.ovsdb_set(())))
-        self.held(agent, 'the gateway ports of 23 addresses')
-        self.cloud.move('lrp-big', cloud.OTHER)
-        self.eventually(lambda: self.announced() == {
-            '198.51.100.1/32', '198.51.100.10/32'}, self.announced)
-        self.held_only(agent, '2 of 2')
-        self.cloud.move('lrp-r1', HERE)
-        self.well(agent)
 
     def held_only(self, agent, part):
         self.degraded(agent, 'the withdrawal guard holds ' + part)
@@ -224,13 +184,6 @@ class GuardTest(GuardTestCase):
         self.assertEqual(set(), self.withdrawn())
         self.assertEqual(self.count + 3, len(self.announced()))
 
-    def test_a_stop_waits_for_nothing(self):
-        agent = self.running()
-        self.empty_nb()
-        self.held(agent, NO_ROUTER)
-        self.stop(agent)
-        self.assertEqual(set(), self.announced())
-
 
 class MachinesTest(GuardTestCase):
     """Machines on a provider network, beside routers."""
@@ -258,13 +211,6 @@ class WishTest(GuardTestCase):
 
     count = 100
 
-    def test_a_router_that_is_deleted(self):
-        agent = self.running()
-        self.cloud.remove_router('big')
-        self.eventually(lambda: self.announced() == {
-            '198.51.100.1/32', '198.51.100.10/32'}, self.announced)
-        self.well(agent)
-
     def test_its_floating_ips_are_deleted_in_one_transaction(self):
         agent = self.running()
         started = time.monotonic()
@@ -277,18 +223,3 @@ class WishTest(GuardTestCase):
         # The servers have confirmed it soon, so there is no warning.
         self.assertEqual(['INFO', 'INFO'], self.holds.levels,
                          self.holds.lines)
-
-    def test_one_after_the_other_is_never_held(self):
-        agent = self.running()
-        self.add('r1', addresses(self.count, '198.19'))
-        self.cloud.nb.transact(ovsdb.update(
-            'Logical_Router_Port', {'name': 'lrp-r1'},
-            networks=ovsdb.ovsdb_set(['198.51.100.1/24', '198.19.0.1/16'])))
-        self.eventually(lambda: len(self.announced()) == 2 * self.count + 4,
-                        lambda: len(self.announced()))
-        for address in addresses(self.count):
-            self.cloud.remove_nat('big', address)
-        self.eventually(lambda: len(self.announced()) == self.count + 4,
-                        lambda: len(self.announced()))
-        self.well(agent)
-        self.assertEqual([], self.holds.lines)

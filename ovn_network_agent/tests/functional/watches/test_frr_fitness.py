@@ -155,12 +155,6 @@ class TestThread(FitnessTestCase):
         base.wait_until(lambda: not made.unfit, 'for long enough')
         self.assertFalse(made.recovers)
 
-    def test_staticd_only_where_it_announces(self):
-        self.without('staticd')
-        made = self.started(fip_route__announce_method='kernel')
-        base.wait_until(lambda: made.judgement.asked, 'looked')
-        self.assertFalse(made.unfit)
-
     def test_what_hangs_is_said_and_changes_nothing(self):
         made = self.started()
         base.wait_until(lambda: made.judgement.asked, 'looked')
@@ -216,25 +210,6 @@ class TestAgent(agents.ServiceTestCase, FitnessTestCase):
         self.becomes(1, None, None)
         self.eventually(lambda: agent.status.reasons == (),
                         lambda: agent.status.reasons)
-
-    def test_the_only_one_returns_at_once(self):
-        # Its owner may wait for that in a stop.
-        looked = []
-
-        def never_stable(conf):
-            looked.append(frr_fitness.Fitness(conf, stable=3600.0))
-            return looked
-
-        agent = self.agent(observers=never_stable)
-        self.eventually(lambda: agent.status.is_ready, 'ready')
-        self.shut()
-        self.becomes(0, 'unfit', '2')
-        self.open_again()
-        self.eventually(lambda: looked[0].judgement.since, 'a session')
-        # Nobody has told it a way out yet.
-        self.assertEqual((0, 'unfit', '2'), self.state())
-        self.tell()
-        self.becomes(1, None, None)
 
     def test_a_dry_run_knows(self):
         self.without('bgpd')

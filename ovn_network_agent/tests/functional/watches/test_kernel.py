@@ -56,9 +56,6 @@ class WatchTest(base.KernelTestCase):
 
     def settle(self):
         """Wait until the kernel has told all that setUp caused."""
-        # The end of this check of an IPv6 address is a change of the address.
-        waiting.eventually(lambda: not self.ip('-6 address show tentative'),
-                           'no address is tentative', SOON)
         told = queue.SimpleQueue()
         first = kernel.LinkWatch(lambda kind, _by: told.put(kind))
         first.start()
@@ -109,8 +106,7 @@ class WatchTest(base.KernelTestCase):
         self.ip(f'link add {tap} type veth peer name tap1a2b3c4d-51')
         self.ip(f'link set {tap} up')
         self.ip(f'address add 203.0.113.1/24 dev {tap}')
-        with open(f'/proc/sys/net/ipv4/conf/{tap}/proxy_arp', 'w') as opened:
-            opened.write('1')
+        self.set_sysctl(f'net/ipv4/conf/{tap}/proxy_arp', '1')
         self.quiet()
         self.ip(f'link del {tap}')
         self.quiet()
@@ -120,10 +116,8 @@ class WatchTest(base.KernelTestCase):
     def test_sysctl(self):
         self.watch()
         for path in ('ipv4/conf/br-ex/proxy_arp', 'ipv6/conf/br-ex/proxy_ndp'):
-            with (self.subTest(path),
-                  open('/proc/sys/net/' + path, 'w') as opened):
-                opened.write('1')
-                opened.flush()
+            with self.subTest(path):
+                self.set_sysctl('net/' + path, '1')
                 self.expect(kernel.SYSCTL)
 
     def test_route_of_ours_replaced_by_a_foreign_one(self):

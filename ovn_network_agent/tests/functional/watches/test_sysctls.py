@@ -29,8 +29,7 @@ class TestSysctls(base.KernelTestCase):
         self.told.append((word, by))
 
     def write(self, path, value):
-        with open('/proc/sys/' + path, 'w') as opened:
-            opened.write(value)
+        self.set_sysctl(path, value)
 
     def want(self, path, found=True):
         wanted = resources.Sysctl(path, self.sysctl(path))

@@ -116,6 +116,7 @@ class ProblemsTest(base.ConfTestCase):
         self.assertIn(error.messages[1], str(error))
 
     def test_bad_values_name_option_value_and_source(self):
+        # Trap T66.
         self.check_one('[DEFAULT]\nreconcile_interval = 60s\n',
                        '[DEFAULT] reconcile_interval', "'60s'", 'test.conf')
         self.check_one('', '[DEFAULT] cleanup_on_shutdown', "'maybe'",

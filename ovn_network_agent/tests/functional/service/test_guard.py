@@ -17,7 +17,7 @@ from ovn_network_agent.tests.functional.service import loss
 
 HERE = cloud.CHASSIS
 NO_ROUTER = 'the Northbound database has no router at all'
-LACKS = ('the Southbound database has 1 gateway ports on this chassis that '
+LACKS = ('the Southbound database has 1 gateway port on this chassis that '
          'the Northbound database does not have')
 
 

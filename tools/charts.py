@@ -22,8 +22,9 @@ _STATES = {'green': '#2f855a', 'red': '#c53030', 'yellow': '#b7791f'}
 _OTHER = '#718096'
 _MEBI = 1 << 20
 _TICKS = 4  # of an axis
-# A coordinate with more digits than the picture needs, the one font of all
+# A tag, a coordinate with more digits than needed in it, the one font of all
 # texts, and what matplotlib writes without need.
+_TAG = re.compile('<[^>]*>')
 _FINE = re.compile(r'\b\d+\.\d{2,}\b')
 _FONT = re.compile(r"font-family: 'DejaVu Sans', sans-serif; ")
 _NEEDLESS = re.compile(
@@ -142,7 +143,8 @@ def small(text: str) -> str:
 
     Tenths of a point are finer than a pixel.
     """
-    text = _FINE.sub(lambda match: f'{float(match[0]):.1f}', text)
+    text = _TAG.sub(lambda tag: _FINE.sub(
+        lambda match: f'{float(match[0]):.1f}', tag[0]), text)
     font = _FONT.search(text)
     if font:
         text = _FONT.sub('', text).replace(

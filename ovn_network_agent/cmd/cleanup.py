@@ -83,7 +83,7 @@ def _run(args: argparse.Namespace) -> int:
         made.close()
     if not seen.node.chassis and not mode.forwards_only(conf):
         reasons.append(_rows())
-    for reason in _grouped(reasons):
+    for reason in reasons:
         program.fail(f'left: {reason}', program.FAILED)
     if not reasons:
         print('everything of the agent on this node is removed')
@@ -100,16 +100,6 @@ def _plan(made: 'service.AgentService', seen: 'model.Snapshot', last: bool
         print(f'~ {line}')
     return (program.FAILED if outcome.unreadable or outcome.broken
             else program.OK)
-
-
-def _grouped(reasons: list[str]) -> list[str]:
-    """The reasons, and one line where several backends have the same."""
-    names: dict[str, list[str]] = {}
-    for reason in reasons:
-        name, colon, why = reason.partition(': ')
-        names.setdefault(colon + why if colon else reason, []).append(
-            name if colon else '')
-    return [', '.join(of) + why for why, of in names.items()]
 
 
 def _unreached(why: Exception, last: bool) -> str:

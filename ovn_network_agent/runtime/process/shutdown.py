@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from collections.abc import Set
+import dataclasses
 import threading
 import time
 
@@ -172,8 +173,7 @@ class Ending:
         self._in_vain = bool(outcome.unreadable) and not (
             outcome.failures or outcome.broken or outcome.pending or
             outcome.unreadable.keys() - self._unreached())
-        return outcome.degraded + [f'{name} still works'
-                                   for name in outcome.pending]
+        return _reasons(outcome)
 
     def _wait_for_threads(self, deadline: float) -> None:
         while (not self._hurry.is_set() and time.monotonic() < deadline and
@@ -196,6 +196,20 @@ class Ending:
             return self._view.restate(model.Phase.STOPPED)
         except view.NotReady:
             return model.Snapshot(self._node(model.Phase.STOPPED))
+
+
+def _reasons(outcome: outcomes.Outcome) -> list[str]:
+    """Why the clean-up is not complete.
+
+    One database that does not answer is one reason, for all its backends.
+    """
+    backends: dict[str, list[str]] = {}
+    for name, why in outcome.unreadable.items():
+        backends.setdefault(why, []).append(name)
+    return [*(f'{", ".join(names)}: {why}'
+              for why, names in backends.items()),
+            *dataclasses.replace(outcome, unreadable={}).degraded,
+            *(f'{name} still works' for name in outcome.pending)]
 
 
 def _warn_of_loss(snapshot: model.Snapshot) -> None:

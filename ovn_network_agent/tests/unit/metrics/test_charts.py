@@ -44,6 +44,11 @@ class ChartsTest(base.BaseTestCase):
         found = self.drawn(charts.Series('gw1', tuple(points)))
         self.assertEqual(1, found.count('<use'))
 
+    def test_numbers_of_an_axis_keep_their_digits(self):
+        found = self.drawn(charts.Series('gw1', ((0.0, 0.0), (9.0, 0.041))))
+        self.assertIn('>0.02<', found)
+        self.assertNotRegex(found, r'[ML] \d+\.\d\d')
+
     def test_corners(self):
         points = [(0, 1), (1, 1), (2, 1), (3, 2), (4, 2), (5, 2), (6, 2)]
         self.assertEqual([(0, 1), (2, 1), (3, 2), (6, 2)],

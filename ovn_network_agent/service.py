@@ -201,9 +201,20 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         :param timeout: seconds to wait for the databases
         :raises ovn.view.NotReady: when OVN could not be loaded in time
         """
+        return self.plan_of(self.look(timeout, phase))
+
+    def plan_of(self, seen: model.Snapshot
+                ) -> tuple[list[tuple[str, resources.Resource]],
+                           outcome.Outcome]:
+        """The changes of a pass with this view; as :meth:`plan`."""
         return self._reconciler.plan(
-            self._forwards.with_rules(self.look(timeout, phase)),
-            lambda: guard_limits.limits(self._conf, self._view, phase))
+            self._forwards.with_rules(seen),
+            lambda: guard_limits.limits(self._conf, self._view,
+                                        seen.node.phase))
+
+    def without_ovn(self, phase: model.Phase) -> model.Snapshot:
+        """The node alone, where :meth:`look` has not reached OVN."""
+        return model.Snapshot(self._loop.own_node(phase))
 
     def look(self, timeout: float, phase: model.Phase) -> model.Snapshot:
         """The first view; arguments and exceptions as those of :meth:`plan`.
@@ -223,12 +234,17 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
     def remove_all(self, restore: bool) -> list[str]:
         """Remove what an agent has left on this node, without the loop.
 
-        :param restore: also give all candidates their earlier priorities
+        :param restore: also give all candidates their earlier priorities,
+            unless something is left, as OVN may move gateway ports here then
         :returns: why something may be left
         """
         self._ending.run()
         reasons = [*self._ending.reasons]
-        if restore:
+        if restore and reasons:
+            reasons.append('the lowered priorities in OVN NB stay, because '
+                           'removals failed; mend these, and run '
+                           '"cleanup --last" again')
+        elif restore:
             try:
                 priorities.restore(self._databases['nb'],
                                    self._conf.ovn.transaction_timeout)

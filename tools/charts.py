@@ -4,7 +4,10 @@
 """Panels of a dashboard as one picture (SVG); see dashboard.py."""
 
 import dataclasses
+import io
 import math
+import pathlib
+import re
 import textwrap
 import typing
 
@@ -18,6 +21,15 @@ _LEFT, _RIGHT, _BELOW = 0.9, 0.3, 0.9
 _STATES = {'green': '#2f855a', 'red': '#c53030', 'yellow': '#b7791f'}
 _OTHER = '#718096'
 _MEBI = 1 << 20
+_TICKS = 4  # of an axis
+# A tag, a coordinate with more digits than needed in it, the one font of all
+# texts, and what matplotlib writes without need.
+_TAG = re.compile('<[^>]*>')
+_FINE = re.compile(r'\b\d+\.\d{2,}\b')
+_FONT = re.compile(r"font-family: 'DejaVu Sans', sans-serif; ")
+_NEEDLESS = re.compile(
+    r' transform="rotate\(-0 [^"]*\)"|^ *<g id="\w+"/>\n|(?<=<g) id="[\w.]+"|'
+    r'^ +', re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,8 +89,28 @@ def with_gaps(points: typing.Sequence[tuple[float, float]]
     return found
 
 
+def corners(points: typing.Sequence[tuple[float, float]]
+            ) -> list[tuple[float, float]]:
+    """The points of a curve without those between two of the same value."""
+    return [point for before, point, after
+            in zip([None, *points], points, [*points[1:], None])
+            if not (before and after and
+                    before[1] == point[1] == after[1])]
+
+
+def alone(points: typing.Sequence[tuple[float, float]]
+          ) -> list[tuple[float, float]]:
+    """The points of a curve between two gaps, which no line shows."""
+    gap = (0.0, math.nan)
+    return [point for before, point, after
+            in zip([gap, *points], points, [*points[1:], gap])
+            if math.isfinite(point[1]) and
+            not math.isfinite(before[1]) and not math.isfinite(after[1])]
+
+
 @matplotlib.rc_context({
     'svg.fonttype': 'none', 'svg.hashsalt': 'dashboard', 'font.size': 8,
+    'font.sans-serif': ['DejaVu Sans'],
     'text.parse_math': False})
 def write(panels: list[Panel], start: float, end: float, path: str) -> None:
     """Write all panels as one picture."""
@@ -101,7 +133,23 @@ def write(panels: list[Panel], start: float, end: float, path: str) -> None:
             _tiles(axes, panel)
         else:
             _curves(axes, panel, start, end)
-    drawn.savefig(path, format='svg', metadata={'Date': None})
+    made = io.StringIO()
+    drawn.savefig(made, format='svg', metadata={'Date': None})
+    pathlib.Path(path).write_text(small(made.getvalue()))
+
+
+def small(text: str) -> str:
+    """The same picture, without what no browser needs.
+
+    Tenths of a point are finer than a pixel.
+    """
+    text = _TAG.sub(lambda tag: _FINE.sub(
+        lambda match: f'{float(match[0]):.1f}', tag[0]), text)
+    font = _FONT.search(text)
+    if font:
+        text = _FONT.sub('', text).replace(
+            '</style>', f'text{{{font[0]}}}</style>', 1)
+    return _NEEDLESS.sub('', text)
 
 
 def _area(panel: Panel, rows: int) -> tuple[float, float, float, float]:
@@ -129,13 +177,23 @@ def _curves(axes: typing.Any, panel: Panel, start: float, end: float) -> None:
     for series in panel.series:
         points = with_gaps([each for each in series.points
                             if math.isfinite(each[1])])
-        axes.plot([(at - start) / 60 for at, _value in points],
-                  [value for _at, value in points], label=series.name,
-                  marker='.', markersize=2, linewidth=1)
+        line, = axes.plot(*_minutes(corners(points), start),
+                          label=series.name, linewidth=1)
+        axes.plot(*_minutes(alone(points), start), '.', markersize=2,
+                  color=line.get_color())
     axes.set_xlim(0, (end - start) / 60)
     axes.set_ylim(bottom=0)
     axes.set_xlabel('minutes')
     axes.yaxis.set_major_formatter(
         lambda value, _position: number(value, panel.unit))
-    axes.grid(color='#e2e8f0')
+    axes.grid(axis='y', color='#e2e8f0', clip_on=False)
+    axes.spines[['left', 'right', 'top']].set_visible(False)
+    axes.tick_params(length=0)
+    axes.locator_params(nbins=_TICKS)
     axes.legend(fontsize='x-small', loc='upper left')
+
+
+def _minutes(points: typing.Sequence[tuple[float, float]], start: float
+             ) -> tuple[list[float], list[float]]:
+    return ([(at - start) / 60 for at, _value in points],
+            [value for _at, value in points])

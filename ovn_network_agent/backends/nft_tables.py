@@ -25,6 +25,7 @@ from oslo_log import log as logging
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import error_words
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
@@ -101,8 +102,9 @@ class Tables:
             raise base.BackendError(
                 f'connections to destinations that were removed stay in '
                 f'connection tracking: {error_words.text(error)}') from error
-        LOG.info('%d connections to %d removed destinations were '
-                 'deleted', count, len(targets))
+        LOG.info('%s to %s deleted',
+                 counts.of(count, 'connection'),
+                 counts.of(len(targets), 'removed destination'))
 
 
 def _reading(function: Callable[..., Any], *args: Any) -> Any:

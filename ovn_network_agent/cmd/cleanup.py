@@ -6,6 +6,8 @@
 import argparse
 import typing
 
+from ovn_network_agent import ownership
+from ovn_network_agent.common import counts
 from ovn_network_agent.ctl import program
 
 if typing.TYPE_CHECKING:
@@ -18,15 +20,18 @@ if typing.TYPE_CHECKING:
 def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     cleanup = commands.add_parser(
-        'cleanup', help='remove all objects of the agent on this node, and '
-        'its rows in OVN, after an agent that did not; refused while an agent '
-        'runs')
+        'cleanup', help='remove all objects of an agent that no longer runs '
+        'from this node, and its rows from OVN')
     cleanup.add_argument('--dry-run', action='store_true',
-                         help='only say what would go')
-    cleanup.add_argument('--last', action='store_true', help='also what the '
-                         'last gateway of the cloud leaves in OVN: rows of '
-                         'peerings and of egress addresses, and lowered '
-                         'priorities')
+                         help='only show what would be removed')
+    either = cleanup.add_mutually_exclusive_group()
+    either.add_argument('--last', action='store_true',
+                        help='on the last gateway of the cloud: also remove '
+                        'the rows of peerings and of egress addresses, and '
+                        'restore lowered priorities')
+    either.add_argument('--without-ovn', action='store_true',
+                        help='go on where OVN cannot be reached; the rows in '
+                        'OVN stay')
     cleanup.set_defaults(function=run)
 
 
@@ -35,15 +40,13 @@ def run(args: argparse.Namespace) -> int:
     # It comes first: it keeps eventlet out of what is imported next.
     from ovn_network_agent.cmd import agent
     from ovn_network_agent.conf import validate
-    from ovn_network_agent.ovn import view
     from ovn_network_agent.privileged.daemon import start
     from ovn_network_agent.runtime import loader
     try:
         return _run(args)
     except (validate.ConfigError, loader.LoadError) as e:
         return program.fail(f'configuration: {e}', program.USAGE)
-    except (agent.EnvironmentProblem, start.NoPrivileges,
-            view.NotReady) as e:
+    except (agent.EnvironmentProblem, start.NoPrivileges) as e:
         return program.fail(e, program.FAILED)
 
 
@@ -53,6 +56,7 @@ def _run(args: argparse.Namespace) -> int:
     from ovn_network_agent import model
     from ovn_network_agent.cmd import agent
     from ovn_network_agent.conf import mode
+    from ovn_network_agent.ovn import view
     conf = cfg.CONF
     made = agent.prepared(conf, program.files(args), args.dry_run, {
         'DEFAULT': {'cleanup_on_shutdown': True},
@@ -62,16 +66,23 @@ def _run(args: argparse.Namespace) -> int:
         if args.last and mode.forwards_only(conf):
             return program.fail('--last: this node has no OVN',
                                 program.USAGE)
-        seen = made.look(conf.ovn.ovsdb_connection_timeout,
-                         model.Phase.STOPPED)
-        refused = _refused(conf, seen, args.last)
+        try:
+            seen = made.look(conf.ovn.ovsdb_connection_timeout,
+                             model.Phase.STOPPED)
+            refused = _refused(conf, seen, args.last)
+        except view.NotReady as e:
+            seen, refused = made.without_ovn(model.Phase.STOPPED), ''
+            if not args.without_ovn:
+                refused = _unreached(e, args.last)
         if refused:
             return program.fail(refused, program.FAILED)
         if args.dry_run:
-            return _plan(made, conf, args.last)
+            return _plan(made, seen, args.last)
         reasons = made.remove_all(args.last)
     finally:
         made.close()
+    if not seen.node.chassis and not mode.forwards_only(conf):
+        reasons.append(_rows())
     for reason in reasons:
         program.fail(f'left: {reason}', program.FAILED)
     if not reasons:
@@ -79,18 +90,34 @@ def _run(args: argparse.Namespace) -> int:
     return program.FAILED if reasons else program.OK
 
 
-def _plan(made: 'service.AgentService', conf: 'cfg.ConfigOpts', last: bool
+def _plan(made: 'service.AgentService', seen: 'model.Snapshot', last: bool
           ) -> int:
-    from ovn_network_agent import model
     from ovn_network_agent.engine import plan_text
-    steps, outcome = made.plan(conf.ovn.ovsdb_connection_timeout,
-                               model.Phase.STOPPED)
+    steps, outcome = made.plan_of(seen)
     for line in plan_text.render(steps, outcome):
         print(line)
     for line in made.restorable() if last else ():
         print(f'~ {line}')
     return (program.FAILED if outcome.unreadable or outcome.broken
             else program.OK)
+
+
+def _unreached(why: Exception, last: bool) -> str:
+    """Why nothing is removed; addresses here may still be in use."""
+    return f'{why}; nothing was removed' + (
+        '' if last else ', because gateway ports may be on this chassis. '
+        'Where the addresses of this node may go, give --without-ovn')
+
+
+def _rows() -> str:
+    """The rows that stay in OVN, and their removal."""
+    return ('OVN was not reached, so rows of this node may be there; '
+            '"ovn-nbctl find Logical_Router_Static_Route external_ids:'
+            f'{ownership.EXT_ID_MANAGED}={ownership.EXT_ID_MANAGED_VALUE}" '
+            'shows the routes and their nodes. Run "cleanup" here again when '
+            'OVN answers; of a node that is gone for good, delete the chassis '
+            '("ovn-sbctl chassis-del"): agents of other nodes remove the '
+            'routes after [gateway_drain] stale_chassis_grace_period')
 
 
 def _refused(conf: 'cfg.ConfigOpts', seen: 'model.Snapshot', last: bool
@@ -102,11 +129,11 @@ def _refused(conf: 'cfg.ConfigOpts', seen: 'model.Snapshot', last: bool
             if port.chassis == seen.node.chassis]
     if not here or not conf.gateway_drain.drain_on_shutdown:
         return ''
-    return (f'{len(here):d} gateway ports are on this chassis, such as '
-            f'{here[0]}: their addresses would be withdrawn, and no other '
-            'gateway would take them over. Start the agent and stop it, which '
-            'drains, or stop ovn-controller here; with no other gateway in '
-            'the cloud give --last')
+    ports = counts.of(len(here), 'gateway port is', 'gateway ports are')
+    return (f'{ports} on this chassis, such as {here[0]}: the addresses would '
+            'be withdrawn, and no other gateway would take them over. Start '
+            'the agent and stop it, which drains, or stop ovn-controller '
+            'here; with no other gateway in the cloud give --last')
 
 
 def _announced_elsewhere(conf: 'cfg.ConfigOpts', chassis: str) -> str:

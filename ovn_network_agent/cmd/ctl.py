@@ -32,7 +32,7 @@ line or the configuration cannot be used; 3 not carried out in time, the
 message says what is missing: of "drain", "undrain" and "reload" with --wait,
 of "resync" and of "announce-method"; 4 no agent runs; "health" and "plan" have
 statuses of their own, see their --help; 5 and 6 of "explain": another node has
-the address, nobody has it
+the address, nobody has it; 7 of "drain" with --wait: addresses remain here
 """
 
 
@@ -79,7 +79,7 @@ def parser() -> program.Parser:
     """The command line, a :class:`program.Parser`."""
     made = program.Parser(
         prog=program.NAME, epilog=_EPILOG,
-        description='Commands to the ovn-network-agent of this node.',
+        description='Operate the ovn-network-agent of this node.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument('--version', action=_Version, nargs=0,
                       help='show the version of the program, and exit')
@@ -90,7 +90,7 @@ def parser() -> program.Parser:
     for option in ('--config-file', '--config-dir'):
         made.add_argument(
             option, action='append', default=[], metavar='PATH',
-            help='as for the agent, to find its control socket')
+            help='configuration of the agent, as for the agent itself')
     commands = program.Commands(made)
     for module in COMMANDS:
         module.add(commands)

@@ -26,19 +26,18 @@ def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     shown = commands.add_parser(
         'addresses', aliases=['fips'],
-        help='each address that this node handles: its state, since when, and '
-        'why; "announced" does not say that packets arrive, "explain" looks '
-        'at their way')
+        help='each address of this node: its state, since when, and why; '
+        '"announced" does not mean reachable, see "explain"')
     shown.add_argument('address', nargs='*', metavar='ADDRESS',
-                       help='only these addresses or prefixes, with each '
-                       'resource that was made for them')
+                       help='only these addresses or prefixes, with their '
+                       'resources')
     shown.add_argument('--router', metavar='ROUTER',
                        help='only addresses of this router: its UUID or its '
                        'name, in Neutron or in OVN')
     shown.add_argument('--state', choices=STATES, help='only addresses in '
                        'this state')
     shown.add_argument('--json', action='store_true',
-                       help='for programs; the keys are documented')
+                       help='print JSON; the keys are documented')
     terminal.add_watch(shown)
     shown.set_defaults(function=run)
 

@@ -10,6 +10,7 @@ import json
 import logging
 import typing
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import error_words
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
@@ -33,8 +34,8 @@ _ENDED = frozenset({'withdrawing', 'forwarded', 'omitted'})
 def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     change = commands.add_parser(
-        'announce-method', help='change how addresses get '
-        'into BGP, without a loss; as root', description='Change [fip_route] '
+        'announce-method', help='change how addresses get into BGP, without '
+        'a loss; needs root', description='Change [fip_route] '
         'announce_method of the running agent. The command first checks '
         'whether FRR is prepared for the method, and whether the '
         'configuration files of the agent name it; the command changes '
@@ -102,12 +103,12 @@ def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
             'so nothing can be proved; "doctor" has the reasons',
             program.FAILED)
     if change.unannounced:
-        print(f'no neighbour gets {len(change.unannounced):d} addresses of '
-              'the agent now, and they are not followed: ' +
-              _some(change.unannounced))
+        print(f'no neighbour gets '
+              f'{counts.of(len(change.unannounced), "address")} of the agent '
+              f'now; not followed: {_some(change.unannounced)}')
     if args.check:
-        print(f'ready: {len(change.before):d} addresses would be announced '
-              f'by {args.method}; run the command without --check')
+        print(f'ready: {counts.of(len(change.before), "address")} would be '
+              f'announced by {args.method}; run the command without --check')
         return program.OK
     answer = executor.begin(lambda: _reload(path, args.timeout))
     change.watch(answer.done)
@@ -185,20 +186,22 @@ def result(method: str, change: 'methods.Change', took: float | None,
     lost = sorted(set(change.gaps) - gone)
     count = len(change.before) - len(gone)
     if gone:
-        print(f'this node announces {len(gone):d} addresses no longer, for '
-              f'another reason: {_some(sorted(gone))}')
+        print('this node announces '
+              f'{counts.of(len(gone), "address")} no longer, for another '
+              f'reason: {_some(sorted(gone))}')
     if due:
         return program.fail(
-            f'{len(due):d} of {count:d} addresses are not announced by '
-            f'{method} alone: {_some(due)}; "status" and "explain" have the '
-            'reasons', program.WAITED)
+            f'{method} alone does not announce {len(due):d} of '
+            f'{counts.of(count, "address")}: {_some(due)}; "status" and '
+            '"explain" have the reasons', program.WAITED)
     after = '' if took is None else f', {took:.1f} s after the reload'
-    print(f'{method} alone announces {count:d} addresses{after}')
+    print(f'{method} alone announces {counts.of(count, "address")}{after}')
     if lost:
         return program.fail(
-            f'{len(lost):d} addresses were not announced for a moment: '
-            f'{_some(lost)}', program.FAILED)
-    print(f'each address was announced at each of {change.looks:d} looks')
+            f'{counts.of(len(lost), "address was", "addresses were")} not '
+            f'announced for a moment: {_some(lost)}', program.FAILED)
+    print('each address was announced in each of '
+          f'{counts.of(change.looks, "reading")}')
     return program.OK
 
 

@@ -14,6 +14,7 @@ import sys
 import typing
 from typing import Any
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.ctl import program
 from ovn_network_agent.ctl import terminal
 
@@ -31,13 +32,12 @@ _NAMED = 3
 def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     doctor = commands.add_parser(
-        'doctor', help='check this node, also without '
-        'an agent; as root, changes nothing')
+        'doctor', help='check this node; works without an agent, '
+        'needs root, changes nothing')
     doctor.add_argument('--all', action='store_true',
-                        help='show each check, also those that passed, in '
-                        'the order of a repair')
+                        help='show each check, in the order of a repair')
     doctor.add_argument('--json', action='store_true',
-                        help='for programs; the keys are documented')
+                        help='print JSON; the keys are documented')
     doctor.add_argument('--list', action='store_true',
                         help='name the checks, and check nothing')
     doctor.add_argument('check', nargs='*', metavar='CHECK',
@@ -112,7 +112,7 @@ def _summary(findings: 'Sequence[diagnosis.Finding]', known: Any) -> str:
     lines = [*_lines(by_word['FAIL']), *_lines(by_word['WARN'])]
     if by_word['PASS']:
         passed = len({one.check for one in by_word['PASS']})
-        lines.append(_line('PASS', '', _number(passed)))
+        lines.append(_line('PASS', '', counts.of(passed, 'check')))
     lines += _not_checked(by_word['NOT CHECKED'], {
         one.check for one in by_word['FAIL']},
         {check.name: check.after for check in known})
@@ -135,18 +135,14 @@ def _not_checked(findings: 'Iterable[diagnosis.Finding]', failed: set[str],
         causes = failed.intersection(
             cause for name in waiting for cause in after[name])
         yield _line('NOT CHECKED', '', (
-            f'{_number(len(waiting))} {"wait" if waiting[1:] else "waits"} '
-            f'for {", ".join(name for name in after if name in causes)}'))
+            f'{counts.of(len(waiting), "check waits", "checks wait")} for '
+            f'{", ".join(name for name in after if name in causes)}'))
     for (evidence, remedy), names in reasons.items():
         who = (', '.join(dict.fromkeys(names)) if len(names) <= _NAMED
-               else _number(len(names)))
+               else counts.of(len(names), 'check'))
         yield _line('NOT CHECKED', '', f'{who}: {evidence}')
         if remedy:
             yield _remedy(remedy)
-
-
-def _number(checks: int) -> str:
-    return f'{checks:d} check{"" if checks == 1 else "s"}'
 
 
 def _lines(findings: 'Iterable[diagnosis.Finding]') -> Iterator[str]:

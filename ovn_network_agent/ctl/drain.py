@@ -10,6 +10,7 @@ import time
 import typing
 from typing import Any
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
 
@@ -22,27 +23,28 @@ _INTERVAL = 0.5
 _WAIT = 300.0
 # The most addresses in one line.
 _NAMED = 5
+# States of an address whose withdrawal is not over; those of "addresses".
+_UNDONE = frozenset({'failed', 'waiting', 'withdrawing'})
 
 
 def add(commands: program.Commands) -> None:
     """Add both commands to the command line."""
     drain = commands.add_parser(
-        'drain', help='hand gateways over to other '
-        'nodes, and keep them away')
+        'drain', help='move the gateway ports to other nodes, and keep '
+        'them there')
     drain.add_argument('--force', action='store_true',
-                       help='write the drain also where no other candidate '
-                       'is ready: gateways that no candidate can take over '
-                       'go later')
+                       help='also where no other candidate is ready; such '
+                       'gateway ports move when one is')
     undrain = commands.add_parser(
         'undrain',
-        help='be a candidate again; nothing moves back by itself')
+        help='end a drain; no gateway port moves back by itself')
     for each in (drain, undrain):
         each.add_argument(
             '--router', action='append', default=[], metavar='ROUTER',
             help='only this router: its UUID or its name, in Neutron or in '
                  'OVN; may be given several times; default: all')
         each.add_argument('--wait', action='store_true',
-                          help='return when the command is carried out')
+                          help='wait until this is carried out')
         program.add_timeout(each, _WAIT, 'for --wait')
         each.set_defaults(function=run)
 
@@ -73,16 +75,18 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
     while True:
         left = began + timeout - time.monotonic()
         missing = _missing(path, progress, left)
-        if not missing:
+        remaining: list[str] = []
+        if not missing and done['command'] == 'drain':
+            missing, remaining = _remaining(path)
+        left = began + timeout - time.monotonic()
+        if not missing or (remaining and left <= 0):
             print(f'{done["command"]}: carried out' + (
                 f', {progress.count()}' if progress.count() else ''))
-            return _remained(path) if done['command'] == 'drain' else (
-                program.OK)
+            return _remained(remaining)
         line = progress.text(missing, time.monotonic() - began)
         if missing != shown:
             print(f'waiting {line}', flush=True)
             shown = missing
-        left = began + timeout - time.monotonic()
         if left <= 0:
             return program.fail(
                 f'written, but not carried out, waited {line}',
@@ -90,26 +94,40 @@ def _wait(path: str, done: dict[str, Any], began: float, timeout: float
         time.sleep(min(_INTERVAL, left))
 
 
-def _remained(path: str) -> int:
-    """Whether each address was withdrawn; says which could not be.
+def _remaining(path: str) -> tuple[list[str], list[str]]:
+    """What the drain waits for, and the addresses yet to be withdrawn.
 
-    An address that fails and is to stay here is no matter of the drain.
+    FRR takes its time, and a failed withdrawal is tried again. An address that
+    fails and is to stay here is no matter of the drain.
     """
-    suspects = [each['address'] for each in _listed(path)
-                if each['state'] == 'failed']
-    failed = [each['address'] for each in _listed(path, *suspects)
-              if each['state'] == 'failed' and any(
-                  row['there'] and not row['wanted']
-                  for row in each['resources'])] if suspects else []
-    if not failed:
+    try:
+        suspects = [each['address'] for each in _listed(path)
+                    if each['state'] in _UNDONE]
+        found = [each['address'] for each in _listed(path, *suspects)
+                 if each['state'] in _UNDONE and any(
+                     row['there'] and not row['wanted']
+                     for row in each['resources'])] if suspects else []
+    except client.NoAgent as e:
+        return [str(e)], []
+    return [f'{counts.of(len(found), "address")} to be withdrawn: '
+            f'{_some(found)}'] * bool(found), found
+
+
+def _remained(addresses: list[str]) -> int:
+    if not addresses:
         return program.OK
-    more = f' and {len(failed) - _NAMED:d} more' if failed[_NAMED:] else ''
     return program.fail(
-        f'{len(failed):d} address{"es" if failed[1:] else ""} could not be '
-        'withdrawn, so this node may still announce them: '
-        f'{", ".join(failed[:_NAMED])}{more}; "ovn-network-agent-ctl '
-        'addresses --state failed" and "ovn-network-agent-ctl doctor" say '
-        'why', program.REMAINED)
+        f'{counts.of(len(addresses), "address")} could not be withdrawn, so '
+        'this node may still announce '
+        f'{"them" if addresses[1:] else "it"}: {_some(addresses)}; '
+        '"ovn-network-agent-ctl addresses --state failed" and '
+        '"ovn-network-agent-ctl doctor" say why', program.REMAINED)
+
+
+def _some(addresses: list[str]) -> str:
+    more = len(addresses) - _NAMED
+    return ', '.join(addresses[:_NAMED]) + (
+        f' and {more:d} more' if more > 0 else '')
 
 
 def _listed(path: str, *addresses: str) -> list[dict[str, Any]]:

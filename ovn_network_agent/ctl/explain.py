@@ -26,8 +26,8 @@ _CLIENTS = {4: '192.0.2.1', 6: '2001:db8::1'}
 def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     explain = commands.add_parser(
-        'explain', help='why an address is not '
-        'reachable: each layer that a packet and its announcement cross')
+        'explain', help='find out why an address is not reachable, '
+        'layer by layer')
     explain.add_argument('address', metavar='ADDRESS',
                          help='floating IP, SNAT or router address, VIP, '
                          'address of a machine on a provider network, or a '
@@ -47,7 +47,7 @@ def add(commands: program.Commands) -> None:
                          help='with --trace: also the whole text of each '
                          'trace')
     explain.add_argument('--json', action='store_true',
-                         help='for programs; the keys are documented')
+                         help='print JSON; the keys are documented')
     explain.set_defaults(function=run)
 
 

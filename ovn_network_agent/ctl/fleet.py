@@ -24,13 +24,13 @@ _PORTS = ['ROUTER', 'ADDRESS', 'OWNER', 'STATE', 'NEXT OWNER', 'CANDIDATES']
 def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     fleet = commands.add_parser(
-        'fleet', help='all gateways of the cloud, the routers that each '
-        'serves, and who would take over; from OVN, also without an agent on '
-        'this node')
-    fleet.add_argument('--html', metavar='FILE', help='write one page for a '
-                       'browser, which loads nothing from elsewhere')
+        'fleet', help='all gateways of the cloud, their routers and the next '
+        'owners; asks OVN, needs no agent')
+    fleet.add_argument('--html', metavar='FILE',
+                       help='write a web page, which loads nothing from '
+                       'elsewhere')
     fleet.add_argument('--json', action='store_true',
-                       help='for programs; the keys are documented')
+                       help='print JSON; the keys are documented')
     terminal.add_watch(fleet)
     program.add_timeout(fleet, _TIMEOUT, 'for the answer of each database')
     fleet.set_defaults(function=run)

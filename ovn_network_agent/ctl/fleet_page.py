@@ -10,6 +10,7 @@ browser run no script and load nothing.
 import collections
 from collections.abc import Iterator
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.ctl import fleet as texts
 from ovn_network_agent.diagnosis.readers import fleet as fleets
 from ovn_network_agent.metrics import page
@@ -36,14 +37,14 @@ def render(found: fleets.Fleet, at: str) -> bytes:
 
 
 def _head(found: fleets.Fleet, at: str) -> Iterator[str]:
-    counts = collections.Counter(each.state for each in found.ports)
+    states = collections.Counter(each.state for each in found.ports)
     up = sum(each.state == fleets.UP for each in found.gateways)
     every = len(found.gateways)
     mark = 'good' if up == every and not found.problems else 'warn'
     alone = sum(not each.next_owner for each in found.ports)
-    words = [f'{len(found.ports):d} gateway ports',
+    words = [counts.of(len(found.ports), 'gateway port'),
              *(f'{number:d} {state}'
-               for state, number in sorted(counts.items())),
+               for state, number in sorted(states.items())),
              *([f'{alone:d} without a next owner'] * bool(alone)),
              f'as of {at}']
     yield ('<header><h1>Gateways</h1>'

@@ -29,16 +29,16 @@ _MACHINES = ['MACHINE', 'PORT', 'NAME', 'LEAVES WITH', 'WHY']
 def add(commands: program.Commands) -> None:
     """Add the commands to the command line."""
     shown = commands.add_parser(
-        'peers', help='routers that peer inside OVN: each '
-        'intent, its state, and why')
+        'peers', help='peerings of routers inside OVN: each intent, its '
+        'state, and why')
     shown.add_argument('--json', action='store_true',
-                       help='for programs; the keys are documented')
+                       help='print JSON; the keys are documented')
     shown.set_defaults(function=_show_peers)
     peer = commands.add_parser(
-        'peer', help='have a router name another one as '
-        'its peer, or no longer; both have to name each other')
+        'peer', help='add or remove a peering at one router; both routers '
+        'have to name each other')
     peer.add_argument('action', choices=_ACTIONS,
-                      help='write the intent, or remove all of it')
+                      help='write or remove the intent')
     peer.add_argument('router', metavar='ROUTER',
                       help='its UUID or its name, in Neutron or in OVN')
     peer.add_argument('name', metavar='NAME',
@@ -47,7 +47,7 @@ def add(commands: program.Commands) -> None:
     peer.add_argument('target', metavar='TARGET', nargs='?',
                       help='of "add": the other router, best by its UUID')
     peer.add_argument('--json', action='store_true',
-                      help='for programs; the keys are documented')
+                      help='print JSON; the keys are documented')
 
     def run(args: argparse.Namespace) -> int:
         if (args.action == 'add') is (args.target is None):
@@ -116,13 +116,13 @@ def _prefixes(texts: list[str]) -> str:
 
 def _add_egress(commands: program.Commands) -> None:
     shown = commands.add_parser(
-        'egress', help='egress addresses: at which router '
-        'or node each one is, and which machines leave with it')
+        'egress', help='egress addresses, with their routers or nodes and '
+        'their machines')
     shown.add_argument('--machines', action='store_true',
-                       help='each machine, and why it does not leave with '
-                       'the address')
+                       help='also each machine, and why it does not use the '
+                       'address')
     shown.add_argument('--json', action='store_true',
-                       help='for programs; the keys are documented')
+                       help='print JSON; the keys are documented')
     shown.set_defaults(function=_show_egress)
 
 

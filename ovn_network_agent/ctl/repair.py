@@ -10,6 +10,7 @@ from typing import Any
 from typing import NoReturn
 from typing import TextIO
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
 from ovn_network_agent.ctl import terminal
@@ -36,16 +37,16 @@ line or the configuration cannot be used; 4 no agent runs
 def add(commands: program.Commands) -> None:
     """Add both commands to the command line."""
     plan = commands.add_parser(
-        'plan', help='what the running agent would '
-        'change now, after all systems have been read again', epilog=_EPILOG,
-        description='Compare what the running agent wants with what there '
-        'is, and change nothing.',
+        'plan', help='read all systems again, and show what the running agent '
+        'would change', epilog=_EPILOG,
+        description='Read all systems again, and show what the running agent '
+        'would change. Nothing is changed.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
     # argparse ends the program with 2.
     plan.error = (  # type: ignore[method-assign]
         lambda message: _refuse(plan, message))
     plan.add_argument('--json', action='store_true',
-                      help='for programs; the keys are documented')
+                      help='print JSON; the keys are documented')
     plan.set_defaults(function=_plan)
     _add_resync(commands)
 
@@ -100,15 +101,14 @@ def _line(step: dict[str, Any], stream: TextIO) -> str:
 
 def _add_resync(commands: program.Commands) -> None:
     resync = commands.add_parser(
-        'resync', help='have backends read again and '
-        'repaired at once')
+        'resync', help='read and repair backends at once')
     resync.add_argument('backend', nargs='*', metavar='BACKEND',
                         help='a name of "status"; default: all')
     resync.add_argument('--force', action='store_true',
                         help='withdraw the addresses that the withdrawal '
                         'guard holds')
     resync.add_argument('--json', action='store_true',
-                        help='for programs; the keys are documented')
+                        help='print JSON; the keys are documented')
     program.add_timeout(resync, _TIMEOUT, 'to wait for the result')
     resync.set_defaults(function=_resync)
 
@@ -141,9 +141,9 @@ def of_resync(found: dict[str, Any]) -> str:
         lines.append('released by the withdrawal guard: '
                      f'{found["released"]:d} of its addresses')
     lines.append(
-        f'{len(found["backends"]):d} backends read, '
-        f'{len(found["changes"]):d} changes, '
-        f'{len(found["failures"]):d} failures')
+        f'{counts.of(len(found["backends"]), "backend")} read, '
+        f'{counts.of(len(found["changes"]), "change")}, '
+        f'{counts.of(len(found["failures"]), "failure")}')
     return '\n'.join(lines) + '\n'
 
 

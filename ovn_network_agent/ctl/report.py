@@ -29,7 +29,7 @@ _FORMAT = 1
 def add(commands: program.Commands) -> None:
     """Add the command to the command line."""
     report = commands.add_parser(
-        'report', help='write all that a report of a bug needs into one file',
+        'report', help='write a file for a bug report',
         description='Write versions, the configuration in effect, the state '
         'of the agent, the stacks of its threads and the last lines of its '
         'log into one JSON file. Passwords are left out, and the content of '

@@ -21,16 +21,15 @@ _MARGIN = 5.0
 def add(commands: program.Commands) -> None:
     """Add both commands to the command line."""
     reload = commands.add_parser(
-        'reload', help='have the agent read its '
-        'configuration, and say what has changed', description='Have the '
-        'agent read its configuration files and the rules file, as SIGHUP '
-        'does, and print what has changed and what waits for a restart. A '
-        'mistake in one of the files changes nothing.')
+        'reload', help='read the configuration again, and show what has '
+        'changed', description='Read the configuration files and the rules '
+        'file again, as SIGHUP does, and print what has changed and what '
+        'waits for a restart. With a mistake in one of the files, nothing '
+        'changes.')
     reload.add_argument('--wait', action='store_true',
-                        help='return after a complete pass with the new '
-                        'values')
+                        help='wait for a complete pass with the new values')
     reload.add_argument('--json', action='store_true',
-                        help='for programs; the keys are documented')
+                        help='print JSON; the keys are documented')
     program.add_timeout(reload, _TIMEOUT, 'for the answer, and for --wait')
     reload.set_defaults(function=_reload)
     _add_log_level(commands)
@@ -70,12 +69,12 @@ def _add_log_level(commands: program.Commands) -> None:
                        'command shows the present level')
     level.add_argument('--logger', default='', metavar='NAME',
                        help='only this logger and those below, by the name '
-                       'that the log has; default: all')
+                       'in the log; default: all')
     level.add_argument('--for', dest='seconds', type=program.positive,
                        metavar='SECONDS', help='set the former level again '
                        'after this time; default: at the next reload')
     level.add_argument('--json', action='store_true',
-                       help='for programs; the keys are documented')
+                       help='print JSON; the keys are documented')
     level.set_defaults(function=_log_level)
 
 

@@ -31,15 +31,14 @@ fast.
 def add(commands: program.Commands) -> None:
     """Add both commands to the command line."""
     status = commands.add_parser(
-        'status', help='whether the agent is well, its addresses, sessions '
-        'and gateways; "announced" does not say that packets arrive, '
-        '"explain" looks at their way')
+        'status', help='state of the agent, its addresses, BGP sessions and '
+        'gateways; "announced" does not mean reachable, see "explain"')
     status.add_argument('--verbose', action='store_true',
                         help='also backends, passes, repairs, and the '
                         'candidates of each gateway')
     terminal.add_watch(status)
     status.add_argument('--json', action='store_true',
-                        help='for programs; the keys are documented')
+                        help='print JSON; the keys are documented')
     status.set_defaults(function=_status)
     _add_health(commands)
 
@@ -62,13 +61,13 @@ def _status(args: argparse.Namespace) -> int:
 
 def _add_health(commands: program.Commands) -> None:
     health = commands.add_parser(
-        'health', help='whether the agent is ready, for '
-        'the health check of a container', epilog=_EPILOG,
-        description='Tell whether the agent is ready, without asking '
-        'anything else than the agent.',
+        'health', help='whether the agent is ready, for health checks of '
+        'containers', epilog=_EPILOG,
+        description='Show whether the agent is ready. Only the agent is '
+        'asked.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
     health.add_argument('--json', action='store_true',
-                        help='for programs; the keys are documented')
+                        help='print JSON; the keys are documented')
     program.add_timeout(health, _TIMEOUT, 'for the answer of the agent')
     health.set_defaults(function=_health)
 

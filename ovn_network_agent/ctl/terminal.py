@@ -70,8 +70,7 @@ def add_watch(parser: program.Parser) -> None:
     """Add the option --watch, for :func:`watched`."""
     parser.add_argument('--watch', nargs='?', type=program.positive,
                         const=_INTERVAL, metavar='SECONDS',
-                        help='again and again, every %(const)g seconds by '
-                        'default')
+                        help='repeat, every %(const)g seconds by default')
 
 
 def watched(args: argparse.Namespace, show: Callable[[str], int]) -> int:

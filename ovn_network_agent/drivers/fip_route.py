@@ -203,8 +203,8 @@ class FipRouteDriver(base.Driver):
             reason = segments.objection(port.segment, self._bridges())
             if reason:
                 yield _problem(
-                    served, '{count} distributed floating IPs ({some}) of '
-                    f'machines on this chassis cannot be delivered, because '
+                    served, '{count} of the distributed floating IPs '
+                    '({some}) of machines on this chassis not delivered: '
                     f'{reason}; {_remedy(port.segment)} clear external_mac '
                     'in the NAT rows')
             return
@@ -223,9 +223,10 @@ class FipRouteDriver(base.Driver):
                 not {'fip', 'snat', 'dnat'}.isdisjoint(served.kinds) and
                 family in {4, *(net.version for net in service.nets)}):
             yield _problem(
-                served, '{count} NAT addresses ({some}) are in no network of '
-                'its gateway ports and not announced; if they should be, '
-                'name all provider networks in [DEFAULT] network_cidr')
+                served, '{count} of the NAT addresses ({some}) in no '
+                'network of its gateway ports, and not announced; to '
+                'announce them, name all provider networks in [DEFAULT] '
+                'network_cidr')
 
     def _networks(self, port: model.GatewayPort | model.GroupPort
                   ) -> tuple[ip_text.Network, ...]:

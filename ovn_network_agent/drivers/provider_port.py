@@ -129,9 +129,10 @@ class ProviderPortDriver(base.Driver):
         if not networks.inside(found.address, service.nets):
             if not self.settings.network_cidr:
                 yield _problem(
-                    found, '{count} addresses of machines ({some}) are in no '
-                    'subnet that OVN has of the network, and not announced; '
-                    'name all provider networks in [DEFAULT] network_cidr')
+                    found, '{count} of the addresses of machines ({some}) '
+                    'in no subnet that OVN has of the network, and not '
+                    'announced; name all provider networks in [DEFAULT] '
+                    'network_cidr')
             return
         kept = announcing.kept(self.settings, node, found.address)
         if service.segment is None or not (found.bound or found.announced):

@@ -9,6 +9,7 @@ import time
 from oslo_log import log as logging
 
 from ovn_network_agent import resources
+from ovn_network_agent.common import counts
 from ovn_network_agent.engine import health
 from ovn_network_agent.engine import outcome
 
@@ -44,8 +45,8 @@ class Drift:
                           for ref in lost[:_NAMED])
         if len(lost) > _NAMED:
             named += ', ...'
-        objects = ('1 object of ours was' if len(lost) == 1 else
-                   f'{len(lost):d} objects of ours were')
+        objects = counts.of(len(lost), 'object of ours was',
+                            'objects of ours were')
         text = (f'{objects} removed or changed by others, and restored '
                 f'({named})')
         if streak < TOO_OFTEN:

@@ -17,6 +17,7 @@ import typing
 from oslo_log import log as logging
 
 from ovn_network_agent import resources
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import ledger
@@ -176,8 +177,9 @@ class Guard:
             LOG.info('%s', now.text)
         elif before.subjects and not now.subjects:
             LOG.log(logging.WARNING if self._warned else logging.INFO,
-                    'The withdrawal guard holds nothing any more; %d '
-                    'addresses were held', len(before.subjects))
+                    'The withdrawal guard holds nothing any more; %s '
+                    'held', counts.of(len(before.subjects), 'address was',
+                                      'addresses were'))
             self._warned = False
 
 

@@ -24,6 +24,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.common import backoff
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import networks
 from ovn_network_agent.common import notices
 from ovn_network_agent.drivers import base as drivers_base
@@ -215,7 +216,8 @@ class Reconciler:
             announced = sum(1 for _verb, resource in self._work.applied
                             if resource.stage is resources.Stage.ANNOUNCE)
             if announced:
-                LOG.info('Announced %d addresses first', announced)
+                LOG.info('Announced %s first',
+                         counts.of(announced, 'address'))
             # A further announcement does not prolong the wait.
             if self._announcing_until is None and (announced or any(
                     self._ledger.is_under_way(ref) and

@@ -14,6 +14,7 @@ import typing
 
 from oslo_log import log as logging
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.model import port_forwards
 
@@ -142,11 +143,11 @@ class Checks(Health):
                 self._dead[target] = why
             trigger = self._trigger
         if verdict.alive:
-            LOG.info('Destination %s: dead -> alive (%d good checks in a '
-                     'row)',
-                     target.label, verdict.row)
+            LOG.info('Destination %s: dead -> alive (%s in a row)',
+                     target.label, counts.of(verdict.row, 'good check'))
         else:
-            LOG.warning('Destination %s: alive -> dead: %s (%d bad checks in '
-                        'a row)', target.label, why, verdict.row)
+            LOG.warning('Destination %s: alive -> dead: %s (%s in a '
+                        'row)', target.label, why,
+                        counts.of(verdict.row, 'bad check'))
         if trigger is not None:
             trigger.fire(f'health of {target.label}', urgent=True)

@@ -17,6 +17,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.files import watched
 from ovn_network_agent.forward import health_checks as healths
@@ -109,11 +110,13 @@ class Source:
         self._health.want(frozenset(
             target for vip in vips for rule in vip.rules
             for target, _each in _targets(rule)))
-        LOG.info('Port forwards of %s: %d VIPs, %d rules; %d VIPs are new, '
-                 '%d changed, %d gone',
-                 self._conf.port_forward.rules_file, len(vips),
-                 sum(len(vip.rules) for vip in vips),
-                 len(after.keys() - before.keys()),
+        LOG.info('Port forwards of %s: %s, %s; %s new, %d changed, '
+                 '%d gone',
+                 self._conf.port_forward.rules_file,
+                 counts.of(len(vips), 'VIP'),
+                 counts.of(sum(len(vip.rules) for vip in vips), 'rule'),
+                 counts.of(len(after.keys() - before.keys()), 'VIP is',
+                           'VIPs are'),
                  sum(before.get(address, vip) != vip
                      for address, vip in after.items()),
                  len(before.keys() - after.keys()))

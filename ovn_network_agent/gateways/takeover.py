@@ -17,6 +17,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger
 
 if typing.TYPE_CHECKING:
@@ -110,6 +111,6 @@ def _announces(kind: str) -> bool:
 def _say(takeover: Takeover) -> None:
     named = ', '.join(takeover.routers[:_NAMED])
     more = len(takeover.routers) - _NAMED
-    LOG.info('Took over %s%s: %d addresses announced after %.0f ms', named,
-             f' and {more} more' if more > 0 else '', takeover.addresses,
-             takeover.seconds * 1000)
+    LOG.info('Took over %s%s: %s announced after %.0f ms', named,
+             f' and {more} more' if more > 0 else '',
+             counts.of(takeover.addresses, 'address'), takeover.seconds * 1000)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.ovn import indexes
@@ -57,14 +58,14 @@ class CrossCheck:
             yield 'the Northbound database has no router at all'
         without = self._without_router()
         if without:
-            yield (f'the Southbound database has {len(without):d} gateway '
-                   'ports on this chassis that the Northbound database does '
-                   'not have')
+            yield (f'the Southbound database has '
+                   f'{counts.of(len(without), "gateway port")} on this '
+                   'chassis that the Northbound database does not have')
         unbound = sum(1 for subject in subjects
                       if self._owners(subject) == {''})
         if unbound:
-            yield (f'the gateway ports of {unbound:d} addresses are on no '
-                   'chassis')
+            yield ('the gateway ports of '
+                   f'{counts.of(unbound, "address")} are on no chassis')
 
     def _without_router(self) -> set[str]:
         """Names of the ports here that no router in NB has."""

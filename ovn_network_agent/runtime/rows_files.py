@@ -13,6 +13,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.drivers import base
 from ovn_network_agent.files import entries
@@ -33,17 +34,17 @@ class _Kind:
     table: tuple[str, str]  # see ovn.sources.Sources
     path: Callable[[cfg.ConfigOpts], str]
     load: Callable[[cfg.ConfigOpts], entries.Content[Any]]
-    called: str  # plural of an entry
+    called: str  # an entry
     rows_each: int
 
 
 _KINDS = (
     _Kind(model.Peering, peer_intents.TABLE,
           lambda conf: conf.network_peer.peers_file, peer_intents.load,
-          'peerings', 2),
+          'peering', 2),
     _Kind(model.EgressIp, egress_file.TABLE,
           lambda conf: conf.egress_ip.file, egress_file.load,
-          'egress addresses', 1))
+          'egress address', 1))
 
 
 class RowsFile:
@@ -57,7 +58,7 @@ class RowsFile:
         self.content: entries.Content[Any] = entries.Content({})
         self._file = watched.Watched(
             lambda: kind.path(conf), lambda: kind.load(conf), self._put,
-            f'{kind.called} of the file', _INTERVAL)
+            f'{counts.plural(kind.called)} of the file', _INTERVAL)
         self.start: Callable[[triggers.Trigger], None] = self._file.start
         self.stop: Callable[[], None] = self._file.stop
 
@@ -77,8 +78,8 @@ class RowsFile:
         if content == self.content:
             return
         self.content = content
-        LOG.info('%s has %d %s', self._kind.path(self._conf),
-                 len(content.rows) // self._kind.rows_each, self._kind.called)
+        LOG.info('%s has %s', self._kind.path(self._conf), counts.of(
+            len(content.rows) // self._kind.rows_each, self._kind.called))
         for flaw in content.flaws:
             LOG.error('%s', flaw)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.conf import mode
 from ovn_network_agent.control.reports import text
 
@@ -52,7 +53,8 @@ def _verdict(found: dict[str, Any], paint: Paint) -> Iterator[str]:
         paint(verdict['state'].upper(), verdict['state']),
         f' {found["version"]}', *([found['mode']] if forwards else ()),
         *([] if up is None else [f'up {duration(up)}']),
-        f' {len(reasons):d} problems, {repairs:d} repairs since the start'))
+        f' {counts.of(len(reasons), "problem")}, '
+        f'{counts.of(repairs, "repair")} since the start'))
     yield from _titles('problems', reasons)
 
 
@@ -65,7 +67,7 @@ def _counts(found: dict[str, Any], paint: Paint) -> Iterator[str]:
                  if counts.get(state) else f'0 {state}'
                  for state in (*ALWAYS, *sorted(set(counts) - {*ALWAYS}))]
         stuck = counts.get('waiting') or counts.get('failed')
-        where = '          (fips --state STATE)' if stuck else ''
+        where = '          (addresses --state STATE)' if stuck else ''
         yield _titled('addresses', '   '.join(shown) + where)
     yield from _titles('' if counts else 'addresses',
                        [counted['problem']] * bool(counted['problem']))

@@ -14,6 +14,7 @@ from oslo_config import cfg
 from ovn_network_agent import diagnosis
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import error_words
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf.options import egress_ip
@@ -164,8 +165,9 @@ def judge_egress(facts: facts.Facts) -> list[diagnosis.Finding]:
     if found and facts.egress['node']:
         rows = facts.egress['node']
         found.append(verdicts.broken(
-            'egress-node', f'{len(rows):d} parts are not in place, such as '
-            f'{rows[0]["kind"]} {rows[0]["ref"]} ({rows[0]["state"]}) '
+            'egress-node',
+            f'{counts.of(len(rows), "part is", "parts are")} not in place, '
+            f'such as {rows[0]["kind"]} {rows[0]["ref"]} ({rows[0]["state"]}) '
             f'{rows[0]["reason"]}', verdicts.RESTORE))
     return found
 
@@ -185,8 +187,10 @@ def _of_address(one: agent.Answer, address: str
                     if each['router'] == place['router'] and
                     address in each['leaves_with']]
         yield verdicts.ok(
-            'egress', f'{len(machines):d} machines of {one["name"]} leave '
-            f'with it by router {place["router_name"]}{_where(place)} (mode '
+            'egress', counts.of(
+                len(machines), f'machine of {one["name"]} leaves',
+                f'machines of {one["name"]} leave') +
+            f' with it by router {place["router_name"]}{_where(place)} (mode '
             f'{one["mode"]})')
         yield _egress_rows(place)
 

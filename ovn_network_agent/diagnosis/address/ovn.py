@@ -232,7 +232,7 @@ def _status(facts: facts.Facts) -> diagnosis.Finding:
         return verdicts.ok('agent', f'runs; {text}')
     if found.get('state') != 'announced':
         return verdicts.warn(
-            'agent', text, '"ovn-network-agent-ctl fips '
+            'agent', text, '"ovn-network-agent-ctl addresses '
             f'{facts.subject.address}" shows each of its resources')
     return verdicts.ok('agent', f'runs; {text}, since {found.get("since")}')
 

@@ -12,6 +12,7 @@ import typing
 
 from ovn_network_agent import diagnosis
 from ovn_network_agent import model
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
@@ -298,7 +299,8 @@ def judge_tenant(subject: subjects.Subject) -> diagnosis.Finding:
     others = [each.called for each in subject.also
               if isinstance(each, model.TenantPrefix)]
     if others:
-        text += (f' (also behind {len(others):d} other routers, such as '
+        text += (f' (also behind '
+                 f'{counts.of(len(others), "other router")}, such as '
                  f'{others[0]})')
     if tenant.withheld:
         return verdicts.warn(

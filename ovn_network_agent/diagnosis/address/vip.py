@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from ovn_network_agent import diagnosis
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import bgp
@@ -99,7 +100,7 @@ def _vip(facts: facts.Facts) -> diagnosis.Finding:
     kind = 'managed' if vip.managed else (
         'its address is there already' if vip.present
         else 'announced by a route')
-    text = f'{len(vip.rules)} rules, {kind}'
+    text = f'{counts.of(len(vip.rules), "rule")}, {kind}'
     if subject.problems:
         return verdicts.problem('vip', subject.problems[0])
     if answer is None:
@@ -173,9 +174,10 @@ def _rules(facts: facts.Facts) -> diagnosis.Finding:
         return verdicts.broken(
             'nft-rules', f'another program has changed the table '
             f'{ownership.NFT_TABLE}', verdicts.RESTORE)
+    rules = subjects.certain(facts.subject.vip).rules
     return verdicts.ok(
-        'nft-rules', f'{len(wanted)} destinations of '
-        f'{len(subjects.certain(facts.subject.vip).rules)} rules; '
+        'nft-rules', f'{counts.of(len(wanted), "destination")} of '
+        f'{counts.of(len(rules), "rule")}; '
         f'{_count(found.connections)}')
 
 
@@ -189,6 +191,6 @@ def _count(connections: Mapping[kernels.Target, int] | readers.Unread) -> str:
     total = sum(by_backend.values())
     if not total:
         return 'no connection at present'
-    return f'{total:d} connections at present: ' + ', '.join(
+    return f'{counts.of(total, "connection")} at present: ' + ', '.join(
         f'{number:d} to {backend}'
         for backend, number in by_backend.most_common(_NAMED))

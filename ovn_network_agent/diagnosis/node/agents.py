@@ -15,6 +15,7 @@ import typing
 from ovn_network_agent import privileged
 from ovn_network_agent import version
 from ovn_network_agent.backends import base
+from ovn_network_agent.common import counts
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
@@ -240,7 +241,8 @@ def judge_helpers(found: tuple[Helper, ...]) -> Iterator[check.Result]:
                 f'"{one.command}"', 'adapt contrib/sudoers.d to this '
                 'installation: every word counts')
     if not wrong:
-        yield check.ok(f'{len(found):d} commands start the daemons')
+        yield check.ok(counts.of(
+            len(found), 'command starts', 'commands start') + ' the daemons')
 
 
 class Objects(typing.NamedTuple):

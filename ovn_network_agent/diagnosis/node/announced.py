@@ -10,6 +10,7 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import model
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis.node import check
@@ -86,11 +87,13 @@ def judge_duplicates(found: Duplicates) -> Iterator[check.Result]:
             'row of each router; let one router have the address')
     more = len(found.several) - _NAMED
     if more > 0:
-        yield check.warn(f'{more:d} more addresses have several routers',
+        yield check.warn(counts.of(
+            more, 'more address has', 'more addresses have') +
+                         ' several routers',
                          'correct the addresses above, and check again')
     if not found.several:
-        yield check.ok(f'each of {found.addresses:d} addresses has one '
-                       'router')
+        yield check.ok(f'each of {counts.of(found.addresses, "address")} '
+                       'has one router')
 
 
 class Withheld(typing.NamedTuple):
@@ -178,18 +181,19 @@ def judge_withheld(found: Withheld) -> Iterator[check.Result]:
             'another one')
     number = sum(each for each, _reason in found.reasons)
     if not number:
-        yield check.ok(f'none of {found.addresses:d} addresses is withheld')
+        yield check.ok(f'none of {counts.of(found.addresses, "address")} is '
+                       'withheld')
         return
     why = '; '.join(f'{each:d}: {reason}'
                     for each, reason in found.reasons[:_NAMED])
-    text = (f'{number:d} of {found.addresses:d} addresses are not announced '
-            f'on purpose ({why})')
+    text = (f'{number:d} of {counts.of(found.addresses, "address")} not '
+            f'announced on purpose ({why})')
     if number < found.addresses:
         yield check.ok(text)
         return
     yield check.warn(text, 'if this node is to announce something, change '
-                     'what these reasons name; "ovn-network-agent-ctl fips" '
-                     'has the reason of each address')
+                     'what these reasons name; "ovn-network-agent-ctl '
+                     'addresses" has the reason of each address')
 
 
 class Advertised(typing.NamedTuple):
@@ -224,14 +228,16 @@ def judge_advertised(found: Advertised) -> Iterator[check.Result]:
             'upgrade OVN to 25.03 or later, or set the option to false')
     elif found.routers and not found.routes:
         yield check.warn(
-            f'OVN advertises nothing for {found.routers:d} routers with '
+            f'OVN advertises nothing for '
+            f'{counts.of(found.routers, "router")} with '
             'dynamic-routing=true', 'set '
             'options:dynamic-routing-redistribute=nat, or another value, in '
             'the rows of the routers or of their ports; if it is set, see '
             'that ovn-northd runs')
     else:
-        yield check.ok(f'OVN advertises {found.routes:d} routes for '
-                       f'{found.routers:d} routers')
+        yield check.ok('OVN advertises '
+                       f'{counts.of(found.routes, "route")} for '
+                       f'{counts.of(found.routers, "router")}')
 
 
 class Tags(typing.NamedTuple):
@@ -267,7 +273,7 @@ def judge_tags(found: Tags) -> Iterator[check.Result]:
     if not found.addresses:
         yield check.ok('no route has a tag')
         return
-    text = ', '.join(f'{tag} ({number:d} addresses)'
+    text = ', '.join(f'{tag} ({counts.of(number, "address")})'
                      for tag, number in found.addresses[:_NAMED])
     if found.mapped:
         yield check.ok(f'tags of {found.method} routes: {text}')

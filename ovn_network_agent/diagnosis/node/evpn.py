@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import typing
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf.options import bridges
@@ -206,8 +207,8 @@ def judge_sessions(found: Sequence[evpn.Session]) -> Iterator[check.Result]:
                 'log of bgpd; the neighbour has to activate EVPN, too')
     if up:
         yield check.ok(', '.join(
-            f'{each.name}: {each.sent:d} routes sent, {each.received:d} '
-            'received' for each in up))
+            f'{each.name}: {counts.of(each.sent, "route")} sent, '
+            f'{each.received:d} received' for each in up))
     if not found:
         yield check.not_checked('no neighbour is activated for EVPN; see '
                                 'evpn-instance')
@@ -264,8 +265,9 @@ def judge_vnis(found: Vnis) -> Iterator[check.Result]:
     for (why, remedy), vnis in faults.items():
         yield check.broken(f'VNI {check.named(vnis)}: {why}', remedy)
     if not found.problems and not faults:
-        yield check.ok(f'{len(found.wanted):d} VNIs are up and announced'
-                       if found.wanted else 'no network here has a VNI')
+        yield check.ok(counts.of(len(found.wanted), 'VNI is', 'VNIs are') +
+                       ' up and announced' if found.wanted
+                       else 'no network here has a VNI')
 
 
 def _fault(vni: int, found: Vnis) -> tuple[str, str] | None:
@@ -308,8 +310,8 @@ def judge_hops(found: Sequence[vni_neighbours.Hop]) -> Iterator[check.Result]:
             f'VNI {vni:d}: packets to {check.named(hops)} are lost',
             of_address.repair(evpn_names.bridge(vni)))
     if not lost:
-        yield check.ok(f'{len(found):d} next hops of '
-                       f'{len({hop.vni for hop in found}):d} VNIs')
+        yield check.ok(f'{counts.of(len(found), "next hop")} of '
+                       f'{counts.of(len({hop.vni for hop in found}), "VNI")}')
 
 
 CHECKS = (

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import contextlib
 import typing
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.forward import rules
@@ -54,8 +55,9 @@ def judge_local(found: Local) -> Iterator[check.Result]:
     if not found.destinations:
         yield check.not_checked('no port forward leads to this node itself')
     elif not found.vrf or not refused:
-        yield check.ok(f'{len(found.destinations):d} destinations on this '
-                       'node accept what arrives')
+        yield check.ok(counts.of(
+            len(found.destinations), 'destination on this node accepts',
+            'destinations on this node accept') + ' what arrives')
     elif found.option:
         yield check.warn(f'{", ".join(refused)}: the sysctls are not set yet',
                          'the agent sets them when it starts')
@@ -98,7 +100,7 @@ def judge_zones(found: Zones) -> Iterator[check.Result]:
             'choose another zone, far above those of OVN')
     else:
         yield check.ok(f'zone {found.zone:d}; OVN has '
-                       f'{len(found.ovn_zones):d} others')
+                       f'{counts.of(len(found.ovn_zones), "other")}')
 
 
 CHECKS = (

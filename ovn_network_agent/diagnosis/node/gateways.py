@@ -9,6 +9,7 @@ import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.common import counts
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
@@ -49,7 +50,7 @@ def judge_priorities(found: Groups) -> Iterator[check.Result]:
         yield check.Result(
             verdict, f'{check.first(names, _NAMED)}: {evidence}', remedy)
     if not faults:
-        yield check.ok(f'{len(found.groups):d} groups')
+        yield check.ok(counts.of(len(found.groups), 'group'))
 
 
 def _faults(group: model.GatewayGroup, chassis: str, drains: bool
@@ -151,7 +152,8 @@ def judge_ports(found: Ports) -> Iterator[check.Result]:
                 'bridge_dev and further_bridges have to name one bridge for '
                 'the network; a device in the way has to go')
     if not wrong:
-        yield check.ok(f'{len(found.ports):d} gateway ports are here')
+        yield check.ok(counts.of(len(found.ports), 'gateway port is',
+                                 'gateway ports are') + ' here')
 
 
 class Routes(typing.NamedTuple):
@@ -200,7 +202,8 @@ def judge_routes(found: Routes) -> Iterator[check.Result]:
                 f'{", ".join(names[:_NAMED])}: {what}', 'look into the log '
                 'of the agent: may it write to the Northbound database?')
     if not (without or foreign or found.problems):
-        yield check.ok(f'{len(found.routers):d} routers are here')
+        yield check.ok(counts.of(len(found.routers), 'router is',
+                                 'routers are') + ' here')
 
 
 def _unserved(names: Collection[str]) -> Iterator[check.Result]:
@@ -246,8 +249,9 @@ def judge_ipv6(found: Ipv6) -> Iterator[check.Result]:
             'net.ipv6.conf.all.forwarding = 1, and before it accept_ra = 2 '
             'for devices that take routes from router advertisements')
         return
-    yield check.ok(f'{len(found.owners):d} routers and networks of machines '
-                   'here have IPv6')
+    yield check.ok(counts.of(
+        len(found.owners), 'router or network of machines',
+        'routers and networks of machines') + ' here with IPv6')
 
 
 _NEEDS = ('ovs-database', 'nb-database', 'sb-database', 'chassis')

@@ -8,6 +8,7 @@ import collections
 from collections.abc import Iterator
 import typing
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import tls
@@ -102,7 +103,9 @@ def judge_machines(found: Machines) -> Iterator[check.Result]:
             'machine here, too, and comes first',
             'give one of them another address')
     if not (found.networks or found.outside or found.claimed):
-        yield check.ok(f'{found.announced:d} addresses of machines are here')
+        yield check.ok(counts.of(
+            found.announced, 'address of a machine is',
+            'addresses of machines are') + ' here')
 
 
 class Tenants(typing.NamedTuple):
@@ -136,8 +139,9 @@ def judge_tenants(found: Tenants) -> Iterator[check.Result]:
     for (text, remedy), called in found.faults.items():
         yield check.warn(f'{check.named(called)}: {text}', remedy)
     if not found.faults:
-        yield check.ok(f'{found.announced:d} prefixes of tenants can be '
-                       'announced from here')
+        yield check.ok(counts.of(found.announced, 'prefix of a tenant',
+                                 'prefixes of tenants') +
+                       ' can be announced from here')
 
 
 def read_peers(sources: sources.Sources) -> agent.Answer:
@@ -229,8 +233,9 @@ def judge_egress(found: agent.Answer) -> Iterator[check.Result]:
     if good:
         machines = sum(not each['why'] for one in objects
                        for each in one['machines'])
-        yield check.ok(f'{len(objects):d} objects, {machines:d} addresses of '
-                       f'machines leave; {lock_state.WRITERS[writer]}')
+        yield check.ok(f'{counts.of(len(objects), "object")} for '
+                       f'{counts.of(machines, "address")} of machines; '
+                       f'{lock_state.WRITERS[writer]}')
 
 
 class Probes(typing.NamedTuple):
@@ -276,7 +281,7 @@ def judge_probes(found: Probes) -> Iterator[check.Result]:
                          _SILENT_THERE)
     if not (found.own.why or dead):
         yield check.ok('the agents of this node, and of '
-                       f'{len(found.others):d} others, answer')
+                       f'{counts.of(len(found.others), "other")}, answer')
 
 
 CHECKS = (

@@ -11,6 +11,7 @@ import os
 import typing
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
@@ -122,7 +123,8 @@ def judge_neighbours(found: Neighbours) -> Iterator[check.Result]:
         size = _LEAST
         while size < 2 * max(needed, table.limit):
             size *= 2
-        full = (f', and was full {table.overflows:d} times since the boot'
+        full = (f', and was full '
+                f'{counts.of(table.overflows, "time")} since the boot'
                 if table.overflows else '')
         yield check.warn(
             f'{name}3 = {table.limit:d}{full}: each address in use needs an '

@@ -10,6 +10,7 @@ import time
 import typing
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
@@ -116,7 +117,8 @@ def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
             if denied:
                 address, denial = denied[0]
                 denials.append(
-                    f'{where} denies {len(denied):d} addresses, for example '
+                    f'{where} denies '
+                    f'{counts.of(len(denied), "address")}, for example '
                     f'{address}: {denial.kind} {denial.name} {denial.text}; '
                     'let the map permit them' + _HINT.get(method, ''))
     return denials, cautions

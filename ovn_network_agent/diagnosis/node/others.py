@@ -14,6 +14,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
@@ -73,8 +74,8 @@ def judge_drops(found: Sequence[Drops]) -> list[check.Result]:
     results = [each for drops in found for each in _judge_bridge(drops)]
     number = sum(len(drops.drops) for drops in found)
     return results or [check.ok(
-        f'of {number:d} flows of other programs that drop, none drops packets '
-        'of this node\'s addresses')]
+        f'of {counts.of(number, "flow")} of other programs with the action '
+        'drop, none drops packets of this node\'s addresses')]
 
 
 def _judge_bridge(found: Drops) -> Iterator[check.Result]:
@@ -181,8 +182,9 @@ def judge_filters(has: Filters) -> Iterator[check.Result]:
         closed = ', '.join(f'"{chain}"' for chain in has.found.closed
                            if not chain.startswith('ip6 '))
         yield check.ok(
-            f'of {len(has.found.filters):d} rules of other programs that '
-            'drop by address, none names an address of this node' + (
+            f'of {counts.of(len(has.found.filters), "rule")} of other '
+            'programs with a drop by address, none names an address of this '
+            'node' + (
                 f'; {closed} drops what its rules do not accept'
                 if closed else ''))
 
@@ -270,8 +272,8 @@ def judge_order(found: Order) -> Iterator[check.Result]:
                 f' to {", ".join(parts[:_NAMED])}' if parts else ''),
             _rule_remedy(foreign))
     if not wrong:
-        yield check.ok(f'of {len(found.rules):d} rules of other programs, '
-                       'none decides about this node\'s addresses')
+        yield check.ok(f'of {counts.of(len(found.rules), "rule")} of other '
+                       'programs, none decides about this node\'s addresses')
 
 
 def _decided(foreign: Foreign, found: Order) -> set[ip_text.Address]:

@@ -15,6 +15,7 @@ import typing
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends.northbound import server_question
+from ovn_network_agent.common import counts
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
@@ -116,7 +117,8 @@ def judge_tunnels(found: Tunnels) -> Iterator[check.Result]:
     elif not wrong:
         up = sum(session.state == 'up' for session in found.sessions)
         why = why or f'the defaults; {_OPTIONS} are not set'
-        yield check.ok(f'{cost} ({why}); BFD is up in {up:d} tunnels')
+        yield check.ok(f'{cost} ({why}); BFD is up in '
+                       f'{counts.of(up, "tunnel")}')
 
 
 def _faults(found: Tunnels) -> Iterator[check.Result]:

@@ -9,6 +9,7 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import counts
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
@@ -92,8 +93,9 @@ def judge_tables(found: Tables) -> Iterator[check.Result]:
         if others:
             good = False
             yield check.warn(
-                f'table {table:d} ({option}) has {len(others):d} routes of '
-                f'another program, such as {others[0].dst}',
+                f'table {table:d} ({option}) has '
+                f'{counts.of(len(others), "route")} of another program, '
+                f'such as {others[0].dst}',
                 f'remove them, or choose another table in {option}')
     for table in found.lost:
         good = False

@@ -6,6 +6,7 @@
 from collections.abc import Iterator
 import typing
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
@@ -69,8 +70,9 @@ def judge_outbound(found: Outbound) -> Iterator[check.Result]:
             kept.setdefault(denial, {}).setdefault(name, []).append(address)
     yield from (_result(denial, of, found) for denial, of in kept.items())
     if not kept:
-        yield check.ok(f'{len(found.addresses):d} addresses pass to '
-                       f'{len(found.neighbours):d} neighbours')
+        yield check.ok(counts.of(len(found.addresses), 'address passes',
+                                 'addresses pass') + ' to '
+                       f'{counts.of(len(found.neighbours), "neighbour")}')
 
 
 def _own(found: Outbound) -> Passed:

@@ -102,8 +102,8 @@ def of_machine(settings: typing.Any, host: model.EgressHost,
     why = _objection(host, node, link, device)
     if link is None or why:
         yield resources.Problem(
-            f'egress address {host.address} of {host.name}: {{count}} '
-            f'machines of router {host.called} do not leave ({{some}}): '
+            f'egress address {host.address} of {host.name}: {{count}} of '
+            f'the machines of router {host.called} kept back ({{some}}): '
             f'{why}', router=host.router, addresses=(host.machine,))
         return
     back = tuple(_way_back(host, machine, device))

@@ -15,6 +15,8 @@ import os
 import pwd
 import sys
 
+from ovn_network_agent.common import counts
+
 
 def files() -> list[str]:
     """One file of each directory from which a module was loaded."""
@@ -46,8 +48,9 @@ def _is_package(path: str) -> bool:
 
 def message(user: str, closed: list[str]) -> str:
     """The text about files that a user cannot read."""
-    more = f' and files of {len(closed) - 1:d} more directories' if (
-        len(closed) > 1) else ''
+    more = ' and files of ' + counts.of(
+        len(closed) - 1, 'more directory', 'more directories') if (
+            len(closed) > 1) else ''
     return (f'{user} cannot read files of the program ({closed[0]}{more}), '
             'and the agent gives up the privileges that read them at its '
             'start')

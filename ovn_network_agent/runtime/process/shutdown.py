@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from collections.abc import Set
+import dataclasses
 import threading
 import time
 
@@ -13,6 +14,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.engine import outcome as outcomes
@@ -172,8 +174,7 @@ class Ending:
         self._in_vain = bool(outcome.unreadable) and not (
             outcome.failures or outcome.broken or outcome.pending or
             outcome.unreadable.keys() - self._unreached())
-        return outcome.degraded + [f'{name} still works'
-                                   for name in outcome.pending]
+        return _reasons(outcome)
 
     def _wait_for_threads(self, deadline: float) -> None:
         while (not self._second_stop.is_set() and
@@ -199,15 +200,30 @@ class Ending:
             return model.Snapshot(self._node(model.Phase.STOPPED))
 
 
+def _reasons(outcome: outcomes.Outcome) -> list[str]:
+    """Why the clean-up is not complete.
+
+    One database that does not answer is one reason, for all its backends.
+    """
+    backends: dict[str, list[str]] = {}
+    for name, why in outcome.unreadable.items():
+        backends.setdefault(why, []).append(name)
+    return [*(f'{", ".join(names)}: {why}'
+              for why, names in backends.items()),
+            *dataclasses.replace(outcome, unreadable={}).degraded,
+            *(f'{name} still works' for name in outcome.pending)]
+
+
 def _warn_of_loss(snapshot: model.Snapshot) -> None:
     lost = sorted({
         each.address for known in snapshot.addresses.values()
         for each in known.values() if each.resident and each.answered})
     if lost:
-        LOG.warning('%d distributed floating IPs are withdrawn now (%s): '
-                    'their machines are on this node, so no other node '
-                    'answers for them; migrate the machines first, or clear '
-                    'external_mac in the NAT rows', len(lost),
+        LOG.warning('%s withdrawn now (%s): no other node answers, because '
+                    'the machines are on this node; migrate the machines '
+                    'first, or clear external_mac in the NAT rows', counts.of(
+                        len(lost), 'distributed floating IP is',
+                        'distributed floating IPs are'),
                     ', '.join(lost[:_NAMED]))
 
 
@@ -215,9 +231,10 @@ def _warn_of_machines(conf: cfg.ConfigOpts, snapshot: model.Snapshot) -> None:
     lost = sorted(each.address
                   for each in announcing.of_machines(conf, snapshot))
     if lost:
-        LOG.warning('%d addresses of machines on provider networks are '
-                    'withdrawn now (%s): no other node announces them while '
-                    'the machines are here; move the machines by live '
+        LOG.warning('%s of machines on provider networks withdrawn now (%s): '
+                    'no other node announces them while the machines are '
+                    'here; move the machines by live '
                     'migration first, or set [DEFAULT] cleanup_on_shutdown = '
                     'false where only the agent is to be restarted',
-                    len(lost), ', '.join(lost[:_NAMED]))
+                    counts.of(len(lost), 'address'),
+                    ', '.join(lost[:_NAMED]))

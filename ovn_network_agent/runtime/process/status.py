@@ -20,6 +20,7 @@ import time
 
 from oslo_log import log as logging
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.ovsdb import connection
@@ -134,7 +135,8 @@ class Status:
         if self._ready:
             return
         self._ready = True
-        LOG.info('First complete pass done: %d routers', routers)
+        LOG.info('First complete pass done: %s',
+                 counts.of(routers, 'router'))
         notify(READY=1)
 
     def _disconnected(self) -> tuple[str, ...]:

@@ -272,7 +272,7 @@ class TestNetworkPeer(peered.PeeredTestCase):
                 {'router': self.alpha.uuid, 'name': 'db'},
                 {'router': self.beta.uuid, 'name': 'web'}]})
             for name, mark in marks.items():
-                self.wait_said(name, 'network-peers.yaml has 1 peerings', mark)
+                self.wait_said(name, 'network-peers.yaml has 1 peering', mark)
             self.say(self.alpha, db=None)
             self.say(self.beta, web=None)
             self.lossless(running)

@@ -24,7 +24,7 @@ TEST = re.compile(r'``((?:unit|functional|lab)(?:\.\w+)+\.test_\w+)``')
 # Prefix, first and last number.
 ROWS = (('CFG', 1, 48), ('CFG', 60, 71), ('PRE', 1, 16), ('EVT', 1, 9),
         ('ST', 1, 15), ('FIP', 1, 27), ('NB', 1, 18), ('OVS', 1, 12),
-        ('VETH', 1, 19), ('CLN', 1, 6), ('DRY', 1, 3), ('LOOP', 1, 6),
+        ('VETH', 1, 19), ('CLN', 1, 7), ('DRY', 1, 3), ('LOOP', 1, 6),
         ('MNT', 1, 16), ('STL', 1, 10), ('DRN', 1, 28),
         ('PFM', 1, 4), ('HC', 1, 7), ('RUL', 1, 11), ('UNF', 1, 8),
         ('PFT', 1, 17), ('PF', 1, 30), ('NFT', 1, 8),

@@ -90,7 +90,7 @@ class PlanTest(EngineTestCase):
         done = self.ends(0, self.ctl('resync', 'route')).stdout
         self.assertIn('created kernel_route', done)
         self.assertIn('deleted kernel_route', done)
-        self.assertIn('1 backends read, 2 changes, 0 failures', done)
+        self.assertIn('1 backend read, 2 changes, 0 failures', done)
         self.ends(0, self.ctl('plan'))
 
     def test_what_cannot_be_read(self):

@@ -143,8 +143,8 @@ class MachinesTest(AddressesTestCase):
         plan = self.ends(2, self.ctl('plan')).stdout
         self.assertIn(f'+ announcement vrf=vrf-provider prefix={self.VM}',
                       plan)
-        self.assertIn('! network public: 1 addresses of machines '
-                      '(203.0.113.9) are in no subnet', plan)
+        self.assertIn('! network public: 1 of the addresses of machines '
+                      '(203.0.113.9) in no subnet', plan)
 
     def test_from_the_view_to_the_terminal(self):
         shown = self.ends(0, self.ctl('addresses', self.VM)).stdout

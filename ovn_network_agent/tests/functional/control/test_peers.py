@@ -194,7 +194,7 @@ class PeersTest(PeersTestCase):
         self.become(r1_db=('created', 'in place'),
                     r2_web=('created', 'in place'))
         said = self.ends(0, self.ctl('drain', '--force')).stdout
-        self.assertIn('nothing to do for 1 peerings of routers', said)
+        self.assertIn('nothing to do for 1 peering of routers', said)
 
 
 class DryRunTest(PeersTestCase):

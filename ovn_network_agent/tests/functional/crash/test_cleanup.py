@@ -17,6 +17,8 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 @needs.needs(os.geteuid() == 0, 'makes network namespaces')
 class CleanupTest(base.CrashTestCase):
 
+    OPTIONS = 'shutdown_timeout = 10\n'
+
     def cleanup(self, *argv, status=0):
         ended = subprocess.run(
             self.node.inside(
@@ -77,6 +79,62 @@ class CleanupTest(base.CrashTestCase):
              for row in self.nb.rows('Gateway_Chassis')
              if row['chassis_name'] == base.OTHER})
         self.assertEqual([], sorted(self.on_node() - before))
+
+    def test_priorities_stay_when_something_is_left(self):
+        """OVN would move gateway ports to a node that is half removed."""
+        self.killed()
+        lowered = {'chassis_name': base.OTHER}
+        self.nb.transact(ovsdb.update(
+            'Gateway_Chassis', lowered, priority=0,
+            external_ids=ovsdb.ovsdb_dict({
+                ownership.EXT_ID_DRAINED: 'shutdown',
+                ownership.EXT_ID_EARLIER: '7'})))
+        rundir = f'frr_run_dir = {self.host.rundir}'
+        self.conf_with('frr_run_dir = /nowhere')
+        self.addCleanup(self.host.restore_vtysh)
+        self.host.write_vtysh('#!/bin/sh\nexit 1\n')
+        said = self.cleanup('--last', status=1).stderr
+        self.assertIn('left: the lowered priorities in OVN NB stay', said)
+        self.assertEqual({0}, self.priorities())
+        self.conf_with(rundir)
+        self.host.restore_vtysh()
+        self.cleanup('--last')
+        self.assertEqual({7}, self.priorities())
+
+    def test_ovn_that_does_not_answer(self):
+        """Addresses may still be in use here, so nothing goes unasked."""
+        before, filled = self.killed()
+        nowhere = 'tcp:127.0.0.1:1\novsdb_connection_timeout = 2'
+        self.conf_with(f'ovn_nb_remote = {nowhere}')
+        self.conf_with('ovn_sb_remote = tcp:127.0.0.1:1')
+        for argv in ((), ('--last',)):
+            self.assertIn('nothing was removed',
+                          self.cleanup(*argv, status=1).stderr)
+        self.assertEqual(filled, self.everything())
+        self.cleanup('--last', '--without-ovn', status=2)
+        said = self.cleanup('--without-ovn', '--dry-run', status=1).stdout
+        for kind in ('kernel_route', 'flow', 'announcement', 'nft_table'):
+            self.assertIn(f'\n- {kind} ', '\n' + said)
+        self.assertEqual(filled, self.everything())
+        said = self.cleanup('--without-ovn', status=1).stderr
+        left = self.everything()
+        self.assertEqual(self.rows(filled), self.rows(left))
+        self.assertEqual(
+            (set(), set()), (left - self.rows(left) - before,
+                             before - self.rows(before) - left))
+        # One line for all that is not reached, and one with the remedy.
+        self.assertEqual(2, said.count('left: '), said)
+        self.assertIn('left: OVN was not reached, so rows of this node may '
+                      'be there', said)
+        self.conf_with(f'ovn_nb_remote = {self.nb.remote}')
+        self.conf_with(f'ovn_sb_remote = {self.sb.remote}')
+        self.cleanup()
+        self.assertEqual(set(), self.everything() - before)
+
+    def rows(self, found):
+        """Those in OVN of what there is."""
+        return {line for line in found if line.startswith((
+            'Logical_Router_Static_Route', 'Static_MAC_Binding', 'order'))}
 
     def priorities(self):
         """Those of the other chassis."""

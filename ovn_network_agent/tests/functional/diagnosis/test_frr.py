@@ -85,7 +85,7 @@ class FrrDoctorTest(doctor.Looks, base.FrrTestCase):
     def test_a_prefix_list_in_both_or_in_zebra(self):
         line = f'ip prefix-list {base.LIST} seq 7 permit 10.0.0.0/8'
         self.frr.configure(line)
-        self.assertIn('1 entries', self.looked('prefix-list', doctor.OK))
+        self.assertIn('1 entry', self.looked('prefix-list', doctor.OK))
         self.addCleanup(self.frr.configure, 'no ' + line)
         self.frr.restart_bgpd()
         self.assertIn('only zebra', self.looked('prefix-list',

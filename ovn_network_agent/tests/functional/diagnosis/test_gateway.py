@@ -227,7 +227,7 @@ class GatewayTest(ovn.OvsdbTestCase, base.FrrTestCase):
 
     def _without_staticd(self):
         self.frr.kill('staticd')
-        self.addCleanup(self.frr.start, 'staticd')
+        self.addCleanup(self._with_staticd)
         found = self.said(1, 'explain', FIP)
         self.assertEqual(['daemons of FRR'], [
             layer for verdict, layer in lines(found) if verdict == 'BROKEN'])
@@ -242,17 +242,13 @@ class GatewayTest(ovn.OvsdbTestCase, base.FrrTestCase):
             self.assert_in_order(shape(sample), shape(found))
         self._drained()
 
+    def _with_staticd(self):
+        if not self.frr.runs('staticd'):
+            self.frr.start('staticd')
+
     def _drained(self):
         """The addresses cannot be withdrawn, and the drain says so."""
-        drain = subprocess.Popen(
-            self.program('ctl', 'drain', '--wait'), env=self.env, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE)
-        self.addCleanup(drain.wait)
-        self.addCleanup(drain.kill)
-        for line in drain.stdout:
-            if line.startswith('waiting for '):
-                break
+        drain = self._drain('waiting for ', '--timeout=20')
         self.cloud.move('lrp-router1', cloud.OTHER)
         shown, failed = drain.communicate(timeout=_LIMIT)
         self.assertIn('drain: carried out', shown)
@@ -260,3 +256,22 @@ class GatewayTest(ovn.OvsdbTestCase, base.FrrTestCase):
         self.assertIn('2 addresses could not be withdrawn, so this node may '
                       'still announce them: '
                       f'{ROUTER}, {FIP};', failed)
+        # One that waits for FRR ends when they are withdrawn.
+        drain = self._drain(f'2 addresses to be withdrawn: {ROUTER}, {FIP}')
+        self.assertIsNone(drain.poll())
+        self._with_staticd()
+        shown, failed = drain.communicate(timeout=_LIMIT)
+        self.assertEqual((0, ''), (drain.returncode, failed), shown)
+        self.assertFalse(any(FIP in line for line in self.frr.running()))
+
+    def _drain(self, line, *argv):
+        """A drain that has printed a line."""
+        drain = subprocess.Popen(
+            self.program('ctl', 'drain', '--wait', *argv), env=self.env,
+            text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        self.addCleanup(drain.wait)
+        self.addCleanup(drain.kill)
+        shown = next((one for one in drain.stdout if line in one), '')
+        self.assertIn(line, shown)
+        return drain

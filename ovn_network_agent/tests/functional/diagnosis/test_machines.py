@@ -198,8 +198,8 @@ class DoctorTest(DoctorTestCase):
         self.add('vm-1', VM)
         self.add('vm-2', '198.51.100.31', **{
             'ovn-network-agent:announce': 'false'})
-        self.assertIn('1 addresses', self.looked('provider-machines',
-                                                 doctor.OK))
+        self.assertIn('1 address of a machine', self.looked(
+            'provider-machines', doctor.OK))
         self.assertIn('1 of 2 addresses', self.looked('withheld-addresses',
                                                       doctor.OK))
         self.assertEqual([VM], list(map(str, self.asked(

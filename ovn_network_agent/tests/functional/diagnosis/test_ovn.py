@@ -200,7 +200,7 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
     def test_priorities(self):
         self.cloud.add_router('r1', chassis=cloud.CHASSIS)
         name = 'gateway-priorities'
-        self.assertEqual([(doctor.OK, '1 groups')], self.verdicts(name))
+        self.assertEqual([(doctor.OK, '1 group')], self.verdicts(name))
         self.priority(cloud.OTHER, 2)
         (verdict, evidence), = self.verdicts(name)
         self.assertEqual(doctor.WARN, verdict)
@@ -214,7 +214,7 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
 
     def test_patch_ports(self):
         self.cloud.add_router('r1', chassis=cloud.CHASSIS)
-        self.assertEqual([(doctor.OK, '1 gateway ports are here')],
+        self.assertEqual([(doctor.OK, '1 gateway port is here')],
                          self.verdicts('patch-ports'))
         self.ovs.transact(ovsdb.update(
             'Interface', {'name': 'patch-provnet-1'},

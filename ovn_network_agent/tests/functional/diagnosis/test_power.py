@@ -60,7 +60,7 @@ class PowerTest(doctor.Looks, base.OvsdbTestCase):
                     for number in range(2)),
             ovsdb.update('Bridge', {}, ports=ovsdb.ovsdb_set(
                 [['named-uuid', f'p{number:d}'] for number in range(2)])))
-        self.assertIn('1 tunnels', self.said()[1])
+        self.assertIn('1 tunnel', self.said()[1])
         self.set(self.nb, 'NB_Global', FAST)
         self.assertIn('SB_Global has no timers of BFD', self.said()[1])
         self.set(self.sb, 'SB_Global', FAST)

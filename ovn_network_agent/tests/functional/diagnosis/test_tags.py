@@ -99,13 +99,13 @@ class AdvertisedTest(doctor.Looks, base.OvsdbTestCase):
         self.look(doctor.OK, '0 routes for 0 routers')
         self.cloud.say('Logical_Router', {'name': 'neutron-r1'},
                        options={'dynamic-routing': 'true'})
-        self.look(doctor.WARN, 'nothing for 1 routers')
+        self.look(doctor.WARN, 'nothing for 1 router')
         binding, = self.sb.rows('Port_Binding', where=ovsdb.clauses(
             {'logical_port': 'cr-lrp-r1'}))
         self.sb.transact(ovsdb.insert(
             'Advertised_Route', datapath=binding['datapath'],
             logical_port=binding['_uuid'], ip_prefix='198.51.100.1'))
-        self.look(doctor.OK, '1 routes for 1 routers')
+        self.look(doctor.OK, '1 route for 1 router')
 
 
 class MissingTest(doctor.Looks, base.OvsdbTestCase):

@@ -206,7 +206,8 @@ class DoctorTest(test_machines.DoctorTestCase):
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
         self.cloud.add_tenant('r1', 'more', '10.0.1.1/24')
         self.cloud.add_nat('r1', '198.51.100.1', OTHER, 'snat')
-        self.assertIn('1 prefixes', self.looked('tenant-networks', doctor.OK))
+        self.assertIn('1 prefix of a tenant', self.looked(
+            'tenant-networks', doctor.OK))
         said = self.looked('withheld-addresses', doctor.OK)
         self.assertIn('1 of 3 addresses', said)
         self.assertIn('(SNAT)', said)

@@ -166,4 +166,4 @@ class NetworksTest(services.ServiceTestCase):
         self.eventually(lambda: self.announced() == {'203.0.113.10/32'},
                         self.announced)
         self.assertEqual({'203.0.113.0/24'}, self.listed())
-        self.assertNotIn('are in no network', str(agent.status.reasons))
+        self.assertNotIn('in no network', str(agent.status.reasons))

@@ -98,7 +98,7 @@ class ExplainTest(base.ForwardTestCase):
             status, {one['verdict'] for one in found.values()}), found)
         backend = answers.pop().split()[0]
         self.assertRegex(found['nft-rules']['evidence'],
-                         rf'^2 destinations of 1 rules; [3-9] connections at '
+                         rf'^2 destinations of 1 rule; [3-9] connections at '
                          rf'present: \d to {backend}')
         self.assertEqual(f'tcp/53 to {" ".join(base.BACKENDS)}',
                          found['backends']['evidence'])

@@ -131,7 +131,12 @@ class Daemons:
         return os.path.join(self.rundir, 'commands.log')
 
     def start(self, name, *args, config=''):
-        """Start a daemon and wait until it takes commands."""
+        """Start a daemon and wait until it takes commands.
+
+        A second one would leave the first without anyone to end it.
+        """
+        if self.runs(name):
+            raise AssertionError(f'{name} runs already')
         self._write(name + '.conf', config)
         argv = [*self._enter, os.path.join(DAEMONS, name),
                 '--vty_socket', self.rundir,
@@ -149,6 +154,10 @@ class Daemons:
     def pid(self, name):
         """Process id of a daemon."""
         return self._processes[name].pid
+
+    def runs(self, name):
+        """Whether a daemon was started and has not ended."""
+        return name in self._processes and self.ended(name) is None
 
     def ended(self, name):
         """Status with which a daemon has ended, None while it runs."""

@@ -17,7 +17,7 @@ from ovn_network_agent.tests.functional.service import loss
 
 HERE = cloud.CHASSIS
 NO_ROUTER = 'the Northbound database has no router at all'
-LACKS = ('the Southbound database has 1 gateway ports on this chassis that '
+LACKS = ('the Southbound database has 1 gateway port on this chassis that '
          'the Northbound database does not have')
 
 
@@ -112,7 +112,8 @@ class GuardTest(GuardTestCase):
         """Neutron writes the rows anew, one after the other."""
         agent = self.running()
         self.empty_nb()
-        self.held(agent, NO_ROUTER, LACKS.replace('1', '2', 1))
+        self.held(agent, NO_ROUTER, LACKS.replace(
+            '1 gateway port', '2 gateway ports'))
         # ovn-northd follows, and both databases agree.
         self.empty_sb()
         self.degraded(agent, NO_ROUTER)

@@ -61,7 +61,7 @@ class LifeTest(services.ServiceTestCase):
         self.cloud.move('lrp-r1', HERE)
         self.eventually(lambda: 'Took over' in log.output, self.announced)
         took = time.monotonic() - began
-        said = re.findall(r'Took over r1: 1 addresses announced '
+        said = re.findall(r'Took over r1: 1 address announced '
                           r'after (\d+) ms', log.output)
         self.assertEqual(1, len(said), log.output)
         self.assertTrue(0 < int(said[0]) <= took * 1000 + 1, said)

@@ -62,7 +62,8 @@ class TroubleTest(services.TwoRoutersTestCase):
         self.stop(agent)
         self.assertLess(time.monotonic() - started, 5)
         self.assertFalse(agent.complete)
-        self.assertIn('Clean-up is not complete: northbound: OVN_Northbound',
+        self.assertIn('Clean-up is not complete: northbound, stale_route: '
+                      'OVN_Northbound',
                       log.output)
 
     def test_a_second_request_cuts_the_stop_short(self):

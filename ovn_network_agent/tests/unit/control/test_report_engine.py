@@ -86,7 +86,7 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         text = self.report()[1]
         self.assertRegex(text, r'\n  route +failing; route is down; '
                                r'last read [-\dT:]+Z; again in')
-        self.assertRegex(text, r'\n  flow +failing; 1 resources; no space')
+        self.assertRegex(text, r'\n  flow +failing; 1 resource; no space')
 
     def test_repairs(self):
         self.run_pass()
@@ -97,7 +97,7 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         self.assertRegex(repair.pop('last'), TIME)
         self.assertEqual({'backend': 'route', 'kind': 'kernel_route',
                           'count': 1}, repair)
-        self.assertRegex(text, r'kernel_route  1 times, last 2')
+        self.assertRegex(text, r'kernel_route  1 time, last 2')
 
     def test_a_pass_that_runs_or_failed(self):
         self.parts.passes.running = pass_log.Running(('slow',))

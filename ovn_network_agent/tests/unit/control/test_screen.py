@@ -87,6 +87,12 @@ class ScreenTest(ScreenTestCase):
             for block in blocks:
                 self.assertEqual(said, block, page)
 
+    def test_one_problem_and_one_repair(self):
+        said = screen.of_status(self.told(
+            state=health.DEGRADED, reasons=['route: down'],
+            repairs=[{'count': 1}]))
+        self.assertIn('  1 problem, 1 repair since the start\n', said)
+
     def test_what_is_not_well_comes_first(self):
         said = screen.of_status(self.told(
             state=health.DEGRADED, reasons=['route: down', 'NB is away'],
@@ -98,7 +104,7 @@ class ScreenTest(ScreenTestCase):
             'problems    route: down\n'
             '            NB is away\n'
             'addresses   1 announced   0 waiting   2 failed   3 withheld'
-            '          (fips --state STATE)\n'
+            '          (addresses --state STATE)\n'
             'databases   nb ok  ovs ok  sb ok\n'
             'bgp         bgpd cannot be asked: gone\n', said)
 

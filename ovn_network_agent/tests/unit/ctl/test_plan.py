@@ -79,5 +79,5 @@ class ResyncTest(base.BaseTestCase):
             'route: created kernel_route dst=x\n'
             'route: failed: kernel_route y: no space\n'
             'rule: failed: rule is down\n'
-            '2 backends read, 1 changes, 2 failures\n',
+            '2 backends read, 1 change, 2 failures\n',
             repair.of_resync(found))

@@ -36,7 +36,7 @@ class EgressTest(explained.AddressTestCase):
         self.assertEqual(Outcome.OK, explanation.explain(found).outcome)
 
     def test_who_leaves_with_an_address(self):
-        self.assertIn('1 machines of shop leave with it by router web (mode '
+        self.assertIn('1 machine of shop leaves with it by router web (mode '
                       'router)', self.evidence(self.case(EGRESS), 'egress'))
 
     def test_why_a_machine_does_not(self):

@@ -92,7 +92,7 @@ class MachinesTest(fip_routes.FipRouteTestCase):
         self.assertEqual([], self.announced(router))
         problem, = self.kind(resources.Problem, router)
         self.assertEqual((FIP,), problem.addresses)
-        for words in ('1 distributed', FIP, 'set ovn-bridge-mappings'):
+        for words in ('1 of the distributed', FIP, 'set ovn-bridge-mappings'):
             self.assertIn(words, problem.text)
 
     def test_the_mappings_are_no_remedy_for_another_fault(self):
@@ -263,7 +263,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
         self.assertIn('(192.0.2.7)', said)
         said, = self.problems(world.router(balanced=(
             balanced('192.0.2.7'), balanced('10.0.0.9', floating=False))))
-        self.assertIn('1 NAT addresses (192.0.2.7)', said)
+        self.assertIn('1 of the NAT addresses (192.0.2.7)', said)
         said, = self.problems(world.router(balanced=(
             balanced(FIP, unanswered='it is distributed'),
             balanced('10.0.0.9', floating=False, unanswered='it is so'))))

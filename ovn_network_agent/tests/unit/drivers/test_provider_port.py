@@ -132,12 +132,12 @@ class ProviderPortTest(base.BaseTestCase):
             'because a router port has it, too; give one of them another '
             'address', self.problem(address(claimed='a router port')))
         self.assertEqual(
-            'network public: 1 addresses of machines (192.0.2.1) are in no '
+            'network public: 1 of the addresses of machines (192.0.2.1) in no '
             'subnet that OVN has of the network, and not announced; name all '
             'provider networks in [DEFAULT] network_cidr',
             self.problem(address('192.0.2.1')))
         # Of another family than the subnets.
-        self.assertIn('(2001:db8::30) are in no subnet',
+        self.assertIn('(2001:db8::30) in no subnet',
                       self.problem(address('2001:db8::30')))
         self.assertEqual([], self.wanted(
             address('192.0.2.1'), network_cidr=['198.51.100.0/24']))

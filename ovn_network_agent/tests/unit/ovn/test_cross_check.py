@@ -146,7 +146,7 @@ class CrossCheckTest(base.BaseTestCase):
         del self.cloud.tables['nb', 'Logical_Router']['router-a']
         del self.cloud.tables['nb', 'Logical_Router_Port']['port-b']
         (doubt,) = self.doubts('192.0.2.10')
-        self.assertIn('has 1 gateway ports on this chassis that', doubt)
+        self.assertIn('has 1 gateway port on this chassis that', doubt)
 
     def test_ports_on_no_chassis(self):
         self.cloud.router('a', None, '192.0.2.1', ['192.0.2.10'])

@@ -135,9 +135,9 @@ class EndingTest(base.BaseTestCase):
                        resident=True),))
         self.end(View(router))
         self.assertEqual(1, log.output.count(
-            f'1 distributed floating IPs are withdrawn now ({FIP})'))
+            f'1 distributed floating IP is withdrawn now ({FIP})'))
         self.end()
-        self.assertEqual(1, log.output.count('are withdrawn now'))
+        self.assertEqual(1, log.output.count('withdrawn now'))
 
     def test_machines_that_nobody_announces_any_more(self):
         log = self.useFixture(fixtures.FakeLogger())
@@ -150,12 +150,12 @@ class EndingTest(base.BaseTestCase):
                     worlds.machine('198.51.100.12', claimed='port vm-2'),
                     worlds.machine('203.0.113.9'))
         self.end(Machines())
-        self.assertIn('1 addresses of machines on provider networks are '
+        self.assertIn('1 address of machines on provider networks '
                       f'withdrawn now ({FIP}): ', log.output)
-        self.assertEqual(1, log.output.count('are withdrawn now'))
+        self.assertEqual(1, log.output.count('withdrawn now'))
         self.assertIn('live migration', log.output)
         self.end(Machines(), cleanup_on_shutdown=False)
-        self.assertEqual(1, log.output.count('are withdrawn now'))
+        self.assertEqual(1, log.output.count('withdrawn now'))
 
     def test_what_failed_is_tried_once_more(self):
         # The time to try it again may be after the end of the clean-up.

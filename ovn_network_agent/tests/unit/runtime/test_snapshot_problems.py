@@ -29,7 +29,7 @@ class TroubleTest(base.BaseTestCase):
     def test_what_was_drained_stays_so_without_the_driver(self):
         """The stop before it was taken out has drained."""
         found, = self.troubles(['fip_route'], 'shutdown')
-        self.assertIn('priority 0 in 1 gateway groups (lrp-1)', found)
+        self.assertIn('priority 0 in 1 gateway group (lrp-1)', found)
         found, = self.troubles(['fip_route'], drains=frozenset({model.ALL}))
         self.assertIn('a drain of this node is asked for', found)
         self.assertEqual((), self.troubles(['fip_route']))

@@ -89,7 +89,7 @@ class AccessTest(base.JudgeTestCase):
             self.assertIn(f'"chmod -R go+rX {sys.prefix}"', said)
             said = self.judge(configuration.Access(True, (), 2, (
                 inside, '/root/python/lib/os.py')), base.BROKEN)
-            self.assertIn('1 more directories', said)
+            self.assertIn('1 more directory', said)
             self.assertIn('/usr/bin/python3 -m venv', said)
 
     def test_modes(self):

@@ -15,7 +15,7 @@ class EgressTest(base.JudgeTestCase):
                 **values}]}, *verdicts)
 
     def test_all_is_well(self):
-        self.assertIn('1 objects, 1 addresses of machines leave; this agent '
+        self.assertIn('1 object for 1 address of machines; this agent '
                       'writes', self.said(base.OK))
 
     def test_places_without_an_address(self):

@@ -98,7 +98,7 @@ class VnisTest(base.JudgeTestCase):
             **values}), *verdicts)
 
     def test_all_is_well(self):
-        self.assertIn('1 VNIs are up', self.judge(base.OK))
+        self.assertIn('1 VNI is up', self.judge(base.OK))
         self.assertIn('no network', self.judge(base.OK, wanted=()))
 
     def test_each_fault(self):
@@ -134,7 +134,7 @@ class HopsTest(base.JudgeTestCase):
     def test_hops(self):
         one = Hop(1001, '192.0.2.12')
         self.assertIn('0 next hops', self.judge((), base.OK))
-        self.assertIn('2 next hops of 1 VNIs', self.judge(
+        self.assertIn('2 next hops of 1 VNI', self.judge(
             (one, one._replace(via='192.0.2.13')), base.OK))
 
     def test_a_black_hole(self):

@@ -27,7 +27,7 @@ class TunnelsTest(base.JudgeTestCase):
     def test_as_the_agents_want_it(self):
         said = self.judge(base.OK)
         self.assertIn('without power after 0.6 s', said)
-        self.assertIn('BFD is up in 1 tunnels', said)
+        self.assertIn('BFD is up in 1 tunnel', said)
 
     def test_the_defaults(self):
         said = self.judge(base.OK, wanted=False, southbound={},

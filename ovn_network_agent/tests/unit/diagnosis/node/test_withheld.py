@@ -18,13 +18,13 @@ class WithheldTest(base.JudgeTestCase):
 
     def test_some(self):
         said = self.judge(base.OK, reasons=((2, 'the row'), (1, 'an option')))
-        self.assertIn('3 of 8 addresses are not announced on purpose '
+        self.assertIn('3 of 8 addresses not announced on purpose '
                       '(2: the row; 1: an option)', said)
 
     def test_all(self):
         said = self.judge(base.WARN, reasons=((8, 'an option'),))
         self.assertIn('8 of 8 addresses', said)
-        self.assertIn('"ovn-network-agent-ctl fips"', said)
+        self.assertIn('"ovn-network-agent-ctl addresses"', said)
 
     def test_a_name_that_two_have(self):
         self.assertIn('include_routers has r9, the name of several routers',

@@ -176,21 +176,20 @@ def _before_exec(number):
     os.sched_setaffinity(0, {number})
 
 
-def memory_directory(memory='3G', room=ROOM) -> str:
+def memory_directory(memory='3G') -> str:
     """The directory for the machine's memory, preferably not on a disk.
 
     The file system must allow execution.  When it is full, the kernel of the
     machine dies at its next access to the memory.
 
     :param memory: size of the machine's memory, with unit
-    :param room: bytes that have to be free
     :raises BootError: when there is no such directory
     """
     refused, fit = [], []
     for path in dict.fromkeys((os.environ.get('TMPDIR'), '/dev/shm', '/tmp')):
         if not path:
             continue
-        reason = unfit(path, room)
+        reason = unfit(path)
         if reason:
             refused.append(f'{path} {reason}')
         else:

@@ -75,14 +75,9 @@ def _old_enough():
         return float(opened.read().split()[0]) >= VSWITCHD_UPTIME
 
 
-def stop_controller(node, restart: bool = False):
-    """End ovn-controller in good order, and wait for its end.
-
-    :param restart: whether its row in the Southbound database, tunnels and
-        flows stay for the next ovn-controller
-    """
-    command = ['ovn-appctl', '-t', 'ovn-controller', 'exit']
-    node.run([*command, '--restart'] if restart else command)
+def stop_controller(node):
+    """End ovn-controller in good order, and wait for its end."""
+    node.run(['ovn-appctl', '-t', 'ovn-controller', 'exit'])
     node.services.pop('ovn-controller').wait(60)
 
 

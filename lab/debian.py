@@ -117,8 +117,8 @@ def be_systemd():
         'container': 'other', 'PATH': '/usr/sbin:/usr/bin:/sbin:/bin'})
 
 
-def wait_up(node, timeout=BOOT):
+def wait_up(node):
     """Wait until systemd of a node has started what it starts at a boot."""
     waiting.wait_until(f'systemd of {node.name} has started all', lambda: (
         node.run(['systemctl', 'is-system-running'], check=False)
-        .stdout.strip() in _RUNNING), timeout, interval=0.5)
+        .stdout.strip() in _RUNNING), BOOT, interval=0.5)

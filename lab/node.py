@@ -358,7 +358,7 @@ def _read(path):
         return ''
 
 
-def _kernel_messages(lines=30):
+def _kernel_messages():
     """The last messages of the kernel, list of str."""
     found = []
     with contextlib.suppress(OSError):
@@ -371,7 +371,7 @@ def _kernel_messages(lines=30):
                         errors='replace').partition(';')[2].strip())
         finally:
             os.close(fd)
-    return found[-lines:]
+    return found[-30:]
 
 
 def environ(**extra):

@@ -17,6 +17,9 @@ import os
 import time
 
 _TICKS = os.sysconf('SC_CLK_TCK')
+# Seconds of a look, the share of it without work that counts as idle, and
+# seconds until nobody waits any more.
+_PERIOD, _IDLE, _BUSY_AT_MOST = 0.1, 0.8, 10.0
 
 
 @contextlib.contextmanager
@@ -38,14 +41,14 @@ def reserved(directory: str):
         yield number
 
 
-def wait_idle(share=0.8, period: float = 0.1, timeout: float = 10.0):
+def wait_idle():
     """Wait for a time in which the machine had almost nothing to do."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + _BUSY_AT_MOST
     while time.monotonic() < deadline:
         since = Idle()
-        time.sleep(period)
+        time.sleep(_PERIOD)
         took, idle = since.seconds()
-        if idle >= share * took:
+        if idle >= _IDLE * took:
             return
 
 

@@ -7,6 +7,14 @@ Values compare, so an unchanged router costs nothing in a pass.  Drivers, also
 of other projects, take all names from here.
 """
 
+from ovn_network_agent.model.announced import KINDS as KINDS
+from ovn_network_agent.model.announced import Claim as Claim
+from ovn_network_agent.model.announced import PortAddress as PortAddress
+from ovn_network_agent.model.announced import (
+    ProviderNetwork as ProviderNetwork,
+)
+from ovn_network_agent.model.announced import ServedAddress as ServedAddress
+from ovn_network_agent.model.announced import TenantPrefix as TenantPrefix
 from ovn_network_agent.model.egress import EgressHost as EgressHost
 from ovn_network_agent.model.egress import EgressIp as EgressIp
 from ovn_network_agent.model.egress import EgressMachine as EgressMachine
@@ -33,16 +41,10 @@ from ovn_network_agent.model.node import Segment as Segment
 from ovn_network_agent.model.peerings import Peering as Peering
 from ovn_network_agent.model.peerings import PeerState as PeerState
 from ovn_network_agent.model.peerings import Side as Side
-from ovn_network_agent.model.ports import PortAddress as PortAddress
-from ovn_network_agent.model.ports import ProviderNetwork as ProviderNetwork
 from ovn_network_agent.model.routers import BalancedAddress as BalancedAddress
 from ovn_network_agent.model.routers import GatewayPort as GatewayPort
 from ovn_network_agent.model.routers import Handover as Handover
 from ovn_network_agent.model.routers import Nat as Nat
 from ovn_network_agent.model.routers import NbDefaultRoute as NbDefaultRoute
 from ovn_network_agent.model.routers import Router as Router
-from ovn_network_agent.model.served import KINDS as KINDS
-from ovn_network_agent.model.served import ServedAddress as ServedAddress
 from ovn_network_agent.model.snapshot import Snapshot as Snapshot
-from ovn_network_agent.model.tenants import Claim as Claim
-from ovn_network_agent.model.tenants import TenantPrefix as TenantPrefix

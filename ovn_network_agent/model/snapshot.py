@@ -9,14 +9,14 @@ import dataclasses
 import itertools
 
 from ovn_network_agent.model import port_forwards
+from ovn_network_agent.model.announced import PortAddress
+from ovn_network_agent.model.announced import ProviderNetwork
+from ovn_network_agent.model.announced import ServedAddress
+from ovn_network_agent.model.announced import TenantPrefix
 from ovn_network_agent.model.egress import EgressHost
 from ovn_network_agent.model.gateways import GatewayGroup
 from ovn_network_agent.model.node import Node
-from ovn_network_agent.model.ports import PortAddress
-from ovn_network_agent.model.ports import ProviderNetwork
 from ovn_network_agent.model.routers import Router
-from ovn_network_agent.model.served import ServedAddress
-from ovn_network_agent.model.tenants import TenantPrefix
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

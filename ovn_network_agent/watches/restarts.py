@@ -65,7 +65,6 @@ class RestartWatch(base.Observer):
     def __init__(self, heartbeats: heartbeat.Heartbeat, name: str, where: str,
                  read: Read, privileged: Read, word: str,
                  restarted: Callable[[], object] = lambda: None,
-                 clock: Callable[[], float] = time.monotonic,
                  metric: str = '', at_once: bool = False,
                  awaited: Callable[[], bool] = lambda: False) -> None:
         self._heartbeats = heartbeats
@@ -75,7 +74,6 @@ class RestartWatch(base.Observer):
         self._privileged = privileged
         self._notice = (word,)
         self._restarted = restarted
-        self._clock = clock
         self._metric = metric
         self._at_once = at_once
         self._awaited = awaited
@@ -123,7 +121,7 @@ class RestartWatch(base.Observer):
     def _compare(self, found: _Marks | None) -> None:
         if found is None:
             return
-        now = self._clock()
+        now = time.monotonic()
         if found != self._seen:
             self._changed(found, now)
             return

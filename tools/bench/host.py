@@ -86,8 +86,7 @@ class Host:
     driver = 'fip_route'
     places = observe.PLACES
 
-    def __init__(self, routers: int, debug=False, program: str | None = None,
-                 vrf: str = '', version=4):
+    def __init__(self, routers: int, debug=False, program: str | None = None):
         self.routers = routers
         self.interval = 60
         self._debug = debug

@@ -9,7 +9,6 @@ before the program is started: dict of place to time, with ALL, the last of
 the places that count.
 """
 
-from collections import abc
 import json
 import time
 
@@ -223,14 +222,14 @@ class World:
             self._observer = None
 
 
-def calm(programs: abc.Callable = processes.others):
+def calm():
     """Wait until the consequences of a change are over on this node."""
     deadline = time.monotonic() + _RESTLESS
     used = _STILL
     while used >= _STILL and time.monotonic() < deadline:
-        before = processes.load(programs())
+        before = processes.load(processes.others())
         time.sleep(_QUIET)
-        used = processes.load(programs()).since(before).processor
+        used = processes.load(processes.others()).since(before).processor
 
 
 def milliseconds(started: float, found: dict):

@@ -9,7 +9,6 @@ waits until bgpd has lost the route, and nothing else waits for it. A further
 withdrawal puts it off, so that one refresh follows both.
 """
 
-from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
@@ -54,10 +53,8 @@ class _Due:
 class Refresher:
     """Makes the soft refreshes that the configuration asks for."""
 
-    def __init__(self, conf: Any, clock: Callable[[], float] = time.monotonic
-                 ) -> None:
+    def __init__(self, conf: Any) -> None:
         self._conf = conf
-        self._clock = clock
         # A refresh and a withdrawal exclude each other.
         self._exclusive = threading.Lock()
         self._news = threading.Condition()
@@ -102,7 +99,7 @@ class Refresher:
         with self._news:
             if when == 'never' or not (wanted or self._failed):
                 return
-            now = self._clock()
+            now = time.monotonic()
             waiting = None if self._failed else self._due
             since = waiting.since if waiting else now
             lost = withdrawn[-1] if withdrawn else (
@@ -140,7 +137,7 @@ class Refresher:
 
     def _attempt(self, due: _Due) -> None:
         """Refresh, unless bgpd still has the withdrawn route."""
-        waits = self._clock() < due.until
+        waits = time.monotonic() < due.until
         try:
             done, message = bgp.soft_refresh(
                 self._conf.frr.vrf_name, due.lost if waits else '', due.ipv6)

@@ -14,7 +14,6 @@ A node that stops asks about the present: an owner whose FRR came back some
 seconds ago serves its ports, and waits for a successor.
 """
 
-from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -119,10 +118,8 @@ class Fitness(base.Observer):
     _trigger: trigger.Trigger
 
     def __init__(self, conf: cfg.ConfigOpts,
-                 clock: Callable[[], float] = time.monotonic,
                  stable: float = STABLE) -> None:
         self._conf = conf
-        self._clock = clock
         self.judgement = Judgement(stable)
         self._silent = 0
         self._needed = False
@@ -180,7 +177,7 @@ class Fitness(base.Observer):
         found, answered, failure = self._ask()
         self._silent = self._silent + 1 if failure else 0
         before = self.reasons
-        if self.judgement.take(found, self._clock(),
+        if self.judgement.take(found, time.monotonic(),
                                answered and self._needed):
             LOG.info('Whether this node could announce a gateway: %s',
                      self.judgement.lack or 'yes')

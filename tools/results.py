@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The costs of each class of tests.
+"""What a run of one tier says, from its subunit stream on standard input.
 
-Reads the subunit stream of one tier on standard input.  Prints a line for each
-class: its seconds, the number of its tests, and its name.
+    results.py failed    each failed test, with the ends of its traceback
+    results.py costs     a line for each class: its seconds, the number of its
+                         tests, and its name
 """
 
 import collections
@@ -14,10 +15,34 @@ import sys
 import subunit
 import testtools
 
+# First and last lines of a traceback: the place, and the expectation.
+_FIRST, _LAST = 14, 16
+_WIDTH = 300
 _PREFIX = 'ovn_network_agent.tests.'
 # The name that unittest reports for a failed setUpClass.
 _OF_A_CLASS = re.compile(r'(?:setUp|tearDown)Class \((.*)\)')
 _RESULTS = ('success', 'fail', 'skip', 'xfail', 'uxsuccess')
+
+
+def ending(details: dict):
+    """The first and the last lines of the tracebacks of one test."""
+    found = []
+    for name, content in sorted(details.items()):
+        if name.startswith(('traceback', 'reason')):
+            lines = content.as_text().rstrip().splitlines()
+            if len(lines) > _FIRST + _LAST:
+                lines[_FIRST:-_LAST] = ['...']
+            found += lines
+    return [line[:_WIDTH] for line in found]
+
+
+def say(test: dict):
+    """Print a failed test, and nothing of another one."""
+    if test['status'] in ('success', 'skip', 'exists', 'xfail'):
+        return
+    print(f'{test["status"].upper()}: {test["id"]}')
+    for line in ending(test['details']):
+        print('    ' + line)
 
 
 class Clock:
@@ -54,9 +79,9 @@ def class_of(test: str):
     return name.removeprefix(_PREFIX)
 
 
-def main():
+def main(wanted):
     clock = Clock()
-    result = testtools.StreamToDict(clock.take)
+    result = testtools.StreamToDict(say if wanted == 'failed' else clock.take)
     result.startTestRun()
     subunit.ByteStreamToStreamResult(
         sys.stdin.buffer, non_subunit_name='stdout').run(result)
@@ -66,4 +91,4 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    main(sys.argv[1])

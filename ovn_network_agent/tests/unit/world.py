@@ -3,8 +3,7 @@
 
 """A small stateful world in the place of kernel, FRR and OVN.
 
-The backends here really keep objects, and fail where a test says so; what a
-test looks at afterwards is what the world contains.
+Its backends keep objects, and fail where a test says so.
 """
 
 import dataclasses
@@ -19,7 +18,6 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import settings
 from ovn_network_agent.engine import contributions
-from ovn_network_agent.gateways import membership
 from ovn_network_agent.model import address_sources
 from ovn_network_agent.model import selection
 from ovn_network_agent.tests import configs
@@ -113,8 +111,9 @@ class World:
 
     def found(self, kind):
         """Objects of a resource class, by key."""
-        return {ref.key: resource for ref, resource in self.objects.items()
-                if ref.kind == kind.kind}
+        # An agent on another thread may change them meanwhile.
+        return {ref.key: resource for ref, resource
+                in self.objects.copy().items() if ref.kind == kind.kind}
 
     def values(self):
         """All objects, a set."""
@@ -171,12 +170,11 @@ class WorldBackend(base.Backend):
             raise AssertionError('the test never let the backend go on')
         self._reach()
         failures = {}
-        for resource in delta.create:
-            self._change('create', resource, failures)
-        for _old, resource in delta.update:
-            self._change('update', resource, failures)
-        for resource in delta.delete:
-            self._change('delete', resource, failures)
+        for verb, found in (('create', delta.create),
+                            ('update', [new for _old, new in delta.update]),
+                            ('delete', delta.delete)):
+            for resource in found:
+                self._change(verb, resource, failures)
         return failures
 
     def taken_over(self, lost):
@@ -386,29 +384,6 @@ def group(router):
         tuple(model.GroupPort(
             model.REDIRECT + p.lrp, p.chassis, p.lrp, p.networks, p.segment)
             for p in router.ports), (router.uuid,))
-
-
-def facts(**known):
-    """What is known of a group: facts by name.
-
-    :param known: name of a :class:`model.Fact` = whether that is so
-    """
-    return frozenset(model.Fact[name] for name, true in known.items()
-                     if true)
-
-
-def tenure(moving):
-    """Of a group whose ports OVN may be about to move, or not."""
-    return model.Tenure.OUTRANKED if moving else model.Tenure.FIRST
-
-
-def settled(group, node, conf, held=False):
-    """A group in the state that follows from what it is in.
-
-    :param held: whether it waits for its relay
-    """
-    return dataclasses.replace(group, state=membership.settled(
-        group, node, conf, held))
 
 
 def away(router):

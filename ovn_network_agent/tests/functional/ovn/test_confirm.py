@@ -8,18 +8,14 @@ running agent is changed behind python-ovs's back, as by a bug in python-ovs.
 """
 
 import contextlib
-import dataclasses
 import json
 import socket
 import threading
 import time
 
 from ovn_network_agent import resources
-from ovn_network_agent.drivers import base as drivers
-from ovn_network_agent.drivers import source
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import loss
 
 HERE = cloud.CHASSIS
@@ -237,114 +233,6 @@ class ConfirmTest(loss.LossTestCase):
         self.assertTrue(notify)
         self.assertEqual(before, session.get_seqno(), 'connected anew')
         self.assertEqual([], self.deleted())
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Place:
-    """The addresses of an address set, and all ports of routers."""
-
-    name: str
-    addresses: tuple
-    ports: tuple
-
-
-class Places(source.Source):
-
-    KIND = Place
-    INDEXES = {('nb', 'Address_Set'): {'name': lambda row: [row.name]},
-               ('sb', 'Port_Binding'): {'type': lambda row: [row.type]}}
-    NAMES = ('nb', 'Address_Set', 'name')
-
-    def build(self, name, find):
-        row, = find(*self.NAMES, name)
-        return Place(name, tuple(sorted(row.addresses)), tuple(sorted(
-            each.logical_port for each in find('sb', 'Port_Binding', 'type',
-                                               'patch'))))
-
-
-class PlacesDriver(drivers.Driver):
-
-    SUBJECTS = (Place,)
-    SOURCES = (Places,)
-
-    def events(self):
-        yield drivers.Watch('nb', 'Address_Set', ('name', 'addresses'))
-
-    def resources(self, subject, node):
-        for address in subject.addresses if subject.ports else ():
-            yield resources.Address('lo', address)
-
-
-class SourceTest(loss.LossTestCase):
-    """Rows that a replica lacks of the tables of a source of a driver."""
-
-    drivers = {**loss.LossTestCase.drivers, 'places': PlacesDriver}
-
-    def setUp(self):
-        super().setUp()
-        self.put('a', '192.0.2.1/32')
-        self.put('b', '192.0.2.2/32')
-        self.agent = self.running()
-        self.become(1, 2)
-        self.world.journal.clear()
-
-    def put(self, name, address):
-        self.nb.transact(ovsdb.insert('Address_Set', name=name,
-                                      addresses=address))
-
-    def become(self, *numbers):
-        self.eventually(lambda: {
-            key[1] for key in self.world.found(resources.Address)
-            if key[1].startswith('192.0.2.')} == {
-                f'192.0.2.{n}/32' for n in numbers}, 'addresses')
-
-    def deleted(self):
-        return {ref.key for verb, ref in self.world.journal
-                if verb == 'delete' and ref.kind == resources.Address.kind}
-
-    def goes_on(self, *made):
-        """The replica was mended, and what is reported is believed.
-
-        :param made: what was made of a replica with other content
-        """
-        self.well(self.agent)
-        self.assertEqual(set(made), self.deleted())
-        self.put('c', '192.0.2.3/32')
-        self.nb.transact(ovsdb.delete('Address_Set', {'name': 'a'}))
-        self.become(2, 3)
-        self.assertEqual({*made, ('lo', '192.0.2.1/32')}, self.deleted())
-
-    def look_at_all(self):
-        self.agent._databases['nb'].dirty.mark_all()
-        self.agent.trigger.fire('test')
-
-    def mended(self, name, table, count):
-        def same():
-            with contextlib.suppress(connection.Unavailable):
-                with self.agent._databases[name].rows(5) as tables:
-                    return len(tables[table]) == count
-        self.eventually(same, 'loaded again')
-
-    def test_a_row_that_was_never_seen(self):
-        with self.agent._databases['nb'].rows() as nb:
-            nb['Address_Set'].clear()
-        self.look_at_all()
-        self.mended('nb', 'Address_Set', 2)
-        self.goes_on()
-
-    def test_a_table_of_which_the_replica_has_a_part(self):
-        """The question is for this part."""
-        self.cloud.add_machine('machine', HERE)
-        with self.agent._databases['sb'].rows() as sb:
-            bindings = sb['Port_Binding']
-            count = len(bindings)
-            for key in [key for key, row in bindings.items()
-                        if row.type == 'patch']:
-                del bindings[key]
-        self.assertLess(count, len(self.sb.rows('Port_Binding')))
-        self.look_at_all()
-        self.mended('sb', 'Port_Binding', count)
-        self.goes_on()
 
 
 class Forgetful:

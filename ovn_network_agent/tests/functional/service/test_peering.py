@@ -6,23 +6,13 @@
 The agents of a test are in one process, and have connections of their own.
 """
 
-import logging
-import os
-import signal
 import time
-
-import fixtures
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends.northbound import locked_rows
-from ovn_network_agent.common import notices
 from ovn_network_agent.drivers import network_peer
-from ovn_network_agent.ovsdb import lock_state
-from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import peerings
-from ovn_network_agent.tests.functional.metrics import base as metrics
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.functional.ovsdb import test_lock
 from ovn_network_agent.tests.functional.service import base as services
 
 NAME = 'network_peer'
@@ -299,130 +289,3 @@ class ManyTest(PeeringTestCase):
                     options=ovsdb.ovsdb_dict(
                         {TARGET + 'hub': self.routers['r1']})))))
         self.well(self.serves(1))
-
-
-class WaitTest(PeeringTestCase):
-    """Another process has the lock, and writes nothing."""
-
-    def setUp(self):
-        super().setUp()
-        self.holder = test_lock.Holder(self, self.nb.remote,
-                                       locked_rows.PEERING_LOCK)
-        self.assertEqual('held', self.holder.state)
-
-    def waits(self, agent):
-        self.eventually(lambda: self.locks(agent) == ['waiting'], 'it waits')
-
-    def test_the_wait_is_no_failure_and_ends_with_the_holder(self):
-        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
-        agent = self.agent()
-        self.agree()
-        self.waits(agent)
-        self.well(agent)
-        # A pass that tries again leaves it as it is.
-        agent.trigger.fire('test', stale=[notices.PEERINGS])
-        waiting.lasts(lambda: self.assertEqual(
-            ([], ()), (self.ports(), agent.status.reasons)), 2)
-        began = time.monotonic()
-        self.holder.signal(signal.SIGKILL)
-        self.written()
-        took = time.monotonic() - began
-        print(f'{self.id()}: {took:.3f} s')
-        self.assertLess(took, test_lock.HANDOVER)
-        self.well(agent)
-        self.assertNotIn('peering', log.output)
-
-    def test_the_metric_tells_the_states_apart(self):
-        host = f'127.79.{os.getpid() >> 8 & 255:d}.{os.getpid() & 255:d}'
-        agent = self.agent(metrics__listen=f'{host}:{metrics.PORT:d}')
-        listener = metrics.Listener(host)
-
-        def states():
-            found = {each: listener.value(
-                'lock_state', lock=locked_rows.PEERING_LOCK, state=each.value)
-                for each in lock_state.State}
-            return [each for each, value in found.items() if value] if (
-                set(found.values()) == {0, 1}) else found
-        self.well(agent)
-        self.assertEqual(dict.fromkeys(lock_state.State), states())
-        self.agree()
-        for expected, then in (
-                (lock_state.State.WAITING, self.holder.end),
-                (lock_state.State.HELD, self.nb.kill),
-                (lock_state.State.NOT_CONNECTED, lambda: None)):
-            self.eventually(lambda expected=expected: states() == [expected],
-                            states)
-            then()
-
-    def test_few_passes_while_it_waits(self):
-        passes = services.Passes(self)
-        agent = self.agent()
-        self.agree()
-        self.waits(agent)
-        self.well(agent)
-        before = len(passes.times)
-        waiting.lasts(lambda: None, 3)
-        self.assertLess(len(passes.times) - before, 10)
-
-    def test_a_stop_does_not_wait_for_the_lock(self):
-        agent = self.agent(network_peer__cleanup_on_stop=True)
-        self.agree()
-        self.waits(agent)
-        self.well(agent)
-        began = time.monotonic()
-        self.stop(agent)
-        self.assertTrue(agent.complete)
-        self.assertLess(time.monotonic() - began, 5)
-
-    def test_a_stop_leaves_what_it_may_not_remove(self):
-        self.holder.end()
-        self.agree()
-        agent = self.agent()
-        self.written()
-        self.end(agent)
-        self.holder = test_lock.Holder(self, self.nb.remote,
-                                       locked_rows.PEERING_LOCK)
-        before = self.ports()
-        agent = self.agent(network_peer__cleanup_on_stop=True)
-        self.well(agent)
-        began = time.monotonic()
-        self.stop(agent)
-        self.assertTrue(agent.complete)
-        self.assertLess(time.monotonic() - began, 5)
-        self.assertEqual(before, self.ports())
-
-    def test_a_dry_run_asks_for_no_lock(self):
-        self.agree()
-        before = self.nb.content()
-        agent = self.agent(start=False)
-        steps, outcome = agent.plan(ovsdb.DEADLINE)
-        self.assertEqual([('create', 'peering')],
-                         [(verb, each.kind) for verb, each in steps])
-        self.assertTrue(outcome.settled, outcome)
-        self.assertEqual(before, self.nb.content())
-        backend, = [each for each in agent._reconciler.backends.all
-                    if each.name == 'peering']
-        self.assertFalse(backend.lock.started)
-        self.assertIs(lock_state.State.NOT_CONNECTED, backend.lock.state)
-
-
-class StopTest(PeeringTestCase):
-
-    def test_the_rows_stay(self):
-        agent = self.agent()
-        self.agree()
-        self.written()
-        before = self.nb.content()
-        self.stop(agent)
-        self.assertTrue(agent.complete)
-        self.assertEqual(before, self.nb.content())
-
-    def test_the_rows_go_with_cleanup_on_stop(self):
-        agent = self.agent(network_peer__cleanup_on_stop=True)
-        self.agree()
-        self.written()
-        self.transactions.since()
-        self.stop(agent)
-        self.assertTrue(agent.complete)
-        self.assertEqual([], self.ports())
-        self.assertEqual(1, self.transactions.since())

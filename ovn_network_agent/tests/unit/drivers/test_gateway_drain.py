@@ -10,6 +10,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.gateways import group_facts
 
 HERE, OTHER, THIRD = world.CHASSIS, world.OTHER, 'third'
 DRAINING = model.Phase.DRAINING
@@ -36,8 +37,8 @@ def group(own, *peers, owner=HERE, known=True, own_marks=('', 0),
         'table': 'Gateway_Chassis', 'key': 'some', 'name': 'lrp-1',
         'candidates': tuple(sorted(candidates, key=lambda c: c.chassis)),
         'ports': (model.GroupPort('cr-lrp-1', owner),),
-        'facts': world.facts(ZERO_SINCE_START=restore, UNFIT=unfit),
-        'tenure': world.tenure(moving), **values})
+        'facts': group_facts.facts(ZERO_SINCE_START=restore, UNFIT=unfit),
+        'tenure': group_facts.tenure(moving), **values})
 
 
 class GatewayDrainTest(base.BaseTestCase):
@@ -50,7 +51,7 @@ class GatewayDrainTest(base.BaseTestCase):
                 for key, value in options.items()}))
         node = world.node(phase=phase, drains=frozenset(drains))
         self.found = [r for r in driver.resources(
-            world.settled(one, node, driver.settings, held), node)
+            group_facts.settled(one, node, driver.settings, held), node)
             if r.kind == 'gateway_priority']
         return {r.chassis: r.priority for r in self.found}
 

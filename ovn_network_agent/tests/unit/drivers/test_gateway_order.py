@@ -12,6 +12,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.gateways import group_facts
 
 ROUTER = '00000000-0000-4000-8000-000000000001'
 
@@ -59,15 +60,15 @@ class Group:
             'HA_Chassis_Group', 'key', 'name', tuple(
                 self.rows[each] for each in sorted(self.rows)),
             (model.GroupPort('cr-lrp', self.owner),), (ROUTER,),
-            facts=world.facts(UNFIT=name in self.unfit),
-            tenure=world.tenure(self.owner == name and any(
+            facts=group_facts.facts(UNFIT=name in self.unfit),
+            tenure=group_facts.tenure(self.owner == name and any(
                 self.rows[each].priority > self.rows[name].priority
                 for each in self.alive)))
         before = dict(self.rows)
         node = world.node(chassis=name, phase=self.phases[name],
                           drains=self.drains[name])
         for wanted in self.driver.resources(
-                world.settled(seen, node, self.driver.settings), node):
+                group_facts.settled(seen, node, self.driver.settings), node):
             if wanted.kind != 'gateway_priority':
                 continue
             assert not wanted.owned or self.owner == name

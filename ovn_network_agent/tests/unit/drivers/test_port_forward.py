@@ -21,10 +21,17 @@ ADDRESS = resources.VipAddress('loopback1', PREFIX)
 TABLE = resources.Ref('nft_table', ('ip',))
 
 
-class PortForwardTest(base.BaseTestCase):
+class PortForwardTestCase(base.BaseTestCase):
 
     def driver(self, **options):
         return world.driver('port_forward', world.conf(**options))
+
+    def elements(self, router, extent, **options):
+        return {r.key for r in world.wanted(
+            self.driver(**options), router, world.node(extent=extent))}
+
+
+class PortForwardTest(PortForwardTestCase):
 
     def forwards(self, *vips, gateway=True, node=None, **options):
         return list(self.driver(**options).resources(
@@ -171,8 +178,6 @@ class PortForwardTest(base.BaseTestCase):
                                      iif='veth-provider', ipv6=True), wanted)
         self.assertEqual(len(wanted), len({r.ref for r in wanted}))
 
-    # -- announcing -------------------------------------------------------
-
     def test_with_gateway_is_dormant_without_one(self):
         # Row A-08.
         for gateway, announced in ((True, True), (False, False),
@@ -276,74 +281,10 @@ class PortForwardTest(base.BaseTestCase):
                 (self.unmanaged(), False)):
             self.assertEqual(there, anchor in self.forwards(vip), vip)
 
-    # -- what follows the routers -----------------------------------------
-
-    def elements(self, router, extent, **options):
-        return {r.key for r in world.wanted(
-            self.driver(**options), router, world.node(extent=extent))}
-
     def test_nothing_of_routers_without_vips(self):
         router = world.router(fips=('198.51.100.10',))
         for extent in (None, port_forwards.Extent()):
             self.assertEqual(set(), self.elements(router, extent))
-
-    def test_provider_networks_and_the_guard(self):
-        # Row PF-13.
-        router = world.router(ports=(
-            world.port(networks=('198.51.100.1/24', '2001:db8::1/64')),
-            world.port(2, local=False, networks=('192.0.2.1/24',))))
-        four = {('ip', 'provider_networks', '198.51.100.0/24'),
-                ('ip', 'guarded', 'veth-default')}
-        six = {('ip6', 'provider_networks', '2001:db8::/64'),
-               ('ip6', 'guarded', 'veth-default')}
-        self.assertEqual(four, self.elements(router,
-                                             port_forwards.Extent((4,))))
-        self.assertEqual(four | six, self.elements(
-            router, port_forwards.Extent((4, 6))))
-
-    def test_networks_of_a_standby_switch_no_guard_on(self):
-        ports = [model.GroupPort('cr-lrp-1', chassis, 'lrp-1', (network,
-                                                                'fd00::1/64'))
-                 for chassis, network in (
-                     (world.OTHER, '198.51.100.1/24'),
-                     (world.CHASSIS, '192.0.2.1/24'))]
-        group = model.GatewayGroup('HA_Chassis_Group', ports=tuple(ports))
-
-        def wants(versions, **options):
-            return {r.key for r in self.driver(**options).resources(
-                group, world.node(extent=versions and port_forwards.Extent(
-                    versions)))}
-
-        four = {('ip', 'provider_networks', '198.51.100.0/24')}
-        six = {('ip6', 'provider_networks', 'fd00::/64')}
-        self.assertEqual(four, wants((4,)))
-        self.assertEqual(four | six, wants((4, 6)))
-        self.assertEqual(set(), wants(None))
-        self.assertEqual(set(), wants(
-            (4, 6), fip_route__standby_prepare=False))
-        self.assertEqual(six, wants((4, 6), network_cidr=['203.0.113.0/24']))
-
-    def test_no_network_no_guard(self):
-        # Trap T63, row PF-14.
-        router = world.router(ports=(world.port(networks=()),))
-        self.assertEqual(set(), self.elements(router,
-                                              port_forwards.Extent((4,))))
-
-    def test_no_guard_in_the_default_vrf(self):
-        self.assertEqual(
-            {('ip', 'provider_networks', '198.51.100.0/24')},
-            self.elements(world.router(), port_forwards.Extent((4,)),
-                          frr__vrf_name=''))
-
-    def test_networks_by_hand(self):
-        options = {'network_cidr': ['203.0.113.0/25', '203.0.113.128/25']}
-        self.assertEqual(set(), self.elements(
-            world.router(), port_forwards.Extent((4,)), **options))
-        node = world.node(extent=port_forwards.Extent((4,)))
-        self.assertEqual(
-            {('ip', 'provider_networks', '203.0.113.0/24'),
-             ('ip', 'guarded', 'veth-default')},
-            {r.key for r in self.driver(**options).resources(node, node)})
 
     def test_snat_addresses(self):
         # Row PF-30: not those of floating IPs.
@@ -358,8 +299,6 @@ class PortForwardTest(base.BaseTestCase):
             {key[2] for key in self.elements(
                 router, port_forwards.Extent((4,), (4,)))
              if key[1] == 'snat_addresses'})
-
-    # -- a VIP that is somebody else's ------------------------------------
 
     def test_an_address_of_a_router_costs_only_that_vip(self):
         for router in (

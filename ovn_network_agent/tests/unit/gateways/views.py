@@ -7,6 +7,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.gateways import group_facts
 
 HERE, OTHER = world.CHASSIS, world.OTHER
 DRIVERS = ['fip_route', 'gateway_drain']
@@ -29,6 +30,7 @@ def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE,
             model.Candidate(HERE, own),
             model.Candidate(OTHER, other, known, drained=drained,
                             silent=silent or dead, dead=dead)),
-        (model.GroupPort('cr-lrp-1', owner),), facts=world.facts(UNFIT=unfit))
+        (model.GroupPort('cr-lrp-1', owner),),
+        facts=group_facts.facts(UNFIT=unfit))
     return dataclasses.replace(
         world.snapshot(world.router(1, ports=(port,))), groups=(group,))

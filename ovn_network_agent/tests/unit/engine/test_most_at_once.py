@@ -5,7 +5,6 @@
 
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.tests.unit.engine import gateways
 from ovn_network_agent.tests.unit.engine import test_ahead
 
 FIPS = [f'198.51.100.{n}' for n in range(10, 15)]

@@ -55,12 +55,9 @@ def run(args: argparse.Namespace) -> int:
     """Explain an address."""
     address = _canonical(args.address)
     client = _client(args.client, address)
-    # The readers take long to import.
-    # Where eventlet is installed, python-ovs imports it to see whether it has
-    # patched the threads, which takes longer than all the rest.
-    modules: dict[str, Any] = sys.modules
-    modules.setdefault('eventlet', None)
+    # The readers take long to import, and python-ovs would import eventlet.
     from ovn_network_agent.runtime.process import interpreter
+    interpreter.keep_eventlet_out()
     interpreter.hold()
     from ovn_network_agent.diagnosis.address import explanation
     from ovn_network_agent.diagnosis.address import gathering

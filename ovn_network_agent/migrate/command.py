@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import stat
 import sys
 import tempfile
 import typing
@@ -216,10 +217,24 @@ def _stage(path: str, text: str, stack: contextlib.ExitStack) -> str:
         stack.callback(pathlib.Path(temporary).unlink, missing_ok=True)
         with open(descriptor, 'w', encoding='utf-8') as opened:
             opened.write(text)
-            os.fchmod(opened.fileno(), 0o644)
+            _set_mode(opened.fileno(), path)
     except OSError as error:
         raise _refused(path, error) from error
     return temporary
+
+
+def _set_mode(descriptor: int, path: str) -> None:
+    """Give a file the owner and mode of the file that it will replace.
+
+    The file of the package for Debian is for the agent's user alone.
+    """
+    try:
+        former = os.stat(path)
+    except FileNotFoundError:
+        os.fchmod(descriptor, 0o644)
+        return
+    os.fchown(descriptor, former.st_uid, former.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(former.st_mode))
 
 
 def _rename(staged: Mapping[str, str]) -> None:

@@ -105,7 +105,7 @@ class Layout:
     """A node on which the original works.
 
     :ivar routers: tuple of :class:`Router`
-    :ivar forward: :class:`Forward`
+    :ivar forward: :class:`Forward`, None on a node that forwards no ports
     :ivar vrf: name of the VRF.  The original always has one; '' leaves out
         the way between the VRFs, for a kernel without VRFs
     :ivar vrf_table: routing table of the VRF
@@ -113,7 +113,7 @@ class Layout:
     """
 
     routers: tuple
-    forward: Forward
+    forward: Forward | None = None
     vrf: str = ''
     vrf_table: int = 10
     table: int = 0
@@ -130,7 +130,8 @@ class Layout:
         yield f'address add {BRIDGE_IP} dev {BRIDGE}'
         if self.vrf:
             yield from self._pair()
-        yield f'address add {self.forward.vip}/32 dev loopback1'
+        if self.forward:
+            yield f'address add {self.forward.vip}/32 dev loopback1'
         for router in self.routers:
             for address in router.addresses:
                 yield from self.host_route(address)
@@ -142,13 +143,15 @@ class Layout:
                              ('veth-provider', PROVIDER_IP)):
             yield f'link set {end} up'
             yield f'address add {address}/30 dev {end}'
-        for table in LEAK_TABLE, REPLY_TABLE:
+        for table in (LEAK_TABLE, REPLY_TABLE) if self.forward else (
+                LEAK_TABLE,):
             yield (f'route add default via {PROVIDER_IP} dev veth-default '
                    f'table {table}')
         yield (f'rule add pref {LEAK_PRIORITY - 1} iif veth-default table 254 '
                'protocol 0')
         for priority, mark, table in ((150, '0x100', 254),
-                                      (151, '0x200', REPLY_TABLE)):
+                                      (151, '0x200', REPLY_TABLE)
+                                      ) if self.forward else ():
             yield (f'rule add pref {priority} fwmark {mark}/{mark} table '
                    f'{table} protocol 0')
         for network in self.networks:
@@ -214,8 +217,9 @@ class Layout:
             number += 5
             yield (f'ip prefix-list {PREFIX_LIST} seq {number} permit '
                    f'{network} ge 32 le 32')
-        yield (f'ip prefix-list {PREFIX_LIST} seq {number + 5} permit '
-               f'{self.forward.vip}/32')
+        if self.forward:
+            yield (f'ip prefix-list {PREFIX_LIST} seq {number + 5} permit '
+                   f'{self.forward.vip}/32')
         if self.vrf:
             yield f'vrf {self.vrf}'
         for router in self.routers:

@@ -28,16 +28,22 @@ MASKED = (
     'dpkg-db-backup.timer', 'e2scrub_all.timer', 'fstrim.timer')
 
 
-def gateway():
+def gateway(suite=None):
     """Path of the root, made on first use; no test changes it.
 
+    Podman, for the role for kolla-ansible, is in that of Debian alone.
+
+    :param suite: as for :func:`root.copy`
     :raises AssertionError: when there is no mirror, or a step fails
     """
-    return root.debian('lab-gateway', PACKAGES, _finish,
-                       ' '.join((*LATER, *PYTHON, *MASKED)))
+    if suite:
+        return root.made('lab-gateway', PACKAGES, _finish, ' '.join(MASKED),
+                         suite)
+    return root.made('lab-gateway', PACKAGES, _finish_with_podman,
+                     ' '.join((*LATER, *PYTHON, *MASKED)))
 
 
-def _finish(path):
+def _finish_with_podman(path):
     # As a host of the lab, a gateway has no services of its own yet.
     policy = path / 'usr/sbin/policy-rc.d'
     policy.write_text('#!/bin/sh\nexit 101\n')
@@ -48,11 +54,17 @@ def _finish(path):
     policy.unlink()
     run(sys.executable, '-m', 'pip', 'install', '--quiet', '--target',
         str(path / PLACE), *PYTHON)
+    _finish(path)
+    run('chroot', str(path), 'systemctl', 'disable', 'ssh.service')
+
+
+def _finish(path):
+    # The lab mounts something there.
+    (path / 'var/lib/containers').mkdir(exist_ok=True)
     for name in MASKED:
         link = path / 'etc/systemd/system' / name
         link.unlink(missing_ok=True)
         link.symlink_to('/dev/null')
-    run('chroot', str(path), 'systemctl', 'disable', 'ssh.service')
     for name in ('conf.db', '.conf.db.~lock~'):
         (path / 'etc/openvswitch' / name).unlink(missing_ok=True)
 

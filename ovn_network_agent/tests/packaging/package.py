@@ -40,7 +40,9 @@ def build(directory, suite=None):
 
 
 def original(directory, version):
-    """A package as that of the original program, whose agent only sleeps.
+    """A package like that of the original program, whose agent only sleeps.
+
+    The files have the places that those of the original have.
 
     :param directory: for the package
     :param version: text
@@ -51,6 +53,9 @@ def original(directory, version):
             'DEBIAN/control': f'Package: {ORIGINAL}\nVersion: {version}\n'
             'Architecture: all\nMaintainer: Nobody <nobody@example.org>\n'
             'Description: stand-in\n',
+            'DEBIAN/conffiles': f'/etc/default/{ORIGINAL}\n',
+            f'etc/default/{ORIGINAL}': '# OVN_NETWORK_DRY_RUN=true\n',
+            f'etc/{ORIGINAL}/config.yaml.sample': '# vrf_name: vrf-provider\n',
             'DEBIAN/prerm': f'#!/bin/sh\nsystemctl disable --now {ORIGINAL}\n',
             f'usr/bin/{ORIGINAL}': '#!/bin/sh\nexec sleep infinity\n',
             f'lib/systemd/system/{ORIGINAL}.service': '[Service]\n'

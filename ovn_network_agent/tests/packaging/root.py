@@ -21,6 +21,9 @@ NOBLE = 'noble'
 # debootstrap of Debian 12 is older, and all suites of Ubuntu have the same
 # steps.
 _SCRIPT = 'gutsy'
+# Debian 12 has no key of Ubuntu.
+_UNCHECKED = () if os.path.exists(
+    '/usr/share/keyrings/ubuntu-archive-keyring.gpg') else ('--no-check-gpg',)
 
 
 def copy(path, suite=None):
@@ -31,26 +34,30 @@ def copy(path, suite=None):
     :raises AssertionError: when apt knows no mirror of Debian
     :raises subprocess.CalledProcessError: when debootstrap fails
     """
-    base = (kept(f'{suite}-for-packages', ' '.join(PACKAGES),
-                 lambda made: _ubuntu(made, suite))
-            if suite else debian('for-packages', PACKAGES))
+    base = made('for-packages', PACKAGES, suite=suite)
     subprocess.run(['cp', '-a', '--reflink=auto', str(base), str(path)],
                    check=True)
 
 
-def debian(name, packages, finish=None, key=''):
+def made(name, packages, finish=None, key='', suite=None):
     """A root that no test changes, made on first use.
 
     :param name: part of its name
-    :param packages: names of packages beside those of a minimal Debian
+    :param packages: names of packages beside those of a minimal system
     :param finish: function(pathlib.Path) for the last steps
     :param key: text that changes with these steps
+    :param suite: as for :func:`copy`
     :returns: pathlib.Path
     :raises AssertionError: when there is no mirror, or debootstrap fails
     """
-    uri, suite = _mirror()
-    return kept(f'{suite}-{name}', ' '.join(packages) + key,
-                lambda path: _make(path, suite, uri, packages, finish))
+    options, where = (), (os.environ.get('UBUNTU_MIRROR', ''), _SCRIPT)
+    if suite:
+        options = ('--components=main,universe', *_UNCHECKED)
+    else:
+        uri, suite = _mirror()
+        where = (uri,)
+    return kept(f'{suite}-{name}', ' '.join(packages) + key, lambda path: (
+        _make(path, packages, finish, (*options, suite, str(path), *where))))
 
 
 def kept(name, key, make):
@@ -82,26 +89,13 @@ def cache():
                         os.path.join(home, 'ovn-network-agent-versions'))
 
 
-def _ubuntu(path, suite):
-    options = ['--components=main,universe']
-    # Debian 12 has no key of Ubuntu.
-    if not os.path.exists('/usr/share/keyrings/ubuntu-archive-keyring.gpg'):
-        options.append('--no-check-gpg')
-    _debootstrap(PACKAGES, *options, suite, str(path),
-                 os.environ.get('UBUNTU_MIRROR', ''), _SCRIPT)
-
-
-def _debootstrap(packages, *argv):
-    made = subprocess.run(
+def _make(path, packages, finish, argv):
+    done = subprocess.run(
         ['debootstrap', '--variant=minbase',
          '--include=' + ','.join(packages), *argv],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, env={**os.environ, **ENV})
-    assert made.returncode == 0, made.stdout
-
-
-def _make(path, suite, uri, packages, finish):
-    _debootstrap(packages, suite, str(path), uri)
+    assert done.returncode == 0, done.stdout
     if finish:
         finish(path)
     for archive in (path / 'var/cache/apt/archives').glob('*.deb'):

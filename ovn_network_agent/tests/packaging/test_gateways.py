@@ -21,6 +21,7 @@ from ovn_network_agent.tests.packaging import host
 from ovn_network_agent.tests.packaging import image
 from ovn_network_agent.tests.packaging import kolla
 from ovn_network_agent.tests.packaging import package
+from ovn_network_agent.tests.packaging import root
 
 # Seconds for one play.  With twenty other processes at work on two processors,
 # that of the role took half an hour.
@@ -65,13 +66,27 @@ class PlayTestCase(testtools.TestCase):
 @needs.needs(os.geteuid() == 0 and shutil.which('debootstrap'),
              'makes a root file system with debootstrap')
 class PackageOnGatewaysTest(PlayTestCase):
+    """Gateways with Debian 12.
+
+    :cvar suite: as for :func:`package.build`
+    """
+
+    suite = None
 
     def test_the_play(self):
-        made = package.build(self.folder)
-        self.play('package_play', DEPLOYED_ROOT=host.gateway(),
+        made = package.build(self.folder, self.suite)
+        self.play('package_play', DEPLOYED_ROOT=host.gateway(self.suite),
                   DEPLOYED_PACKAGE=os.environ.get('EARLIER_PACKAGE', made),
+                  DEPLOYED_ORIGINAL_PACKAGE=package.original(
+                      self.folder, '0.9.0'),
                   DEPLOYED_NEWER_PACKAGE=package.renewed(
                       made, self.folder, '9:1'))
+
+
+class PackageOnUbuntuGatewaysTest(PackageOnGatewaysTest):
+    """Gateways with Ubuntu 24.04."""
+
+    suite = root.NOBLE
 
 
 @needs.needs(os.geteuid() == 0 and shutil.which('debootstrap') and
@@ -80,10 +95,10 @@ class PackageOnGatewaysTest(PlayTestCase):
 class RoleOnGatewaysTest(PlayTestCase):
 
     def test_the_play(self):
-        root, environment = host.gateway(), kolla.environment()
-        images = image.Images(self.folder, environment, root)
+        gateway, environment = host.gateway(), kolla.environment()
+        images = image.Images(self.folder, environment, gateway)
         plays = self.folder / 'ansible'
         kolla.plays(environment, plays)
-        self.play('role_play', DEPLOYED_ROOT=root,
+        self.play('role_play', DEPLOYED_ROOT=gateway,
                   DEPLOYED_KOLLA=environment, DEPLOYED_PLAYS=plays,
                   DEPLOYED_IMAGES=images.path)

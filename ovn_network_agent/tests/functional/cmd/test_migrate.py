@@ -4,6 +4,7 @@
 """The settings of the original, taken over by the real programs."""
 
 import os
+import stat
 import subprocess
 import sys
 
@@ -99,6 +100,7 @@ class MigrateTest(Migration, base.ProgramTestCase):
         os.mkdir(self.out)
         with open(self.rules, 'w') as opened:
             opened.write('mine')
+            os.fchmod(opened.fileno(), 0o640)
         ended = self.migrate('--config', config, '--output', self.out)
         self.assertEqual(1, ended.returncode)
         self.assertIn(f'{self.rules} is there already', ended.stderr)
@@ -108,6 +110,9 @@ class MigrateTest(Migration, base.ProgramTestCase):
                              '--force')
         self.assertEqual(0, ended.returncode, ended.stderr)
         self.assertNotEqual('mine', self.content(self.rules))
+        self.assertEqual([0o640, 0o644], [
+            stat.S_IMODE(os.stat(path).st_mode)
+            for path in (self.rules, self.ini)])
         self.assertEqual({'ovn-network-agent.conf', 'port-forwards.yaml'},
                          {*os.listdir(self.out)})
 

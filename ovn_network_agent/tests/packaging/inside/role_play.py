@@ -8,13 +8,16 @@ The engine of the containers is Podman on each gateway, below systemd.
 """
 
 import os
+import pathlib
 import re
+import textwrap
 
 from testtools import matchers
 
 from lab import node as nodes
 from lab import plan
 from lab import syscalls
+import ovn_network_agent
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.packaging.inside import gateways
 
@@ -71,6 +74,15 @@ retries = 5
 '''
 _RECAP = re.compile(r'^(gw\d) +: ok=\d+ +changed=(\d+) .* failed=(\d+)',
                     re.MULTILINE)
+_PAGE = (pathlib.Path(ovn_network_agent.__file__).parent.parent / 'doc' /
+         'source' / 'install' / 'kolla.rst')
+
+
+def _printed():
+    """The commands of the page that restore the priorities."""
+    found = re.search(r'\n\n( +for table in Gateway_Chassis.*?\n)(?=\S)',
+                      _PAGE.read_text(encoding='utf-8'), re.DOTALL)
+    return textwrap.dedent(found[1])
 
 
 class RoleTest(gateways.GatewaysTestCase):
@@ -151,6 +163,8 @@ class RoleTest(gateways.GatewaysTestCase):
                 'podman', 'ps', '--format', '{{.Image}}'))
         self.assert_reached()
         self.kolla_ansible('deploy', playbook='ovn-network-agent-uninstall')
+        self.assertEqual({0}, set(self.priorities().values()))
+        self.cloud['central'].run(['sh', '-ec', _printed()])
         self.assert_nothing_left(before)
 
     def _state(self):

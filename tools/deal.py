@@ -25,7 +25,6 @@ import sys
 
 _PREFIX = 'ovn_network_agent.tests.'
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TIERS = ('functional', 'lab')
 # Seconds; faster classes are dealt out as the others on average.
 _LONG = 10.0
 _OTHERS = '*'

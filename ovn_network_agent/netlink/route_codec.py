@@ -51,7 +51,6 @@ RTM_F_CLONED = 0x200
 RTNH_F_ONLINK = 4
 
 MAIN_TABLE = 254
-LOCAL_TABLE = 255
 
 # Where an IPv4 route has its destination: after the head, the table, and the
 # header of its own attribute (fib_dump_info()).

@@ -16,31 +16,18 @@ import socket
 import threading
 
 from oslo_log import log as logging
-from pyroute2.netlink import nfnetlink
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import error_words
-from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import wire
+from ovn_network_agent.netlink.objects import nftables
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.watches import notifications
 
 LOG = logging.getLogger(__name__)
-
-# In messages of all kinds of objects, attribute 1 is the name of the table:
-# NFTA_TABLE_NAME, NFTA_CHAIN_TABLE, NFTA_RULE_TABLE, NFTA_SET_TABLE, ...
-_MESSAGE = messages.narrow(nfnetlink.nfgen_msg, (1, 'table', 'asciiz'))
-
-
-def table_of(kind: int, data: bytes, start: int, end: int) -> str | None:
-    """The name of the table that a notification is about."""
-    if kind >> 8 != nfnetlink.NFNL_SUBSYS_NFTABLES:
-        return None
-    return messages.attributes(
-        messages.decode(_MESSAGE, data, start, end)).get('table')
 
 
 class TableWatch(notifications.Watch):
@@ -95,7 +82,7 @@ class TableWatch(notifications.Watch):
         if self._table.encode() + b'\0' not in data:
             return
         for kind, _flags, _seq, port, start, end in wire.messages(data):
-            if port not in self._own and table_of(
+            if port not in self._own and nftables.table(
                     kind, data, start, end) == self._table:
                 yield port
 

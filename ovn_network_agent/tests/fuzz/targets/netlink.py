@@ -16,6 +16,7 @@ from ovn_network_agent.netlink.objects import egress_links
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.netlink.objects import neighbours
+from ovn_network_agent.netlink.objects import nftables
 from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.netlink.objects import vni_links
@@ -96,7 +97,7 @@ def _tracked(data):
 def _frames(data):
     found = list(wire.messages(data))
     for kind, _flags, _seq, _port, start, end in found:
-        nft_watch.table_of(kind, data, start, end)
+        nftables.table(kind, data, start, end)
     # Those of one kind in a row are one.
     alone = [(kind, flags) for kind, flags, _seq, _port, _start, _end
              in found]
@@ -139,7 +140,7 @@ TARGETS = (
     _target('lookup', lambda data: lookups.look_up(
         Dumped(data), '192.0.2.1').text(), 'netlink.objects.lookups'),
     _target('conntrack', _tracked, 'netlink.objects.conntrack'),
-    _target('frames', _frames, 'netlink.wire', 'watches.nftables',
+    _target('frames', _frames, 'netlink.wire', 'netlink.objects.nftables',
             'netlink.raw'),
     _target('answers', _answers, 'netlink.connection',
             errors=(ValueError, OSError)),

@@ -3,10 +3,12 @@
 
 """Virtual IPs in networks of tenants, in the view."""
 
+import contextlib
 import random
 
 from ovn_network_agent import model
 from ovn_network_agent.model import selection
+from ovn_network_agent.ovn import view
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import test_view_tenants
 from ovn_network_agent.tests.functional.ovn import views
@@ -210,6 +212,24 @@ class AloneTest(TenantVipsTestCase):
         self.become(eyes, *(f'{each}/32' for each in many))
         problem, = eyes.router('r1').problems
         self.assertIn('it has 10000 VIPs', problem)
+
+    def test_a_loss_waits_for_the_server(self):
+        """A replica that lost the row withdraws nothing."""
+        eyes = self.eyes(**BEHIND)
+        self.become(eyes, VIP)
+        self.eventually(lambda: eyes.look() and eyes.view.confirmed,
+                        'the first view is confirmed')
+        with eyes.databases['nb'].rows() as nb:
+            del nb['Load_Balancer'][next(iter(nb['Load_Balancer']))]
+        eyes.databases['nb'].dirty.mark_all()
+        eyes.look()
+        self.assertFalse(eyes.view.confirmed)
+
+        def mended():
+            with contextlib.suppress(view.NotReady):
+                return eyes.look() and eyes.view.confirmed
+        self.eventually(mended, 'the server has confirmed')
+        self.become(eyes, VIP)
 
     def test_a_random_history(self):
         """The view is always the one that somebody new would have."""

@@ -208,21 +208,6 @@ class WantedTest(SubjectTestCase):
             ['198.51.100.0/24'], [each.network for each in self.wanted(
                 resources.PrefixListEntry)])
 
-    def test_outside_of_the_configured_networks(self):
-        found = self.subject(FIP, network_cidr=['192.0.2.0/24'])
-        self.assertIsNone(found.announcement)
-
-    def test_elsewhere_nothing_is_wanted(self):
-        self.cloud.move('lrp-one', cloud.OTHER)
-        self.assertIsNone(self.subject(FIP).announcement)
-
-    def test_the_driver_says_why(self):
-        self.cloud.add_nat('one', '192.0.2.77')
-        found = self.subject('192.0.2.77')
-        self.assertIsNone(found.announcement)
-        self.assertIn('in no network of its gateway ports',
-                      found.problems[0])
-
     def withheld(self, **options):
         """Why the address is not announced, as the agent sees it, too."""
         found = self.subject(FIP, **options)

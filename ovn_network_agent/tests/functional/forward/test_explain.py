@@ -103,20 +103,6 @@ class ExplainTest(base.ForwardTestCase):
         self.assertEqual(f'tcp/53 to {" ".join(base.BACKENDS)}',
                          found['backends']['evidence'])
 
-    def test_destinations(self):
-        """One of two dead is a warning, and all dead is broken."""
-        first, second = base.BACKENDS
-        self.servers[first].kill()
-        self.eventually(lambda: set(self.verdicts('WARN')) == {'backends'})
-        self.assertIn(first, self.verdicts('WARN')['backends']['evidence'])
-        self.assertEqual({}, self.broken())
-        self.servers[second].kill()
-        self.eventually(lambda: set(self.broken()) == {'backends'})
-        self.assertIn('none is alive', self.broken()['backends']['evidence'])
-        for address, holder in self.behind.items():
-            self.serve(holder, address)
-        self.eventually(lambda: self.explain()[0] == 0)
-
     def test_each_broken_layer_has_its_name(self):
         """While no agent repairs it; then the agent repairs all at once."""
         saved = os.path.join(self.directory, 'saved')

@@ -89,20 +89,6 @@ class FleetTest(gateways.OrderTestCase):
         self.assertEqual([drain.Result.COMPLETED] * 2, [
             agent.drain.result for agent in agents.values()])
 
-    def test_neutron_writes_its_numbers_again(self):
-        # Also as new rows, without marks: they agree again, nothing moves.
-        self.running()
-        self.elsewhere(OTHER)
-        for here, other, after in ((2, 1, (2, 1)), (5, 5, (6, 5))):
-            self.set(HERE, priority=here)
-            self.set(OTHER, priority=other)
-            self.become((after[0],), (after[1],))
-            self.ovn()
-        self.replace(20, 10)
-        self.become((20,), (10,))
-        self.ovn()
-        self.assertEqual([], self.moves)
-
     def replace(self, here, other):
         """All rows are other rows."""
         for table, member in TABLES.items():

@@ -62,12 +62,6 @@ class StopTest(gateways.OrderTestCase):
         # Of an owner at 1 the next one would take the port.
         self.become((1,), (2,))
 
-    def test_what_an_original_agent_has_drained_is_restored(self):
-        self.set(HERE, priority=0)
-        self.running(gateway_drain__drain_on_shutdown=False)
-        self.ovn()
-        self.become((1,), (2,))
-
     def mark_other(self, priority, *marks):
         """The other candidate, as its agent writes it."""
         self.set(OTHER, priority=priority, external_ids=ovsdb.ovsdb_dict(
@@ -134,15 +128,6 @@ class StopTest(gateways.OrderTestCase):
         self.assertEqual({'198.51.100.9/32'}, self.announced())
         self.assertTrue({'veth_pair', 'address', 'rule', 'flow'} <= {
             ref.kind for ref in self.world.objects})
-
-    def test_one_port_of_all_is_drained(self):
-        # Trap T29.
-        agent = self.running(gateway_port='cr-lrp-Gateway_Chassis')
-        agent.stop()
-        self.become((0, 'shutdown', '2'), (1,), ['Gateway_Chassis'])
-        self.cloud.move('lrp-Gateway_Chassis', OTHER)
-        self.eventually(lambda: agent.wait(0), 'the end')
-        self.become((2,), (1,), ['HA_Chassis_Group'])
 
     def test_northbound_comes_back_while_it_drains(self):
         agent = self.running(ovn__retry_max_interval=NEVER,

@@ -3,6 +3,7 @@
 
 """Which addresses of machines are withheld or claimed."""
 
+from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import test_view_ports
 from ovn_network_agent.tests.functional.ovn import views
@@ -178,7 +179,7 @@ class AddressesTest(test_view_ports.PortsTestCase):
 
     def test_off_costs_no_row(self):
         self.add()
-        eyes = super().eyes()
+        eyes = base.OvsdbTestCase.eyes(self)
         eyes.look()
         with eyes.databases['sb'].rows() as sb:
             self.assertNotIn('', {row.type

@@ -7,7 +7,6 @@ import subprocess
 
 import fixtures
 
-from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.common import row_batches
 from ovn_network_agent.netlink.objects import links
@@ -175,11 +174,6 @@ class GatewaysTest(base.OvsdbTestCase):
         self.eventually(lambda: address in self.look.fips('r1'), address)
         return self.look.view.last
 
-    def test_a_nat_row_changes_no_group(self):
-        before = self.look.view.last.groups
-        self.assertTrue(before)
-        self.assertIs(before, self.seen('198.51.100.10').groups)
-
     def test_a_group_changes_with_a_nat_row(self):
         self.nb.transact(ovsdb.update(
             'Gateway_Chassis', {'chassis_name': HERE}, priority=7))
@@ -187,12 +181,6 @@ class GatewaysTest(base.OvsdbTestCase):
         self.eventually(lambda: [
             group.candidate(HERE).priority
             for group in self.look.look().groups] == [7], 'the priority')
-
-    def test_the_health_of_the_node_counts(self):
-        self.look.unfit = True
-        self.assertEqual([True], [
-            model.Fact.UNFIT in group.facts
-            for group in self.seen('198.51.100.10').groups])
 
     def test_a_network_of_a_tenant_changes_the_group(self):
         self.nb.transact(

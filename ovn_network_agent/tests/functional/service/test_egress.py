@@ -140,36 +140,6 @@ class RouterTest(egress.EgressTestCase):
         self.assertEqual(set(), former & self.ours().keys())
         self.well(agent)
 
-    def test_rows_of_ovn_name_machines(self):
-        """So an operator, or a Neutron that replaces external_ids."""
-        ports = self.cloud.add_ports('net1', a=['10.0.1.5'], b=['10.0.1.6'])
-        self.cloud.add_ports('net2', c=['10.0.2.5'])
-        self.put({'name': 'shop', 'addresses': ['198.51.100.50',
-                                                '198.51.100.51']})
-        agent = self.agent()
-        self.well(agent)
-        says = {ownership.EXT_ID_EGRESS_SELECT: 'shop'}
-        self.nb.transact(ovsdb.insert(
-            'Port_Group', name='pg', ports=['uuid', ports['b']],
-            external_ids=ovsdb.ovsdb_dict(says)))
-        b = ('shop', '10.0.1.6', '198.51.100.50')
-        self.leave(b)
-        self.cloud.say('Logical_Router', {'name': 'neutron-r2'}, options=says)
-        c = ('shop', '10.0.2.5', '198.51.100.51')
-        self.leave(b, c)
-        self.cloud.say('Logical_Switch', {'name': 'neutron-net1'},
-                       external_ids=says)
-        self.leave(('shop', '10.0.1.5', '198.51.100.50'), b, c)
-        self.well(agent)
-        for column in ('options', 'external_ids'):
-            self.nb.transact(ovsdb.update(
-                'Logical_Router', {'name': 'neutron-r2'},
-                **{column: ovsdb.ovsdb_dict({})}))
-        self.leave(('shop', '10.0.1.5', '198.51.100.50'), b)
-        self.put()
-        self.degraded(agent, 'the file has no such name')
-        self.leave()
-
     def test_two_agents_write_once_and_the_next_one_goes_on(self):
         self.cloud.add_ports('net1', a=['10.0.1.5'])
         self.put(SHOP)

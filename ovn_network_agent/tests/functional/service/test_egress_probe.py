@@ -247,13 +247,6 @@ class AnswerTest(ProbeTest):
             self.stop(agent)
             agent.close()
 
-    def test_a_node_without_the_driver(self):
-        self.drivers = services.ServiceTestCase.drivers
-        agent = services.ServiceTestCase.agent(self)
-        self.eventually(lambda: agent.status.is_ready, 'not ready')
-        self.assertFalse([each for each in agent._observers
-                          if isinstance(each, egress_probe.EgressProbe)])
-
 
 class TlsTest(ProbeTest):
 

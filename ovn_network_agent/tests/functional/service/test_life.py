@@ -3,10 +3,7 @@
 
 """A service from its start to its end, and what a former run left."""
 
-import re
-import time
 
-import fixtures
 
 from ovn_network_agent import resources
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -50,62 +47,6 @@ class LifeTest(services.ServiceTestCase):
         agent.trigger.fire('test')
         self.assertTrue(agent.wait(ovsdb.DEADLINE))
         self.assertEqual(before, (self.world.values(), self.routes()))
-
-    def test_the_time_of_a_takeover_is_logged_once(self):
-        # Trap T20.
-        self.cloud.add_router('r1', chassis=cloud.OTHER)
-        agent = self.agent()
-        self.eventually(lambda: agent.status.reasons == (), 'all is well')
-        log = self.useFixture(fixtures.FakeLogger())
-        began = time.monotonic()
-        self.cloud.move('lrp-r1', HERE)
-        self.eventually(lambda: 'Took over' in log.output, self.announced)
-        took = time.monotonic() - began
-        said = re.findall(r'Took over r1: 1 address announced '
-                          r'after (\d+) ms', log.output)
-        self.assertEqual(1, len(said), log.output)
-        self.assertTrue(0 < int(said[0]) <= took * 1000 + 1, said)
-        # A floating IP that comes later is none.
-        self.cloud.add_nat('r1', '198.51.100.10')
-        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
-                        self.announced)
-        self.stop(agent)
-        self.assertEqual(1, log.output.count('Took over'))
-
-    def test_without_clean_up_all_stays(self):
-        self.cloud.add_router('r1', chassis=HERE)
-        agent = self.agent(cleanup_on_shutdown=False)
-        self.eventually(lambda: self.announced() and self.routes(), 'there')
-        before = self.world.values()
-        self.stop(agent)
-        self.assertTrue(agent.complete)
-        self.assertEqual(before, self.world.values())
-        self.assertEqual([cloud.HOSTNAME], self.routes())
-
-    def test_what_moved_away_is_left_to_its_new_owner(self):
-        # Trap T13.
-        self.cloud.add_router('r1', chassis=HERE)
-        agent = self.agent()
-        self.eventually(lambda: self.announced() and self.routes() and
-                        self.nb.rows('Static_MAC_Binding'), 'there')
-        self.cloud.move('lrp-r1', cloud.OTHER)
-        self.eventually(lambda: not self.announced(), 'withdrawn')
-        self.stop(agent)
-        self.assertEqual([cloud.HOSTNAME], self.routes())
-        self.assertEqual(1, len(self.nb.rows('Static_MAC_Binding')))
-
-    def test_what_is_malformed_is_said_and_costs_only_itself(self):
-        self.cloud.add_router('r1', chassis=HERE)
-        agent = self.agent()
-        self.cloud.add_nat('r1', 'not-an-ip')
-        self.cloud.add_nat('r1', '198.51.100.10')
-        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
-                        'its neighbour')
-        self.eventually(lambda: any(
-            "'not-an-ip'" in reason for reason in agent.status.reasons or ()),
-            'it is said')
-        self.cloud.remove_nat('r1', 'not-an-ip')
-        self.eventually(lambda: not agent.status.reasons, 'all is well')
 
     def test_the_node_is_set_up_before_ovn_is_reached(self):
         for server in self.servers.values():

@@ -6,35 +6,12 @@
 import threading
 import time
 
-from ovn_network_agent import resources
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
 from ovn_network_agent.tests.unit import world as worlds
 
 
 class LoadTest(services.TwoRoutersTestCase):
     """How often and when it works."""
-
-    def test_one_added_and_one_removed_in_one_transaction(self):
-        self.cloud.add_nat('r1', '198.51.100.10')
-        self.running()
-        self.eventually(lambda: '198.51.100.10/32' in self.announced(),
-                        'the first')
-        old = self.nb.rows('NAT', '_uuid')[0]['_uuid']
-        router = {'name': 'neutron-r1'}
-        self.nb.transact(
-            ovsdb.insert('NAT', 'nat', type='dnat_and_snat',
-                         external_ip='198.51.100.11',
-                         logical_ip='10.0.0.5'),
-            ovsdb.mutate('Logical_Router', router, 'nat', 'insert',
-                         ['named-uuid', 'nat']),
-            ovsdb.mutate('Logical_Router', router, 'nat', 'delete', old))
-        wanted = {'198.51.100.1/32', '198.51.100.11/32'}
-        self.eventually(lambda: self.announced() == wanted, 'the second')
-        self.eventually(lambda: wanted == {
-            r.subject for r in self.world.values()
-            if r.kind in ('kernel_route', 'flow') and r.subject},
-            'and nothing else of them')
 
     def test_a_stream_of_events_neither_floods_nor_starves(self):
         """At most one pass in each interval, and one in each."""
@@ -130,13 +107,3 @@ class LoadTest(services.TwoRoutersTestCase):
             for thread in threads:
                 thread.join()
         self.assertEqual({1}, set(together))
-
-    def test_a_full_comparison_at_the_interval(self):
-        """What nobody reports is found; no event is needed for it."""
-        self.running(reconcile_interval=1)
-        for _turn in range(2):
-            lost = next(iter(
-                self.world.found(resources.Announcement).values()))
-            del self.world.objects[lost.ref]
-            self.eventually(lambda gone=lost: gone.ref in
-                            self.world.objects, 'it is back')

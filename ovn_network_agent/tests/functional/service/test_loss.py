@@ -6,7 +6,6 @@
 import time
 
 from ovn_network_agent import ownership
-from ovn_network_agent.conf.options import ovn
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -45,22 +44,6 @@ class LossTest(loss.LossTestCase):
             server.resume()
             self.well(agent)
         self.assertEqual(before, self.world.values())
-
-    def test_servers_that_fall_silent_are_noticed_by_default(self):
-        # All three at once: each takes the same time.
-        default, = [option.default for option in ovn.OPTS
-                    if option.name == 'ovsdb_probe_interval']
-        agent = self.running(ovn__ovsdb_probe_interval=default)
-        before = self.world.values()
-        fell_silent = time.monotonic()
-        for server in self.servers.values():
-            server.pause()
-        self.degraded(agent, *ovsdb.DATABASES.values())
-        self.assertLess(time.monotonic() - fell_silent, 15)
-        self.assertEqual(before, self.world.values())
-        for server in self.servers.values():
-            server.resume()
-        self.well(agent)
 
     def stays_degraded(self, agent, text):
         waiting.lasts(lambda: self.assertIn(text, str(agent.status.reasons)),

@@ -139,25 +139,6 @@ class WriterTest(PeeringTestCase):
             # That of the test, and that of one agent.
             self.assertEqual(2, self.transactions.since(), table)
 
-    def test_a_cleared_mark_comes_back(self):
-        """In the same row; the peering stays."""
-        agent = self.agent()
-        self.agree()
-        self.written()
-        self.well(agent)
-        for table in ('Logical_Router_Port', 'Logical_Router_Static_Route'):
-            before = self.marks(table)
-            self.transactions.since()
-            uuid = self.marked(table)[0]['_uuid']
-            self.nb.transact({
-                'op': 'update', 'table': table,
-                'where': [['_uuid', '==', uuid]],
-                'row': {'external_ids': ['map', []]}})
-            self.eventually(lambda table=table, before=before:
-                            self.marks(table) == before, table)
-            self.well(agent)
-            self.assertEqual(2, self.transactions.since(), table)
-
     def marks(self, table):
         """The external_ids of the marked rows by their UUIDs."""
         return {row['_uuid'][1]: dict(row['external_ids'][1])
@@ -178,65 +159,6 @@ class WriterTest(PeeringTestCase):
              'mutations': [[column, 'delete', uuid]]} if column else
             {'op': 'delete', 'table': table,
              'where': [['_uuid', '==', uuid]]})
-
-    def test_who_has_a_prefix_first(self):
-        """Of two peers, the one that adds it later has no rows."""
-        both = ('r1', 'r2'), ('r1', 'r3')
-        self.agent()
-        for pair, name in zip(both, ('two', 'three'), strict=True):
-            self.agree(*pair, name)
-        self.peer(*both)
-        for late, stays, network in (('r2', both[1], '10.0.3.129/25'),
-                                     ('r3', both[0], '10.0.2.129/25')):
-            self.cloud.add_tenant(late, 'more', network)
-            self.peer(stays)
-            self.cloud.remove_tenant(late, 'more')
-            self.peer(*both)
-
-    def test_a_conflict_ends_it_by_one_transaction(self):
-        """Nothing is left at either router."""
-        agent = self.agent()
-        self.agree()
-        self.peer(('r1', 'r2'))
-        self.well(agent)
-        self.transactions.since()
-        self.cloud.add_static_route('r1', '10.0.2.0/25', '10.0.1.9')
-        self.peer()
-        self.assertFalse(any(map(self.marked, peerings.TABLES)))
-        # That of the test, and that of the agent.
-        self.assertEqual(2, self.transactions.since())
-
-    def test_another_router_gets_the_name(self):
-        """The rows tell which one is meant; without rows, nobody is."""
-        agent = self.agent()
-        self.agree()
-
-        def name_it():
-            self.cloud.say('Logical_Router', {'name': 'neutron-r1'},
-                           external_ids={TARGET + 'x': 'r2'})
-        name_it()
-        self.peer(('r1', 'r2'))
-        self.cloud.say('Logical_Router', {'name': 'neutron-r3'},
-                       external_ids={'neutron:router_name': 'r2'})
-        # Events come in their order.
-        self.agree('r1', 'r3', 'y')
-        self.peer(('r1', 'r2'), ('r1', 'r3'))
-        self.well(agent)
-        self.withdraw()
-        self.peer(('r1', 'r3'))
-        name_it()
-        self.withdraw('r1', 'y')
-        self.peer()
-
-    def test_a_router_goes(self):
-        """Neutron deletes it, and nothing of the peering is left."""
-        agent = self.agent()
-        self.agree()
-        self.written()
-        self.cloud.remove_router('r1')
-        self.eventually(lambda: not any(map(self.marked, peerings.TABLES)),
-                        'nothing left')
-        self.well(agent)
 
     def test_what_a_former_writer_left(self):
         """Without an agent, one router has gone, and one intent."""

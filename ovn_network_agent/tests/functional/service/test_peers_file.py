@@ -70,16 +70,6 @@ class FileTest(test_peering.PeeringTestCase):
         self.peer(('r1', 'r3'), ('r2', 'r3'))
         self.well(agent)
 
-    def test_a_bad_entry_costs_itself(self):
-        self.put(('r1', 'r2'), ('r1', 'r1'), ('r2', 'r3'))
-        agent = self.agent()
-        self.written(2)
-        self.degraded(agent, f'{self.path}, line 1: network_peers[1].routers: '
-                      'names one router twice')
-        self.put(('r1', 'r2'), ('r2', 'r3'))
-        self.well(agent)
-        self.written(2)
-
     def test_another_file_after_a_reload(self):
         self.put()
         agent = self.agent()

@@ -100,15 +100,3 @@ class ReloadTest(FileTestCase):
         self.stop(agent)
         # Nobody has taken the rows in NB away.
         self.assertFalse(agent.complete)
-
-    def test_a_standby_begins_to_prepare_and_ends(self):
-        self.cloud.add_router('r2', ['203.0.113.1/24'], cloud.OTHER)
-        own, other = '198.51.100.0/24', '203.0.113.0/24'
-        prepare = '[fip_route]\nstandby_prepare = {}\n'
-        agent = self.running(prepare.format('false'))
-        self.assertEqual({own}, self.listed())
-        for word, wanted in (('true', {own, other}), ('false', {own})):
-            self.write(prepare.format(word))
-            agent.reset()
-            self.eventually(lambda networks=wanted: (
-                self.listed() == networks), self.listed)

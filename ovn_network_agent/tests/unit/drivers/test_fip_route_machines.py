@@ -193,6 +193,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
             self.assertEqual(['198.51.100.1'], self.announced(router))
 
     def test_a_router_that_moved_away_is_left_to_its_new_owner(self):
+        # Trap T13.
         router = world.router(
             ports=(world.port(local=False, chassis=world.OTHER),),
             fips=[FIP], default_routes=(self.foreign(

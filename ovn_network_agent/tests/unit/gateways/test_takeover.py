@@ -34,6 +34,7 @@ class TakeoverTest(base.BaseTestCase):
         return self.takeovers.last
 
     def test_a_router_that_comes_is_timed(self):
+        # Trap T20.
         self.looked()
         self.assertEqual(
             takeover.Takeover((world.router().name,), 1, 1.0),

@@ -37,7 +37,7 @@ BROKEN = (
     (f'ovs-ofctl del-flows {plan.BRIDGE} cookie=0x999/-1', 'MAC-tweak flow'),
     (f'ip route delete {{fip}}/32 dev {plan.BRIDGE}', 'kernel route'),
     ("vtysh -c 'configure terminal' -c 'no ip prefix-list ANNOUNCED-NETWORKS'",
-     'prefix list in zebra'))
+     'prefix list in bgpd'))
 # systemd-sysusers and the programs of passwd keep the former lists.
 FORMER = tuple(f'{node}: files: {sign}/etc/{name}- '
                for node in ('gw1', 'gw2') for sign in '+-'
@@ -123,6 +123,7 @@ class PackageTest(gateways.GatewaysTestCase):
         node = self.cloud[name]
         self.assertNotEqual('active', node.run(
             ['systemctl', 'is-active', NAME], check=False).stdout.strip())
+        node.write(goprogram.YAML, goprogram.SETTINGS)
         node.run([f'{NAME}-migrate', '--force', '--output',
                   os.path.dirname(CONF)])
         self.assertEqual('640 root ovn-network-agent\n', node.out(

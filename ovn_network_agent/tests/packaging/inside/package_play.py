@@ -262,15 +262,15 @@ class PackageTest(gateways.GatewaysTestCase):
 
     def _remove(self):
         """All that is left of both programs, as the pages have it."""
+        for name in self.cloud.gateways:
+            self.apt(name, 'purge', ORIGINAL)
+            self.cloud[name].run(['rm', goprogram.YAML])
         first, last = self._leaving()
         self.apt(first, 'purge', DEB)
         self.systemctl(last, 'stop', NAME)
         self.assertEqual({0}, set(self.priorities().values()))
         self.cloud[last].run([f'{NAME}-ctl', 'cleanup', '--last'], timeout=180)
         self.apt(last, 'purge', DEB)
-        for name in self.cloud.gateways:
-            self.apt(name, 'purge', ORIGINAL)
-            self.cloud[name].run(['rm', goprogram.YAML])
 
     def _leaving(self):
         """The gateways; the one that has alpha is the first to leave."""

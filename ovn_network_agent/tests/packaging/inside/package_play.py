@@ -178,6 +178,7 @@ class PackageTest(gateways.GatewaysTestCase):
             node.run(['sh', '-ec', command.format(fip=self.fip.address)])
             self._assert_explained(owner, layer)
             self.systemctl(owner, 'start', NAME)
+            self.cloud.wait_announced(self.fip.address, owner, base.SETTLE)
             self._assert_explained(owner)
         node.run(['rm', '-r', DROP_IN])
         self.systemctl(owner, 'daemon-reload')

@@ -28,7 +28,7 @@ _PRUNED = ('/run/systemd', '/run/udev', '/run/log', '/run/user',
            '/run/sshd', '/var/lib/apt', '/var/lib/dpkg', '/var/lib/systemd',
            '/var/log', '/var/cache', '/var/lib/containers',
            '/var/lib/libuuid', '/var/lib/private', '/etc/frr',
-           '/etc/openvswitch')
+           '/etc/openvswitch', '/var/tmp/frr')
 _ADDRESSES = 2
 
 

@@ -11,14 +11,11 @@ from lab import routers
 from ovn_network_agent.tests import original
 
 YAML = '/etc/ovn-network-agent/config.yaml'
-# With the two settings of a change in place.
-_SETTINGS = f'''\
+SETTINGS = f'''\
 ovn_nb_remote: {plan.NB}
 ovn_sb_remote: {plan.SB}
-cleanup_on_shutdown: false
-drain_on_shutdown: false
-gateway_port_timeout: 8s
 '''
+_IN_PLACE = 'cleanup_on_shutdown: false\ndrain_on_shutdown: false\n'
 
 
 def settle(cloud, name, router=None, fips=()):
@@ -29,7 +26,7 @@ def settle(cloud, name, router=None, fips=()):
     :param fips: floating IPs of the router, as texts
     """
     node = cloud[name]
-    node.write(YAML, _SETTINGS)
+    node.write(YAML, SETTINGS + _IN_PLACE)
     mac = node.read(f'/sys/class/net/{plan.BRIDGE}/address').strip()
     layout = original.Layout(() if router is None else (original.Router(
         router.lrp, router.mac, f'{router.address}/{plan.PROVIDER.prefixlen}',

@@ -37,7 +37,7 @@ BROKEN = (
     (f'ovs-ofctl del-flows {plan.BRIDGE} cookie=0x999/-1', 'MAC-tweak flow'),
     (f'ip route delete {{fip}}/32 dev {plan.BRIDGE}', 'kernel route'),
     ("vtysh -c 'configure terminal' -c 'no ip prefix-list ANNOUNCED-NETWORKS'",
-     'prefix list in zebra'))
+     'prefix list in bgpd'))
 # systemd-sysusers and the programs of passwd keep the former lists.
 FORMER = tuple(f'{node}: files: {sign}/etc/{name}- '
                for node in ('gw1', 'gw2') for sign in '+-'
@@ -123,6 +123,7 @@ class PackageTest(gateways.GatewaysTestCase):
         node = self.cloud[name]
         self.assertNotEqual('active', node.run(
             ['systemctl', 'is-active', NAME], check=False).stdout.strip())
+        node.write(goprogram.YAML, goprogram.SETTINGS)
         node.run([f'{NAME}-migrate', '--force', '--output',
                   os.path.dirname(CONF)])
         self.assertEqual('640 root ovn-network-agent\n', node.out(
@@ -177,6 +178,7 @@ class PackageTest(gateways.GatewaysTestCase):
             node.run(['sh', '-ec', command.format(fip=self.fip.address)])
             self._assert_explained(owner, layer)
             self.systemctl(owner, 'start', NAME)
+            self.cloud.wait_announced(self.fip.address, owner, base.SETTLE)
             self._assert_explained(owner)
         node.run(['rm', '-r', DROP_IN])
         self.systemctl(owner, 'daemon-reload')
@@ -261,15 +263,15 @@ class PackageTest(gateways.GatewaysTestCase):
 
     def _remove(self):
         """All that is left of both programs, as the pages have it."""
+        for name in self.cloud.gateways:
+            self.apt(name, 'purge', ORIGINAL)
+            self.cloud[name].run(['rm', goprogram.YAML])
         first, last = self._leaving()
         self.apt(first, 'purge', DEB)
         self.systemctl(last, 'stop', NAME)
         self.assertEqual({0}, set(self.priorities().values()))
         self.cloud[last].run([f'{NAME}-ctl', 'cleanup', '--last'], timeout=180)
         self.apt(last, 'purge', DEB)
-        for name in self.cloud.gateways:
-            self.apt(name, 'purge', ORIGINAL)
-            self.cloud[name].run(['rm', goprogram.YAML])
 
     def _leaving(self):
         """The gateways; the one that has alpha is the first to leave."""

@@ -145,6 +145,17 @@ class ConfirmTest(loss.LossTestCase):
         agent._databases['sb']._connection.idl.run()
         return sb['Port_Binding'][key].chassis[0].name == HERE
 
+    def test_a_nat_row_with_stale_content(self):
+        """Trap T4: the same UUID, another address."""
+        agent = self.running()
+        with self.tampered(agent, 'nb', 'NAT') as nats:
+            row = next(row for row in nats.values()
+                       if row.external_ip == '198.51.100.11')
+            self.rename(row, '203.0.113.77')
+        self.heals(agent, 'nb', 'NAT', lambda nats: {
+            row.external_ip for row in nats.values()} == {
+            '198.51.100.10', '198.51.100.11'})
+
     def test_a_load_balancer_with_stale_content(self):
         """Trap T4: the same UUID, another address."""
         self.balanced()

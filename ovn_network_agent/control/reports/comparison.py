@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The changes that the running agent would make: each system read anew.
+"""The changes that the running agent would make: each system read again.
 
 The engine takes no note.  The loop reads one backend after the other, so an
 event waits for one at the most; what may hang is read beside the loop.

@@ -18,7 +18,7 @@ class MachinesTest(base.ControlTestCase):
 
     drivers = {**base.ControlTestCase.drivers,
                'provider_port': provider_port.ProviderPortDriver}
-    STAY = 'addresses of machines on provider networks'
+    STAY = 'address of machines on provider networks'
 
     def begin(self, *drivers):
         address = '198.51.100.30'

@@ -28,5 +28,5 @@ class Explained(explaining.Explaining):
                     in self.explain(pf.PLAIN)[1]['findings']}
         self.assertIn(f'tcp/80 to {pf.LOCAL}', evidence['backends'])
         self.assertRegex(evidence['nft-rules'],
-                         rf'[1-9]\d* connections at present: .*{pf.LOCAL}')
+                         rf'[1-9]\d* connections? at present: .*{pf.LOCAL}')
         self.assertIn(pf.REMOTE, evidence['nft-rules'])

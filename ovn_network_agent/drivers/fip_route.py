@@ -204,9 +204,9 @@ class FipRouteDriver(base.Driver):
             if reason:
                 yield _problem(
                     served, '{count} of the distributed floating IPs '
-                    '({some}) of machines on this chassis not delivered: '
-                    f'{reason}; {_remedy(port.segment)} clear external_mac '
-                    'in the NAT rows')
+                    '({some}) of machines on this chassis cannot be '
+                    f'delivered: {reason}; {_remedy(port.segment)} clear '
+                    'external_mac in the NAT rows')
             return
         if served.withheld or not port.local:
             return

@@ -103,7 +103,7 @@ def of_machine(settings: typing.Any, host: model.EgressHost,
     if link is None or why:
         yield resources.Problem(
             f'egress address {host.address} of {host.name}: {{count}} of '
-            f'the machines of router {host.called} kept back ({{some}}): '
+            f'the machines of router {host.called} cannot leave ({{some}}): '
             f'{why}', router=host.router, addresses=(host.machine,))
         return
     back = tuple(_way_back(host, machine, device))

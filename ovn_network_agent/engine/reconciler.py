@@ -252,6 +252,8 @@ class Reconciler:
                 self.backends.order,
                 key=lambda each: each[1].name in self._more):
             delta = self.tracker.delta(kinds)
+            if not delta:
+                self._more.discard(backend.name)
             if delta and backend.system in self._ahead:
                 self._ahead.discard(backend.system)
                 self._work.finish(backend.system)

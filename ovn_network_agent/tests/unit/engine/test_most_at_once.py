@@ -65,3 +65,24 @@ class MostAtOnceTest(test_ahead.AheadTestCase):
         self.assertEqual(len(NETWORKS), len(lines))
         self.assertLess(self.created(resources.Announcement.kind)[0],
                         lines[1])
+
+    def test_an_order_is_for_the_changes_that_wait(self):
+        """When these are no longer wanted, lines come first again."""
+        self.lines.most_at_once = 1
+        self.lines.gate.clear()
+        self.made.threads.patience = 0.05
+        one = worlds.router(1, FIPS[:1])
+        self.made.run(worlds.router(1, FIPS[:1], ports=(
+            worlds.port(1, networks=NETWORKS[:2]),)))
+        self.made.run(one)
+        self.lines.gate.set()
+        self.rounds(one)
+        self.rounds(one)
+        self.made.threads.patience = 5
+        del self.made.world.journal[:]
+        two = worlds.router(1, [*FIPS[:1], '203.0.114.9'], ports=(
+            worlds.port(1, networks=NETWORKS[::2]),))
+        self.made.run(two)
+        self.rounds(two)
+        self.assertLess(self.created(resources.PrefixListEntry.kind)[0],
+                        self.created(resources.Announcement.kind)[0])

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""A number with its noun, as in "1 problem" and "2 addresses"."""
+"""Numbers in texts: "1 problem", "2 addresses", "a, b and 3 more"."""
+
+from collections.abc import Sequence
 
 
 def plural(noun: str) -> str:
@@ -15,3 +17,9 @@ def of(number: int, one: str, many: str = '') -> str:
     :param many: the words for all numbers but 1; default: the plural of one
     """
     return f'{number:d} {one if number == 1 else many or plural(one)}'
+
+
+def first(texts: Sequence[str], most: int, between: str = ', ') -> str:
+    """The first texts, and how many more there are."""
+    more = f' and {len(texts) - most:d} more' if len(texts) > most else ''
+    return between.join(texts[:most]) + more

@@ -206,6 +206,4 @@ def result(method: str, change: 'methods.Change', took: float | None,
 
 
 def _some(prefixes: Sequence[str]) -> str:
-    shown = ', '.join(prefixes[:_NAMED])
-    more = len(prefixes) - _NAMED
-    return f'{shown} and {more:d} more' if more > 0 else shown
+    return counts.first(prefixes, _NAMED)

@@ -110,7 +110,7 @@ def _remaining(path: str) -> tuple[list[str], list[str]]:
     except client.NoAgent as e:
         return [str(e)], []
     return [f'{counts.of(len(found), "address")} to be withdrawn: '
-            f'{_some(found)}'] * bool(found), found
+            f'{counts.first(found, _NAMED)}'] * bool(found), found
 
 
 def _remained(addresses: list[str]) -> int:
@@ -119,15 +119,10 @@ def _remained(addresses: list[str]) -> int:
     return program.fail(
         f'{counts.of(len(addresses), "address")} could not be withdrawn, so '
         'this node may still announce '
-        f'{"them" if addresses[1:] else "it"}: {_some(addresses)}; '
+        f'{"them" if addresses[1:] else "it"}: '
+        f'{counts.first(addresses, _NAMED)}; '
         '"ovn-network-agent-ctl addresses --state failed" and '
         '"ovn-network-agent-ctl doctor" say why', program.REMAINED)
-
-
-def _some(addresses: list[str]) -> str:
-    more = len(addresses) - _NAMED
-    return ', '.join(addresses[:_NAMED]) + (
-        f' and {more:d} more' if more > 0 else '')
 
 
 def _listed(path: str, *addresses: str) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import output
 
@@ -206,7 +207,5 @@ def _why_inactive(nexthop: str, around: Surroundings) -> str:
 
 
 def _named(prefixes: Sequence[str]) -> str:
-    named = ', '.join(prefixes[:_NAMED])
-    if len(prefixes) > _NAMED:
-        named += f' and {len(prefixes) - _NAMED} more'
-    return f'{named} {"is" if len(prefixes) == 1 else "are"}'
+    return (f'{counts.first(prefixes, _NAMED)} '
+            f'{"is" if len(prefixes) == 1 else "are"}')

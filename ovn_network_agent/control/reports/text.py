@@ -271,6 +271,4 @@ def name_of_drain(drain: str, routers: Mapping[str, dict[str, Any]]) -> str:
 
 
 def _some(names: list[str]) -> str:
-    more = len(names) - _NAMED
-    return ', '.join(names[:_NAMED]) + (f' and {more} more' if more > 0
-                                        else '')
+    return counts.first(names, _NAMED)

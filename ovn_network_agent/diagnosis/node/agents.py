@@ -310,7 +310,7 @@ def judge_objects(found: Objects) -> Iterator[check.Result]:
         by_verb.setdefault(verb, []).append(f'{kind} {text}')
     for verb, texts in by_verb.items():
         yield check.broken(
-            f'{_VERBS[verb]}: {check.first(texts, _NAMED, "; ")}',
+            f'{_VERBS[verb]}: {counts.first(texts, _NAMED, "; ")}',
             '"ovn-network-agent-ctl resync" makes the agent repair them, and '
             'says what fails; if they differ again, another program changes '
             'them')

@@ -20,12 +20,12 @@ or not checked where the facts do not concern this node.
 
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Sequence
 import dataclasses
 import functools
 import typing
 
 from ovn_network_agent import diagnosis
+from ovn_network_agent.common import counts
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.forward import rules
 
@@ -106,13 +106,7 @@ def of_messages(verdict: diagnosis.Verdict, messages: Iterable[str], fine: str
 
 def named(addresses: Iterable[typing.Any]) -> str:
     """Some addresses for people, such as '198.51.100.10 and 7 more'."""
-    return first(list(map(str, sorted(addresses))), _NAMED)
-
-
-def first(texts: Sequence[str], most: int, between: str = ', ') -> str:
-    """The first texts, and how many more there are."""
-    more = f' and {len(texts) - most:d} more' if len(texts) > most else ''
-    return between.join(texts[:most]) + more
+    return counts.first(list(map(str, sorted(addresses))), _NAMED)
 
 
 def of_both(name: str, one: Check[_Facts], about: str = ''

@@ -48,7 +48,7 @@ def judge_priorities(found: Groups) -> Iterator[check.Result]:
     for kind, names in faults.items():
         verdict, evidence, remedy = _WORDS[kind]
         yield check.Result(
-            verdict, f'{check.first(names, _NAMED)}: {evidence}', remedy)
+            verdict, f'{counts.first(names, _NAMED)}: {evidence}', remedy)
     if not faults:
         yield check.ok(counts.of(len(found.groups), 'group'))
 
@@ -211,7 +211,7 @@ def _unserved(names: Collection[str]) -> Iterator[check.Result]:
         yield check.not_checked('no agent runs, which would write them')
         return
     yield check.warn(
-        f'{check.first(sorted(names), _NAMED)}: here with gateway ports or '
+        f'{counts.first(sorted(names), _NAMED)}: here with gateway ports or '
         'distributed floating IPs, and no agent runs, so that no change in '
         'OVN is followed',
         '"systemctl enable --now ovn-network-agent"; if it has ended, '

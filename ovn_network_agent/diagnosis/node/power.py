@@ -153,8 +153,8 @@ def _session_faults(found: Tunnels) -> Iterator[check.Result]:
               if session.timers != found.southbound]
     if others:
         yield check.warn(
-            f'tunnels to {check.first(others, _NAMED)} have other timers than '
-            'SB_Global',
+            f'tunnels to {counts.first(others, _NAMED)} have other timers '
+            'than SB_Global',
             'is ovn-controller of this node running and connected?')
     down = [session.remote for session in found.sessions
             if session.state != 'up']
@@ -163,7 +163,7 @@ def _session_faults(found: Tunnels) -> Iterator[check.Result]:
                        if session.state != 'up'} - {'', 'No Diagnostic'}
         why = f' ({", ".join(sorted(diagnostics))})' if diagnostics else ''
         yield check.warn(
-            f'BFD is down in tunnels to {check.first(down, _NAMED)}{why}',
+            f'BFD is down in tunnels to {counts.first(down, _NAMED)}{why}',
             'do these nodes run, and does the network between the nodes let '
             'UDP port 6081 pass?')
 

@@ -13,6 +13,7 @@ import dataclasses
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.common import control_characters
+from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.drivers import source
@@ -179,9 +180,7 @@ def _conflict_texts(here: Conflict | None,
 
 
 def _some(texts: Collection[str]) -> str:
-    shown = ', '.join(sorted(texts)[:_FEW])
-    return shown + (f' and {len(texts) - _FEW} more' if len(texts) > _FEW
-                    else '')
+    return counts.first(sorted(texts), _FEW)
 
 
 def twin(find: source.Find, uuid: str, name: str) -> str:

@@ -41,13 +41,11 @@ from ovn_network_agent.ovn.egress import egress_routers
 from ovn_network_agent.ovn.writes import priorities
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged.network import netlink as privileged_netlink
-from ovn_network_agent.runtime import agent_parts
-from ovn_network_agent.runtime import guard_limits
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import ovn_side
+from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime.process import shutdown
 from ovn_network_agent.runtime.process import status
-from ovn_network_agent.runtime.process import without_ovn
 from ovn_network_agent.watches import base as watches_base
 from ovn_network_agent.watches import kernel
 from ovn_network_agent.watches import rate_limit
@@ -90,7 +88,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._limiter.wakes(self.trigger)
         # An OvnSide or an Alone.
         self._side: Any = (
-            without_ovn.Alone(conf) if mode.forwards_only(conf) else
+            ovn_side.WithoutOvn(conf) if mode.forwards_only(conf) else
             side(conf, drivers, self.trigger, self._stop, self._observers,
                  rows=self._limiter,
                  tables={egress_routers.TABLE: probe.table} if probe else {}))
@@ -108,7 +106,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._done = threading.Event()
         self._ended: Callable[[], None]
         self.status = status.Status(self._databases)
-        parts = agent_parts.make(self._reconciler, self.trigger)
+        parts = questions.make(self._reconciler, self.trigger)
         # The endpoints are no observers: they go on when those end.
         self._control = endpoint.Endpoint(
             conf, self._databases, lambda: self._view.last, self.status,
@@ -209,8 +207,8 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         """The changes of a pass with this view; as :meth:`plan`."""
         return self._reconciler.plan(
             self._forwards.with_rules(seen),
-            lambda: guard_limits.limits(self._conf, self._view,
-                                        seen.node.phase))
+            lambda: ovn_side.guard_limits(
+                self._conf, self._view, seen.node.phase))
 
     def without_ovn(self, phase: model.Phase) -> model.Snapshot:
         """The node alone, where :meth:`look` has not reached OVN."""

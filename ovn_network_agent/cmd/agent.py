@@ -38,11 +38,10 @@ from ovn_network_agent.ovsdb import streams  # noqa: E402
 from ovn_network_agent.privileged.daemon import context  # noqa: E402
 from ovn_network_agent.privileged.daemon import memory_trim  # noqa: E402
 from ovn_network_agent.privileged.daemon import start as privileges  # noqa: E402
-from ovn_network_agent.runtime import configuration  # noqa: E402
 from ovn_network_agent.runtime import loader  # noqa: E402
+from ovn_network_agent.runtime import reloads  # noqa: E402
 from ovn_network_agent.runtime.process import file_permissions  # noqa: E402
 from ovn_network_agent.runtime.process import mode  # noqa: E402
-from ovn_network_agent.runtime.process import original_program  # noqa: E402
 from ovn_network_agent.runtime.process import signals  # noqa: E402
 from ovn_network_agent.runtime.process import single_instance  # noqa: E402
 from ovn_network_agent.watches import base as watches  # noqa: E402
@@ -122,7 +121,7 @@ def _warn(messages: Iterable[str]) -> None:
 
 
 def _checked(conf: cfg.ConfigOpts) -> int:
-    warnings = configuration.warnings(conf)
+    warnings = reloads.warnings(conf)
     if conf.strict and warnings:
         return _fail('configuration', warnings, EXIT_CONFIGURATION)
     _warn(warnings)
@@ -142,8 +141,8 @@ def _configure(conf: cfg.ConfigOpts, argv: list[str]
     """Load configuration and plugins; ConfigError if they cannot be used."""
     signals.set_defaults(conf)
     logging.set_defaults(default_log_levels=_LEVELS)
-    configuration.read(conf, argv)
-    messages = configuration.problems(conf)
+    reloads.read(conf, argv)
+    messages = reloads.problems(conf)
     if messages:
         # A misspelt name is often the reason for a missing option.
         _warn([*unknown.keys(conf), *unknown.variables(conf)])
@@ -203,12 +202,12 @@ def prepared(conf: cfg.ConfigOpts, argv: list[str], dry_run: bool,
     :raises EnvironmentProblem: when an agent runs here, too
     """
     logging.set_defaults(default_log_levels=_LEVELS)
-    configuration.read(conf, argv)
+    reloads.read(conf, argv)
     for section, options in values.items():
         for name, value in options.items():
             conf.set_override(name, value,
                               None if section == 'DEFAULT' else section)
-    messages = configuration.problems(conf)
+    messages = reloads.problems(conf)
     if messages:
         raise validate.ConfigError(messages)
     drivers, backends = loader.load_drivers(conf), loader.load_backends(conf)
@@ -272,7 +271,7 @@ def _place(conf: cfg.ConfigOpts) -> single_instance.Place:
 
 def _check_original() -> None:
     """Raise EnvironmentProblem while the original program runs."""
-    found = original_program.look()
+    found = single_instance.look()
     if found.running:
         pids = ', '.join(f'{pid:d}' for pid in found.running)
         raise EnvironmentProblem([

@@ -14,15 +14,12 @@ from collections.abc import Iterator
 import copy
 import functools
 from importlib import metadata
-import itertools
-import types
 from typing import Any
 
 from oslo_config import cfg
 
 from ovn_network_agent.conf import command_line
 from ovn_network_agent.conf import original_options
-from ovn_network_agent.conf.options import agent
 from ovn_network_agent.conf.options import announce
 from ovn_network_agent.conf.options import base
 from ovn_network_agent.conf.options import egress_ip
@@ -30,14 +27,11 @@ from ovn_network_agent.conf.options import evpn
 from ovn_network_agent.conf.options import fip_route
 from ovn_network_agent.conf.options import frr
 from ovn_network_agent.conf.options import gateway_drain
-from ovn_network_agent.conf.options import load_balancer
 from ovn_network_agent.conf.options import metrics
 from ovn_network_agent.conf.options import network_peer
 from ovn_network_agent.conf.options import ovn
-from ovn_network_agent.conf.options import ovs
 from ovn_network_agent.conf.options import port_forward
-from ovn_network_agent.conf.options import provider_port
-from ovn_network_agent.conf.options import tenant_network
+from ovn_network_agent.conf.options import tenants
 from ovn_network_agent.conf.options import veth_leak
 
 
@@ -93,17 +87,26 @@ PROJECT = base.PROJECT
 # Sections of the privileged daemons, which oslo.privsep registers.
 DAEMONS = tuple('privsep_' + name for name in (
     'kernel', 'ovs', 'frr', 'netfilter'))
-MODULES = (base, agent, ovn, ovs, frr, fip_route, announce, veth_leak,
-           gateway_drain, port_forward, provider_port, tenant_network,
-           load_balancer, evpn, network_peer, egress_ip, metrics)
+# Section and options; the order is that of the sample file.
+SECTIONS: tuple[tuple[str, list[cfg.Opt]], ...] = (
+    (base.GROUP, [*base.OPTS, *base.CLI_OPTS]),
+    (base.AGENT_GROUP, base.AGENT_OPTS), (ovn.GROUP, ovn.OPTS),
+    (ovn.OVS_GROUP, ovn.OVS_OPTS), (frr.GROUP, frr.OPTS),
+    (fip_route.GROUP, fip_route.OPTS), (announce.GROUP, announce.OPTS),
+    (veth_leak.GROUP, veth_leak.OPTS),
+    (gateway_drain.GROUP, gateway_drain.OPTS),
+    (port_forward.GROUP, port_forward.OPTS),
+    (tenants.PORT_GROUP, tenants.PORT_OPTS),
+    (tenants.NETWORK_GROUP, tenants.NETWORK_OPTS),
+    (tenants.BALANCER_GROUP, tenants.BALANCER_OPTS),
+    (evpn.GROUP, evpn.OPTS), (network_peer.GROUP, network_peer.OPTS),
+    (egress_ip.GROUP, egress_ip.OPTS), (metrics.GROUP, metrics.OPTS))
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Options by group, for the sample file and the documentation."""
-    return [(module.GROUP, _documented(_file_opts(module)))
-            for module in MODULES] + [
-                (group, _documented([_helper_command(group)]))
-                for group in DAEMONS]
+    return [(group, _documented(options)) for group, options in SECTIONS] + [
+        (group, _documented([_helper_command(group)])) for group in DAEMONS]
 
 
 def _documented(options: list[cfg.Opt]) -> list[cfg.Opt]:
@@ -129,11 +132,6 @@ def _helper_command(group: str) -> cfg.Opt:
              'effect: each daemon has a section of its own.')
 
 
-def _file_opts(module: types.ModuleType) -> list[cfg.Opt]:
-    found: list[cfg.Opt] = module.OPTS + getattr(module, 'CLI_OPTS', [])
-    return found
-
-
 def register(conf: cfg.ConfigOpts) -> None:
     """Register the options of the agent and of oslo.log.
 
@@ -144,11 +142,9 @@ def register(conf: cfg.ConfigOpts) -> None:
     accept_former_names(conf)
     for group, listed in _log_options():
         conf.register_opts(listed, group=group)
-    conf.register_opts(base.CLI_OPTS)
     conf.register_opts(base.CLI_ONLY_OPTS)
-    for module in MODULES:
-        group = None if module.GROUP == 'DEFAULT' else module.GROUP
-        conf.register_opts(module.OPTS, group=group)
+    for group, options in SECTIONS:
+        conf.register_opts(options, None if group == 'DEFAULT' else group)
 
 
 @functools.cache
@@ -247,6 +243,5 @@ def env_name(group: str, option: str) -> str:
 
 def everything() -> Iterator[tuple[str, cfg.Opt]]:
     """All options of the agent, each with its group."""
-    return itertools.chain.from_iterable(
-        ((module.GROUP, opt) for opt in _file_opts(module))
-        for module in MODULES)
+    return ((group, option) for group, options in SECTIONS
+            for option in options)

@@ -18,7 +18,6 @@ from oslo_config import cfg
 
 from ovn_network_agent.conf import effective
 from ovn_network_agent.conf import log_levels
-from ovn_network_agent.conf import masking
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import settings
@@ -147,8 +146,8 @@ def _apply(conf: cfg.ConfigOpts,
             'another one']) from error
     return tuple(
         Change(section, option.dest,
-               masking.shown(option, before[section, option.dest]),
-               masking.shown(option, after[section, option.dest]))
+               effective.masked(option, before[section, option.dest]),
+               effective.masked(option, after[section, option.dest]))
         for section, option in watched
         if before[section, option.dest] != after[section, option.dest])
 
@@ -198,8 +197,9 @@ def _waiting(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> Iterator[Change]:
         before, after = (_values(c, [(section, option)])[section, option.dest]
                          for c in (conf, aside))
         if before != after:
-            yield Change(section, option.dest, masking.shown(option, before),
-                         masking.shown(option, after),
+            yield Change(section, option.dest,
+                         effective.masked(option, before),
+                         effective.masked(option, after),
                          reason(section, option))
 
 

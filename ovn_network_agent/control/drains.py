@@ -1,18 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Drains: wishes, reasons why a gateway stays, begins, and the overlap."""
+"""Drains: the commands of operators, their wishes, and the state of each.
+
+The loop follows the wish in the local database.
+"""
 
 from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from collections.abc import Set
 import datetime
+from typing import Any
 
 from oslo_config import cfg
+from oslo_log import log as logging
 
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.common import error_words
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
+from ovn_network_agent.control import intents
+from ovn_network_agent.control.reports import text
+from ovn_network_agent.control.socket import commands
+from ovn_network_agent.drivers.common import announcing
+from ovn_network_agent.ovn.chassis import directory
+from ovn_network_agent.ovs import drain_writer
+from ovn_network_agent.ovsdb import command
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import overlap
 from ovn_network_agent.privileged.daemon import context
 
@@ -96,3 +114,183 @@ def overlap_state(conf: cfg.ConfigOpts) -> str:
         return overlap.standing() or 'on'
     except context.FAILURES as error:
         return f'not known: {error_words.text(error)}'
+
+
+LOG = logging.getLogger(__name__)
+
+
+class Maintenance:
+    """Carries out the commands drain and undrain of an operator."""
+
+    def __init__(self, conf: cfg.ConfigOpts,
+                 databases: Mapping[str, connection.Database],
+                 snapshot: Callable[[], model.Snapshot | None],
+                 names: Callable[[], directory.Directory]) -> None:
+        self._conf = conf
+        self._databases = databases
+        self._snapshot = snapshot
+        self._names = names
+
+    def drain(self, routers: Sequence[str] = (), force: bool = False
+              ) -> dict[str, Any]:
+        """Write the wish that ports leave this node, for "drain --json".
+
+        :param routers: for :meth:`directory.Router.is_called`; empty for all
+        :param force: even if no other candidate is ready to take over
+        :raises commands.Refused: when the wish is not written
+        """
+        self._may_write()
+        snapshot, names = self._snapshot(), self._names()
+        chassis = snapshot.node.chassis if snapshot else ''
+        machines = self._machines(snapshot) if not routers else 0
+        if not plugins.requested(self._conf, plugins.RANKING):
+            raise commands.Refused(
+                'without the driver gateway_drain a drain has no effect; ' + (
+                    text.of_machines(machines) if machines else 'add the '
+                    'driver to [DEFAULT] drivers and restart the agent'))
+        wanted = frozenset(self._find(names, name, snapshot).uuid
+                           for name in routers) or frozenset({model.ALL})
+        doubts = list(self._doubts(snapshot, names, wanted))
+        if doubts and not force:
+            raise commands.Refused(
+                f'not drained: {"; ".join(doubts)}; to drain anyway, repeat '
+                'the command with --force')
+
+        def add(before: frozenset[str]) -> frozenset[str]:
+            return before if model.ALL in before else (
+                wanted if model.ALL in wanted else before | wanted)
+        before, after = self._write(add)
+        LOG.info('Drain of %s was asked for%s', ', '.join(sorted(wanted)),
+                 ' (forced)' if force else '')
+        return {
+            'command': 'drain', 'wanted': sorted(wanted),
+            'changed': before != after, 'drains': sorted(after),
+            'names': _called(names, wanted | after),
+            'stays': [{'group': group.name, 'reason': reason,
+                       'routers': list(map(names.describe, group.routers))}
+                      for group in _groups(snapshot, wanted)
+                      if (reason := stays(
+                          group, chassis, names.hostname))],
+            'machines': machines, 'peerings': _peerings(snapshot),
+            'forced': doubts}
+
+    def undrain(self, routers: Sequence[str] = ()) -> dict[str, Any]:
+        """Remove the wish, for "undrain --json".
+
+        :param routers: as for :meth:`drain`; empty to remove all wishes
+        :raises commands.Refused: when the wish is not removed
+        """
+        self._may_write()
+        snapshot, names = self._snapshot(), self._names()
+        # By the UUID alone: the router may be gone.
+        wished = snapshot.node.drains if snapshot else ()
+        wanted = frozenset(
+            name if name in wished else self._find(names, name).uuid
+            for name in routers)
+
+        def remove(before: frozenset[str]) -> frozenset[str]:
+            if wanted and model.ALL in before:
+                raise commands.Refused(
+                    'the whole node is drained, and no single router can be '
+                    'taken out of that; use "undrain" without --router, then '
+                    '"drain --router" for those that are to stay away')
+            return before - wanted if wanted else frozenset()
+        before, after = self._write(remove)
+        LOG.info('Undrain of %s was asked for',
+                 ', '.join(sorted(wanted)) or model.ALL)
+        return {
+            'command': 'undrain',
+            'wanted': sorted(wanted) or [model.ALL],
+            'changed': before != after, 'drains': sorted(after),
+            'names': _called(names, wanted | after)}
+
+    def _may_write(self) -> None:
+        if mode.forwards_only(self._conf):
+            raise commands.Refused(
+                'this agent only forwards ports: there are no gateways here '
+                'that could be drained; to withdraw its VIPs, stop the agent')
+        if self._conf.dry_run:
+            raise commands.Refused('this is a dry run, which writes nothing')
+
+    def _machines(self, snapshot: model.Snapshot | None) -> int:
+        return sum(1 for _each in announcing.of_machines(
+            self._conf, snapshot)) if snapshot else 0
+
+    def _write(self, how: Callable[[frozenset[str]], frozenset[str]]
+               ) -> tuple[frozenset[str], frozenset[str]]:
+        try:
+            return drain_writer.change(self._databases['ovs'], how,
+                                       self._conf.ovn.transaction_timeout)
+        except command.NotWritten as e:
+            raise commands.Refused(
+                f'external_ids:{ownership.EXT_ID_DRAIN} of the local '
+                f'Open_vSwitch row: {e}') from e
+
+    # -- whom it is about -------------------------------------------------
+
+    def _find(self, names: directory.Directory, name: str,
+              snapshot: model.Snapshot | None = None) -> directory.Router:
+        """The router of a name or UUID; in a snapshot, with a gateway port.
+
+        :raises commands.Refused: when not exactly one router is meant
+        """
+        found = [router for router in names.routers.values()
+                 if router.is_called(name)]
+        if not found:
+            problem = self._databases['nb'].trouble
+            because = f'; {problem}' if problem else ''
+            raise commands.Refused(
+                f'there is no router "{name}"; looked for it as the UUID or '
+                'the name of a Logical_Router, and as the UUID or the name of '
+                f'a router in Neutron{because}')
+        if len(found) > 1:
+            uuids = ', '.join(sorted(router.uuid for router in found))
+            raise commands.Refused(
+                f'"{name}" is the name of {len(found)} routers; give the '
+                f'UUID of one router: {uuids}')
+        if snapshot is not None and not _groups(
+                snapshot, {found[0].uuid}):
+            raise commands.Refused(
+                f'{names.describe(found[0].uuid)} has no gateway port that '
+                'this chassis is a candidate for; there is nothing to drain')
+        return found[0]
+
+    # -- what speaks against it -------------------------------------------
+
+    def _doubts(self, snapshot: model.Snapshot | None,
+                names: directory.Directory, wanted: frozenset[str]
+                ) -> Iterator[str]:
+        if snapshot is None:
+            yield ('OVN has not been seen yet, so it is unknown which '
+                   'candidates could take over')
+            return
+        for name in ('nb', 'sb'):
+            if not self._databases[name].connected:
+                yield (f'{self._databases[name].trouble}, so it is unknown '
+                       'which candidates could take over')
+        chassis = snapshot.node.chassis
+        for group in _groups(snapshot, wanted):
+            if drain_scope(group, snapshot.node.drains):
+                continue  # covered by the former wish
+            reason = stays(group, chassis, names.hostname)
+            alone = len(group.candidates) == 1
+            if reason and not (alone and model.ALL in wanted):
+                routers = ', '.join(map(names.describe, group.routers))
+                yield f'{routers}: {reason} ({group.name})'
+
+
+def _called(names: directory.Directory, uuids: Iterable[str]
+            ) -> dict[str, str]:
+    return {uuid: router.label or router.name for uuid in sorted(uuids)
+            if (router := names.routers.get(uuid))}
+
+
+def _peerings(snapshot: model.Snapshot | None) -> int:
+    return len({each.pair for each in intents.of_view(
+        snapshot, model.Peering)} - {''})
+
+
+def _groups(snapshot: model.Snapshot | None, wanted: Set[str]
+            ) -> list[model.GatewayGroup]:
+    return [group for group in (snapshot.groups if snapshot else ())
+            if drain_scope(group, wanted)]

@@ -33,7 +33,6 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock_state as states
-from ovn_network_agent.runtime import agent_parts as insides
 from ovn_network_agent.runtime import questions
 
 LOG = logging.getLogger(__name__)
@@ -50,7 +49,7 @@ _ON_NODE = frozenset(each.kind for each in (
 class Peers:
     """The commands about peerings."""
 
-    def __init__(self, conf: cfg.ConfigOpts, inside: insides.Inside,
+    def __init__(self, conf: cfg.ConfigOpts, inside: questions.Inside,
                  ask: questions.Ask,
                  snapshot: Callable[[], model.Snapshot | None],
                  databases: Mapping[str, connection.Database]) -> None:
@@ -174,7 +173,8 @@ def of_view(snapshot: model.Snapshot | None, kind: type) -> list[Any]:
         kind, {}) if snapshot else {}).values() for each in alone.values()]
 
 
-def lock_state(inside: insides.Inside, kind: type[resources.Resource]) -> str:
+def lock_state(inside: questions.Inside, kind: type[resources.Resource]
+               ) -> str:
     """Who writes the resources of a kind: a state of the lock."""
     found = next((each.lock for each in inside.reconciler.backends.all
                   if kind in each.kinds), None)
@@ -225,7 +225,7 @@ def _refuse(called: str, why: str) -> None:
 class Egress:
     """The command about egress addresses; see :class:`Peers`."""
 
-    def __init__(self, conf: cfg.ConfigOpts, inside: insides.Inside,
+    def __init__(self, conf: cfg.ConfigOpts, inside: questions.Inside,
                  ask: questions.Ask,
                  snapshot: Callable[[], model.Snapshot | None]) -> None:
         self._conf = conf

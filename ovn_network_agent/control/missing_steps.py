@@ -3,7 +3,7 @@
 
 """The missing steps of a drain or an undrain.  Pure.
 
-``done`` is the answer to the command (:mod:`maintenance`), ``state`` that to a
+``done`` is the answer to the command (:mod:`drains`), ``state`` that to a
 later "status" (:mod:`report`).
 """
 

@@ -18,8 +18,8 @@ from ovn_network_agent.ctl import program
 if typing.TYPE_CHECKING:
     from oslo_config import cfg
 
-    from ovn_network_agent.diagnosis.node import method as methods
     from ovn_network_agent.diagnosis.node import sources as node_sources
+    from ovn_network_agent.diagnosis.node.bgp import method as methods
 
 _TIMEOUT = 60.0
 _ANSWER = 60.0
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
-    from ovn_network_agent.diagnosis.node import method
+    from ovn_network_agent.diagnosis.node.bgp import method
     from ovn_network_agent.engine import executor
     path = args.socket or sources.conf.control_socket
     if not path:

@@ -11,7 +11,6 @@ import typing
 from typing import TextIO
 
 from ovn_network_agent.ctl import program
-from ovn_network_agent.ctl import terminal
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.diagnosis.readers import fleet as fleets
@@ -31,7 +30,7 @@ def add(commands: program.Commands) -> None:
                        'elsewhere')
     fleet.add_argument('--json', action='store_true',
                        help='print JSON; the keys are documented')
-    terminal.add_watch(fleet)
+    program.add_watch(fleet)
     program.add_timeout(fleet, _TIMEOUT, 'for the answer of each database')
     fleet.set_defaults(function=run)
 
@@ -50,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if mode.forwards_only(conf):
         return program.fail('[ovn] ovn_nb_remote and ovn_sb_remote are empty: '
                             'this node has no OVN to ask', program.USAGE)
-    return terminal.watched(args, lambda head: _show(
+    return program.watched(args, lambda head: _show(
         fleets.read(conf, args.timeout), args, head))
 
 
@@ -80,13 +79,13 @@ def _write(found: 'fleets.Fleet', path: str) -> None:
 
 def text(found: 'fleets.Fleet', stream: TextIO) -> str:
     """The fleet as tables."""
-    gateways = terminal.render(_GATEWAYS, [[
-        each.hostname, terminal.state(each.state, stream), f'{each.serves:d}',
+    gateways = program.render(_GATEWAYS, [[
+        each.hostname, program.state(each.state, stream), f'{each.serves:d}',
         f'{each.takes_over:d}', drains(each)] for each in found.gateways])
     tagged = any(each.tag is not None for each in found.ports)
-    ports = terminal.render([*_PORTS, *['TAG'][:tagged]], [[
+    ports = program.render([*_PORTS, *['TAG'][:tagged]], [[
         each.router, ' '.join(each.addresses) or '-', each.owner or '-',
-        terminal.state(each.state, stream), each.next_owner or '-',
+        program.state(each.state, stream), each.next_owner or '-',
         order(each), *[str(each.tag or '-')][:tagged]]
         for each in found.ports])
     return f'{gateways}\n{ports}'

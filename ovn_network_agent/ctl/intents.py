@@ -13,7 +13,6 @@ from typing import TextIO
 
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
-from ovn_network_agent.ctl import terminal
 from ovn_network_agent.ovsdb import lock_state
 
 # Seconds for an answer of the agent.
@@ -89,11 +88,11 @@ def of_peers(found: dict[str, Any], stream: TextIO) -> str:
     peerings = found['peerings']
     if not peerings:
         return 'no peerings\n'
-    lines = terminal.render(_HEADER, [[
+    lines = program.render(_HEADER, [[
         each['router_name'], each['name'], each['target'] or '-',
-        terminal.state(each['state'], stream),
+        program.state(each['state'], stream),
         _prefixes(each['gives']), _prefixes(each['takes']),
-        terminal.state(each['rows'], stream),
+        program.state(each['rows'], stream),
         each['why'] or each['rows_why']] for each in peerings])
     counts = collections.Counter(each['state'] for each in peerings)
     summary = ', '.join(f'{number:d} {state}' for state, number
@@ -146,12 +145,12 @@ def of_egress(found: dict[str, Any], stream: TextIO, machines: bool = False
                    for row in found['node'])
     if not made:
         return f'no egress addresses\n{node}'
-    lines = (terminal.render(_MACHINES, [[
+    lines = (program.render(_MACHINES, [[
         each['address'], each['port'], one['name'],
         ' '.join(each['leaves_with']) or '-', each['why']]
         for one in made for each in one['machines']]) if machines else
-        terminal.render(_PLACES, [row for one in made
-                                  for row in _rows(one, stream)]))
+        program.render(_PLACES, [row for one in made
+                                 for row in _rows(one, stream)]))
     problems = ''.join(f'{one["name"]}: {problem}\n' for one in made
                        for problem in one['problems'])
     return f'{lines}\n{problems}{node}{lock_state.WRITERS[found["lock"]]}\n'
@@ -168,5 +167,5 @@ def _rows(one: dict[str, Any], stream: TextIO) -> Iterator[list[str]]:
         yield [one['name'], one['mode'], place['address'] or '-',
                place['router_name'], place['port'] or '-',
                place['chassis'] or '-', f'{machines:d}',
-               terminal.state(place['rows'], stream),
+               program.state(place['rows'], stream),
                place['why'] or place['rows_why']]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The commands plan and resync: what differs, and its repair."""
+"""The commands plan, resync, reload and log-level of a running agent."""
 
 import argparse
 import json
@@ -13,7 +13,6 @@ from typing import TextIO
 from ovn_network_agent.common import counts
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
-from ovn_network_agent.ctl import terminal
 
 # The exit statuses of plan alone; see the epilog.
 SAME = 0
@@ -24,9 +23,13 @@ _ANSWER = 300.0
 _TIMEOUT = 60.0
 # Seconds for the answer of the agent, beyond the wait for the result.
 _MORE = 30.0
+# Seconds beyond the timeout, within which the agent says that it is over.
+_MARGIN = 5.0
+_LEVEL_ANSWER = 10.0  # seconds for an answer of log-level
+LEVELS = ('debug', 'info', 'warn', 'error')
 _SIGNS = {'create': '+', 'update': '~', 'delete': '-'}
-_COLOURS = {'create': terminal.GOOD, 'update': terminal.WARNING,
-            'delete': terminal.BAD}
+_COLOURS = {'create': program.GOOD, 'update': program.WARNING,
+            'delete': program.BAD}
 _EPILOG = """\
 exit status, of this command alone: 0 there is no difference; 2 there is one;
 1 something else: refused, failed, a system could not be read, or the command
@@ -35,7 +38,7 @@ line or the configuration cannot be used; 4 no agent runs
 
 
 def add(commands: program.Commands) -> None:
-    """Add both commands to the command line."""
+    """Add the commands to the command line."""
     plan = commands.add_parser(
         'plan', help='read all systems again, and show what the running agent '
         'would change', epilog=_EPILOG,
@@ -49,6 +52,7 @@ def add(commands: program.Commands) -> None:
                       help='print JSON; the keys are documented')
     plan.set_defaults(function=_plan)
     _add_resync(commands)
+    _add_reload(commands)
 
 
 def _refuse(plan: argparse.ArgumentParser, message: str) -> NoReturn:
@@ -93,7 +97,7 @@ def of_plan(found: dict[str, Any], stream: TextIO) -> str:
 
 def _line(step: dict[str, Any], stream: TextIO) -> str:
     verb = step['verb']
-    sign = terminal.coloured(_SIGNS[verb], _COLOURS[verb], stream)
+    sign = program.coloured(_SIGNS[verb], _COLOURS[verb], stream)
     was = f' (was {step["was"]})' if verb == 'update' else ''
     why = f': {step["reason"]}' if step['reason'] else ''
     return f'  {sign} {step["kind"]} {step["will"] or step["was"]}{was}{why}'
@@ -150,3 +154,79 @@ def of_resync(found: dict[str, Any]) -> str:
 def _about(failure: dict[str, Any]) -> str:
     name = f'{failure["kind"]} {failure["ref"]}'.strip()
     return f'{name}: {failure["reason"]}' if name else failure['reason']
+
+
+def _add_reload(commands: program.Commands) -> None:
+    reload = commands.add_parser(
+        'reload', help='read the configuration again, and show what has '
+        'changed', description='Read the configuration files and the rules '
+        'file again, as SIGHUP does, and print what has changed and what '
+        'waits for a restart. With a mistake in one of the files, nothing '
+        'changes.')
+    reload.add_argument('--wait', action='store_true',
+                        help='wait for a complete pass with the new values')
+    reload.add_argument('--json', action='store_true',
+                        help='print JSON; the keys are documented')
+    program.add_timeout(reload, _TIMEOUT, 'for the answer, and for --wait')
+    reload.set_defaults(function=_reload)
+    _add_log_level(commands)
+
+
+def _reload(args: argparse.Namespace) -> int:
+    """Reload, and print the answer."""
+    argv = ['--json', '--timeout', str(args.timeout)]
+    if args.wait:
+        argv.append('--wait')
+    answer = client.call(program.socket_path(args), 'reload', argv,
+                         args.timeout + _MARGIN)
+    found = json.loads(answer)
+    if args.json:
+        print(answer)
+    else:
+        from ovn_network_agent.control.reports import text
+        sys.stdout.write(text.of_reload(found))
+    sys.stdout.flush()
+    if found['refused']:
+        return program.fail('reload: refused', program.FAILED)
+    if args.wait and not found['in_force']:
+        return program.fail(
+            f'reloaded, but no complete pass followed within '
+            f'{args.timeout:g} s; "status" has the reasons',
+            program.WAITED)
+    return program.OK
+
+
+def _add_log_level(commands: program.Commands) -> None:
+    level = commands.add_parser(
+        'log-level', help='show or set the log level of the running agent',
+        description='Show or set the log level of the running agent. A set '
+        'level lasts until the next reload, or for the given time.')
+    level.add_argument('level', nargs='?', choices=LEVELS, metavar='LEVEL',
+                       help='debug, info, warn or error; without a level the '
+                       'command shows the present level')
+    level.add_argument('--logger', default='', metavar='NAME',
+                       help='only this logger and those below, by the name '
+                       'in the log; default: all')
+    level.add_argument('--for', dest='seconds', type=program.positive,
+                       metavar='SECONDS', help='set the former level again '
+                       'after this time; default: at the next reload')
+    level.add_argument('--json', action='store_true',
+                       help='print JSON; the keys are documented')
+    level.set_defaults(function=_log_level)
+
+
+def _log_level(args: argparse.Namespace) -> int:
+    """Show or set the level."""
+    argv = [args.level] if args.level else []
+    if args.logger:
+        argv += ['--logger', args.logger]
+    if args.seconds is not None:
+        argv += ['--for', str(args.seconds)]
+    if args.json:
+        argv.append('--json')
+    answer = client.call(program.socket_path(args), 'log-level', argv,
+                         _LEVEL_ANSWER)
+    sys.stdout.write(answer)
+    if args.json:
+        print()
+    return program.OK

@@ -86,7 +86,7 @@ def _written(path: str) -> Iterator[TextIO]:
 
 def _collected(args: argparse.Namespace) -> dict[str, Any]:
     # The imports take longer than all other commands.
-    from ovn_network_agent.conf import masking
+    from ovn_network_agent.conf import effective
     from ovn_network_agent.control.reports import bug_report
     found = {'format': _FORMAT, 'host': socket.gethostname(),
              'at': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
@@ -104,7 +104,7 @@ def _collected(args: argparse.Namespace) -> dict[str, Any]:
     if not answered:
         found['configuration'] = bug_report.tried(lambda: _configured(args))
     # Secrets that the agent leaves out are left out here once more.
-    shown: dict[str, Any] = masking.everywhere(found)
+    shown: dict[str, Any] = effective.everywhere(found)
     return shown
 
 
@@ -113,11 +113,10 @@ def _configured(args: argparse.Namespace) -> dict[str, Any]:
     from oslo_config import cfg
 
     from ovn_network_agent.conf import effective
-    from ovn_network_agent.conf import masking
     from ovn_network_agent.conf import opts
     conf = cfg.ConfigOpts()
     opts.load(conf, program.files(args))
     opts.register_daemons(conf)
-    shown: dict[str, Any] = masking.everywhere(
+    shown: dict[str, Any] = effective.everywhere(
         effective.shown(conf), effective.secrets(conf))
     return shown

@@ -8,14 +8,14 @@ tenant_network those in networks of tenants.
 """
 
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import load_balancer as options
+from ovn_network_agent.conf.options import tenants as options
 from ovn_network_agent.drivers import base
 
 
 class LoadBalancerDriver(base.Driver):
     """Has VIPs of tenants announced, and VIPs withheld without backends."""
 
-    CONFIG_OPTS = options.OPTS
+    CONFIG_OPTS = options.BALANCER_OPTS
     ASKS = (plugins.BACKENDS_OF_VIPS, plugins.VIPS)
 
     def events(self) -> tuple[base.Watch, ...]:

@@ -20,7 +20,7 @@ from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf.options import bridges
-from ovn_network_agent.conf.options import provider_port as options
+from ovn_network_agent.conf.options import tenants as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import segments
@@ -41,7 +41,7 @@ class _Service:
 class ProviderPortDriver(base.Driver):
     """Wants what makes machines on provider networks reachable."""
 
-    CONFIG_OPTS = options.OPTS
+    CONFIG_OPTS = options.PORT_OPTS
     OTHER_OPTIONS = (*announcing.OPTIONS, *announcing.ROUTE_OPTIONS)
     SUBJECTS = (model.Node, model.ProviderNetwork, model.PortAddress)
     ASKS = (plugins.MACHINES, plugins.UNDERLAY)

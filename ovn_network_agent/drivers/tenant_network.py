@@ -17,7 +17,7 @@ from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf.options import bridges
-from ovn_network_agent.conf.options import tenant_network as options
+from ovn_network_agent.conf.options import tenants as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import relays
@@ -27,7 +27,7 @@ from ovn_network_agent.drivers.common import segments
 class TenantNetworkDriver(base.Driver):
     """Wants what makes networks of tenants reachable."""
 
-    CONFIG_OPTS = options.OPTS
+    CONFIG_OPTS = options.NETWORK_OPTS
     OTHER_OPTIONS = (*announcing.OPTIONS, *announcing.ROUTE_OPTIONS,
                      'fip_route.standby_prepare')
     SUBJECTS = (model.GatewayGroup, model.TenantPrefix)

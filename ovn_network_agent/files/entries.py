@@ -15,7 +15,6 @@ from typing import Protocol
 from typing import TypeVar
 
 from ovn_network_agent.files import file_problems
-from ovn_network_agent.files import json_schema
 from ovn_network_agent.files import reading
 
 if typing.TYPE_CHECKING:
@@ -69,7 +68,7 @@ def parse(content: bytes, name: str, schema: Mapping[str, Any],
     :raises file_problems.BadFile: when the file cannot be used at all
     """
     document = reading.parse(content, name)
-    found = [*document.flaws, *json_schema.check(document, schema)]
+    found = [*document.flaws, *reading.check(document, schema)]
     if any(len(flaw.path) < 2 for flaw in found):
         raise file_problems.BadFile(flaw.say(name)
                                     for flaw in _in_order(found))

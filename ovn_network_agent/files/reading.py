@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Reading a YAML file of an operator."""
+"""Reading a YAML file of an operator, and its check against JSON Schema.
 
+Each ``description`` of a schema names the right values, as the second half of
+a message.
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
 import typing
+from typing import Any
 
 from ovn_network_agent.files import file_problems
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.files import document
+    from ovn_network_agent.files import document as documents
 
 # 10,000 VIPs take less, so a larger file is a mistake.
 _LARGEST = 32 * 1024 * 1024
@@ -47,3 +56,76 @@ def parse(content: bytes, name: str) -> 'document.Document':
         raise file_problems.BadFile([
             f'{name}, line {line}: this is no UTF-8; save it as such'
         ]) from error
+
+
+def check(document: 'documents.Document',
+          schema: Mapping[str, Any]) -> list[file_problems.Flaw]:
+    """Compare a document with a schema, in which all have a description."""
+    # A seventh of the time of all imports, so not without files.
+    import jsonschema
+    validator = jsonschema.Draft202012Validator(schema)
+    found: dict[tuple[file_problems.Path, int], file_problems.Flaw] = {}
+    # A value that could not be read cannot be checked.
+    known = {flaw.path for flaw in document.flaws}
+    for error in validator.iter_errors(document.value):
+        for flaw in _flaws(document, error, tuple(error.absolute_path)):
+            # A value with several errors is reported once.
+            if flaw.path not in known:
+                found.setdefault((flaw.path, flaw.line), flaw)
+    return list(found.values())
+
+
+def _flaws(document: 'documents.Document', error: Any,
+           path: file_problems.Path) -> Iterator[file_problems.Flaw]:
+    if error.validator == 'additionalProperties':
+        known = error.schema['properties']
+        for key in error.instance.keys() - known.keys():
+            yield file_problems.Flaw(
+                document.line(path + (key,)), path + (key,),
+                file_problems.NOTHING,
+                f'this key is not known; {_instead(path, key, known)}')
+    elif error.validator == 'required':
+        missing = [key for key in error.schema['required']
+                   if key not in error.instance]
+        for key in missing:
+            wanted = error.schema['properties'][key]['description']
+            yield file_problems.Flaw(
+                document.line(path), path + (key,), file_problems.NOTHING,
+                f'is missing; it has to be {wanted}')
+    else:
+        yield file_problems.Flaw(document.line(path), path, error.instance,
+                                 _wrong(error))
+
+
+def _instead(path: file_problems.Path, key: str,
+             known: Collection[str]) -> str:
+    if not path:
+        return (f'this file has the one key "{", ".join(known)}", all other '
+                'options are in the configuration of the agent')
+    return file_problems.meant(key, known)
+
+
+def _wrong(error: Any) -> str:
+    value, wanted = error.instance, error.schema['description']
+    if error.validator in ('maxItems', 'minItems') and value:
+        return f'has {len(value)} items; it must be {wanted}'
+    if value is None or error.validator == 'minItems':
+        return f'is empty; it must be {wanted}'
+    if isinstance(value, str) and _would_fit(error):
+        return f'is text; it must be {wanted}: remove the quotes'
+    if isinstance(value, str) and _is_number(error) and value:
+        return f'is no decimal number; it must be {wanted}'
+    return f'is not possible; it must be {wanted}'
+
+
+def _is_number(error: Any) -> bool:
+    return error.validator == 'type' and (
+        error.validator_value in ('integer', 'number'))
+
+
+def _would_fit(error: Any) -> bool:
+    text = error.instance
+    if error.validator == 'type' and error.validator_value == 'boolean':
+        return text.lower() in ('true', 'false', 'yes', 'no', 'on', 'off')
+    return _is_number(error) and text.isascii() and text.isdigit() and (
+        text == '0' or text[0] != '0')

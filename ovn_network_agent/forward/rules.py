@@ -13,7 +13,6 @@ from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import relations
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.files import file_problems
-from ovn_network_agent.files import json_schema
 from ovn_network_agent.files import reading
 from ovn_network_agent.forward import checks
 from ovn_network_agent.forward import schema
@@ -33,7 +32,7 @@ def parse(content: bytes, name: str) -> tuple[port_forwards.Vip, ...]:
     wrong = found.flaws
     if found.value is not None or not wrong:
         checker = checks.Checker(found,
-                                 json_schema.check(found, schema.SCHEMA))
+                                 reading.check(found, schema.SCHEMA))
         vips = checker.vips()
         wrong = wrong + checker.flaws
     if wrong:

@@ -18,7 +18,7 @@ from ovn_network_agent.backends import base as backends_base
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.conf import log_levels
 from ovn_network_agent.conf.options import metrics as options
-from ovn_network_agent.control.reports import health
+from ovn_network_agent.control.reports import report as reports
 from ovn_network_agent.control.reports import situation
 from ovn_network_agent.forward import vip_state
 from ovn_network_agent.metrics import collection
@@ -52,7 +52,7 @@ class State:
     """The questions of the listener to the agent, on any thread."""
 
     status: statuses.Status
-    # :class:`ovn.view.View`, or that of :mod:`runtime.process.without_ovn`
+    # :class:`ovn.view.View`, or that of :mod:`runtime.ovn_side`
     view: typing.Any
     databases: Mapping[str, connection.Database]
     standings: Callable[[], tuple[vip_state.VipStatus, ...]]
@@ -158,7 +158,7 @@ class Endpoint(base.Serving):
     def _unready(self) -> list[str]:
         """Why the agent is not ready, as in "ovn-network-agent-ctl health"."""
         state = self._state
-        found = health.build(
+        found = reports.health(
             state.view.last, state.status, self._conf.reconcile_interval,
             time.monotonic())['reasons']
         if state.stopping() and not found:

@@ -20,7 +20,7 @@ from oslo_config import cfg
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.conf.options import ovs as options
+from ovn_network_agent.conf.options import ovn as options
 from ovn_network_agent.privileged import overlap_keeper
 from ovn_network_agent.privileged import overlap_servers
 from ovn_network_agent.privileged.network import checks
@@ -103,7 +103,7 @@ def end() -> None:
 
 
 def _options(addresses: list[str]) -> overlap_keeper.Options:
-    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+    cfg.CONF.register_opts(options.OVS_OPTS, group=options.OVS_GROUP)
     remote = cfg.CONF.ovs.ovsdb_connection
     return overlap_keeper.Options(
         database=remote if isinstance(remote, str) else remote[0],

@@ -33,11 +33,11 @@ from ovn_network_agent.gateways import drain as drains
 from ovn_network_agent.gateways import takeover
 from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovn import view
-from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.runtime import comparison
-from ovn_network_agent.runtime import guard_limits
 from ovn_network_agent.runtime import loader
+from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.runtime import pass_log
+from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime import snapshot_problems
 from ovn_network_agent.runtime.process import status as statuses
 from ovn_network_agent.watches import base as watches
@@ -84,10 +84,10 @@ class Loop:
                  observers: Sequence[watches.Observer] = (),
                  forwards: source.Source | None = None,
                  clock: Callable[[], float] = time.monotonic,
-                 parts: agent_parts.Inside | None = None,
+                 parts: questions.Inside | None = None,
                  counters: pass_log.Record | None = None,
                  watched: statuses.Watchdog | None = None) -> None:
-        parts = parts or agent_parts.make(reconciler, trigger)
+        parts = parts or questions.make(reconciler, trigger)
         self.passes, self.questions = parts.passes, parts.questions
         self.reloads = parts.reloads
         self._clock = clock
@@ -307,8 +307,8 @@ class Loop:
             full=part.asks_all, reads=names if part.reads_all else part.reads,
             ahead=(first_of(snapshot) if part.begins
                    else None),
-            limits=lambda: guard_limits.limits(self._conf, self._view,
-                                               self._serving)))
+            limits=lambda: ovn_side.guard_limits(
+                self._conf, self._view, self._serving)))
         if outcome.held.unconfirmed:
             self._view.have_confirmed(outcome.held.unconfirmed)
         self._pass_retries.note(set(), {'pass'})

@@ -3,23 +3,29 @@
 
 """The databases of OVN, their watches and the view.
 
-Port-forward-only mode has :class:`runtime.process.without_ovn.Alone`.
+Port-forward-only mode has :class:`WithoutOvn`.
 """
 
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import socket
 import threading
 from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent.common import backoff
 from ovn_network_agent.common import notices
+from ovn_network_agent.common import row_batches
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.drivers import base
+from ovn_network_agent.engine import guard
 from ovn_network_agent.ovn import events
+from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
@@ -154,3 +160,67 @@ class OvnSide:
                 self._stopping.wait(backoff.spread(min(
                     retries.due_in(), self._conf.ovn.retry_max_interval)))
                 retries.take_due()
+
+
+class NodeView:
+    """The node alone; the interface of :class:`ovn.view.View`."""
+
+    confirmed = True
+    cross_check = None
+    chassis = ''
+    marks: frozenset[ownership.Owner] = frozenset()
+    dead: frozenset[str] = frozenset()
+    silent: frozenset[str] = frozenset()
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._hostname = socket.gethostname()
+        self.last: model.Snapshot | None = None
+
+    def due_in(self) -> None:
+        """None: the view never changes by time alone."""
+        return None
+
+    def pieces(self, anyway: bool = False) -> list[row_batches.Piece]:
+        """Nothing: there are no rows."""
+        return []
+
+    def snapshot(self, phase: model.Phase, full: bool = False
+                 ) -> model.Snapshot:
+        """The present view, complete from the first pass on.
+
+        :raises OSError: when the kernel cannot be asked
+        """
+        self.last = model.Snapshot(model.Node(
+            self.chassis, self._hostname, phase,
+            local_state.relevant_devices(self._conf, ())))
+        return self.last
+
+    restate = snapshot  # as good as a former one
+
+
+class WithoutOvn:
+    """A view without database, like :class:`OvnSide`."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self.databases: dict[str, connection.Database] = {}
+        self.view = NodeView(conf)
+
+    def connect(self) -> None:
+        """Do nothing: there is no database."""
+
+    def close(self, limit: float) -> None:
+        """Do nothing: there is no database."""
+
+
+def guard_limits(conf: cfg.ConfigOpts, state: view.View, phase: model.Phase
+                 ) -> guard.Limits | None:
+    """The limits of the withdrawal guard for a pass with the last view.
+
+    None without OVN, and during a stop, which withdraws on purpose.
+    """
+    cross_check = state.cross_check
+    if cross_check is None or phase is not model.Phase.RUNNING:
+        return None
+    return guard.Limits(conf.withdrawal_guard_percent,
+                        conf.withdrawal_guard_minimum, cross_check)

@@ -10,9 +10,16 @@ an urgent event goes first, but waits for a function that runs.
 import collections
 from collections.abc import Callable
 import concurrent.futures
+import dataclasses
 import threading
+import time
 from typing import Any
 from typing import TypeVar
+
+from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.engine import reconciler as reconcilers
+from ovn_network_agent.runtime import pass_log
+from ovn_network_agent.runtime import reloads as reloading
 
 _Result = TypeVar('_Result')
 Ask = Callable[[Callable[[], Any]], Any]
@@ -93,3 +100,26 @@ class Questions:
             asked, self._waiting = self._waiting, collections.deque()
         for _function, answer in asked:
             answer.cancel()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inside:
+    """The questions that a command may ask."""
+
+    # The way to call anything of the reconciler but ``health``.
+    questions: Questions
+    passes: pass_log.PassLog
+    reconciler: reconcilers.Reconciler
+    trigger: triggers.Trigger
+    reloads: reloading.Reloads
+    started: float  # seconds since the epoch
+
+
+def make(reconciler: reconcilers.Reconciler, trigger: triggers.Trigger
+         ) -> Inside:
+    """:class:`Inside` with a new log of passes."""
+    passes = pass_log.PassLog()
+    return Inside(Questions(trigger.ask, lambda: passes.work), passes,
+                  reconciler, trigger, reloading.Reloads(
+                      lambda: trigger.fire('configuration', urgent=True)),
+                  time.time())

@@ -28,7 +28,6 @@ from ovn_network_agent import privileged
 from ovn_network_agent import version
 from ovn_network_agent.conf import effective
 from ovn_network_agent.conf import log_levels
-from ovn_network_agent.conf import masking
 from ovn_network_agent.frr import setup
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import nft
@@ -69,7 +68,7 @@ class BugReport:
         arguments.parse_args(argv)
         found = {name: tried(make)
                  for name, make in self._sections.items()}
-        return json.dumps(masking.everywhere(
+        return json.dumps(effective.everywhere(
             found, effective.secrets(self._conf)))
 
     def _versions(self) -> dict[str, Any]:

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Questions to the engine: addresses, plan, resync."""
+"""Questions to the engine: addresses, plan, resync.
+
+The engine takes no note.  The loop reads one backend after the other, so an
+event waits for one at the most; what may hang is read beside the loop.
+"""
 
 import argparse
 from collections.abc import Callable
@@ -17,12 +21,13 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
 from ovn_network_agent.common import networks
 from ovn_network_agent.control import intents
 from ovn_network_agent.control import resource_rows
 from ovn_network_agent.control.reports import addresses
-from ovn_network_agent.control.reports import comparison
 from ovn_network_agent.control.socket import commands
+from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import health as healths
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
@@ -30,18 +35,22 @@ from ovn_network_agent.engine import table as tables
 from ovn_network_agent.forward import vip_state as forwarding
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.runtime import agent_parts as insides
 from ovn_network_agent.runtime import questions
 
 TIMEOUT = 60.0  # seconds for the result of a resync
+_READING = 30.0  # seconds to wait for one backend, and for its answer
 _INTERVAL = 0.5  # longest seconds between looks
 _STATES = [state.value for state in resource_rows.State]
+_VERBS = ('create', 'update', 'delete')
+# Backend, verb, a resource, and what it was and will be.
+_Step = tuple[str, str, resources.Resource, resources.Resource | None,
+              resources.Resource | None]
 
 
 class Inspection:
     """The commands that ask the loop."""
 
-    def __init__(self, conf: cfg.ConfigOpts, inside: insides.Inside,
+    def __init__(self, conf: cfg.ConfigOpts, inside: questions.Inside,
                  snapshot: Callable[[], model.Snapshot | None],
                  standings: Callable[[], Sequence[forwarding.VipStatus]],
                  names: Callable[[], directory.Directory],
@@ -109,7 +118,7 @@ class Inspection:
               ) -> str:
         arguments.add_argument('--json', action='store_true')
         arguments.parse_args(argv)
-        return json.dumps(comparison.Comparison(
+        return json.dumps(Comparison(
             self._ask, self._inside).run())
 
     def _resync(self, arguments: argparse.ArgumentParser, argv: list[str]
@@ -163,7 +172,7 @@ def _seconds(text: str) -> float:
 class Resync:
     """Has the loop read backends, and waits."""
 
-    def __init__(self, ask: questions.Ask, inside: insides.Inside) -> None:
+    def __init__(self, ask: questions.Ask, inside: questions.Inside) -> None:
         self._ask = ask
         self._inside = inside
 
@@ -241,3 +250,110 @@ def _change(table: tables.Table, verb: str, resource: resources.Resource
     return {'backend': table.owners.get(resource.kind), 'verb': verb,
             'kind': resource.kind, 'ref': outcome.brief(resource.key),
             'text': outcome.describe(resource)}
+
+
+class Comparison:
+    """Compares the wanted with the actual state of all backends."""
+
+    def __init__(self, ask: questions.Ask, inside: questions.Inside,
+                 timeout: float = _READING) -> None:
+        self._ask = ask
+        self._inside = inside
+        self._timeout = timeout
+
+    def run(self) -> dict[str, Any]:
+        """Read all systems; the reference documents the keys."""
+        reconciler = self._inside.reconciler
+        before = self._ask(reconciler.table)
+        readings, unreadable = {}, {}
+        for health in reconciler.health:
+            try:
+                readings[health.name] = self._read(health.name)
+            except commands.Refused:
+                raise
+            except Exception as e:
+                # It may be foreign code.
+                unreadable[health.name] = str(actual.expected(health.name,
+                                                              e))
+        after = self._ask(reconciler.table)
+        steps = [step for name, found in readings.items()
+                 for step in _differences(name, found, before, after)]
+        steps.sort(key=_order)
+        return {
+            'steps': [_json(after, *step) for step in steps],
+            'counts': {verb: sum(1 for step in steps if step[1] == verb)
+                       for verb in _VERBS},
+            'unreadable': unreadable,
+            'problems': [
+                *([after.held] if after.held else []),
+                *(problem.text for problem in after.problems)] + [
+                f'driver {driver} on {" ".join(filter(None, about))}: {why}'
+                for (driver, *about), why in sorted(after.broken.items())]}
+
+    def _read(self, name: str) -> list[resources.Resource]:
+        """The resources of a backend.
+
+        :raises base.BackendError: when it cannot be read
+        """
+        deadline = time.monotonic() + self._timeout
+        try:
+            while True:
+                answer = self._ask(
+                    lambda: self._inside.reconciler.backends.look(name))
+                left = deadline - time.monotonic()
+                if answer is not None:
+                    found: list[resources.Resource] = answer.result(
+                        max(0.0, left))
+                    return found
+                if left <= 0:
+                    raise base.BackendError(
+                        f'it has been at work for {self._timeout:g} s')
+                self._inside.passes.wait(min(left, 0.5))
+        except TimeoutError:
+            raise base.BackendError(
+                f'no answer within {self._timeout:g} s') from None
+
+
+def _differences(name: str, found: list[resources.Resource],
+                 before: tables.Table, after: tables.Table) -> Iterator[_Step]:
+    """The changes of one backend, without those made meanwhile."""
+    there = {resource.ref: resource for resource in found}
+    kinds = {ref.kind for ref in there} | {
+        kind for kind, owner in after.owners.items() if owner == name}
+    wanted = {r.ref for r in after.tracker.wanted(kinds)}
+    for ref in wanted | there.keys():
+        have = there.get(ref)
+        if any(table.tracker.settles(ref, have) for table in (before, after)):
+            continue
+        if after.row(ref).state is ledger.State.KEPT:
+            continue
+        want = after.tracker.desired(ref)
+        about = want or have
+        if about is not None:
+            yield name, ('create' if have is None else
+                         'delete' if want is None else
+                         'update'), about, have, want
+
+
+def _order(step: _Step) -> tuple[bool, int, str, str]:
+    name, verb, resource, _was, _will = step
+    stage = resource.stage
+    return (verb == 'delete', -stage if verb == 'delete' else stage, name,
+            str(resource.ref))
+
+
+def _json(table: tables.Table, name: str, verb: str,
+          resource: resources.Resource, was: resources.Resource | None,
+          will: resources.Resource | None) -> dict[str, Any]:
+    return {
+        'backend': name, 'verb': verb, 'kind': resource.kind,
+        'ref': outcome.brief(resource.key),
+        'was': outcome.describe(was) if was else '',
+        'will': outcome.describe(will) if will else '',
+        'reason': _why(table, resources.Ref(resource.kind, resource.key))}
+
+
+def _why(table: tables.Table, ref: resources.Ref) -> str:
+    row = table.row(ref)
+    holder = f' ({resource_rows.name(row.holder)})' if row.holder else ''
+    return row.reason + holder if row.reason else ''

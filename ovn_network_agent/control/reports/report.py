@@ -17,15 +17,25 @@ from ovn_network_agent import model
 from ovn_network_agent import version
 from ovn_network_agent.control import drains
 from ovn_network_agent.control import resource_rows
-from ovn_network_agent.control.reports import health
 from ovn_network_agent.control.reports import text
 from ovn_network_agent.engine import health as healths
 from ovn_network_agent.forward import vip_state as forwarding
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.runtime import pass_log
+from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime import reloads
+from ovn_network_agent.runtime.process import status as statuses
+
+READY = 'ready'
+DEGRADED = 'degraded'
+NOT_READY = 'not ready'
+# Seconds without a pass, beyond two full intervals, of a stuck loop.  A slow
+# pass leaves as much time to others as it took.
+STUCK = 60.0
+
+_STOPS = {model.Phase.DRAINING: 'an orderly stop hands gateways over',
+          model.Phase.STOPPED: 'an orderly stop cleans up'}
 
 
 def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
@@ -35,12 +45,12 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
           waiting: Iterable[str] = (), overlap: str = '',
           since: drains.Since | None = None,
           reload: reloads.Answer | None = None,
-          parts: agent_parts.Inside | None = None,
+          parts: questions.Inside | None = None,
           verdict: dict[str, Any] | None = None,
           situation: dict[str, Any] | None = None) -> dict[str, Any]:
     """The state of the agent; ``reasons`` is None before the first pass.
 
-    ``verdict`` is of :func:`health.verdict`, and ``situation`` of
+    ``verdict`` is of :func:`verdict`, and ``situation`` of
     :class:`situation.Situation`.
     """
     node = snapshot.node if snapshot else None
@@ -50,7 +60,7 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
               for group in snapshot.groups] if snapshot else []
     return {
         'version': version.STRING,
-        'verdict': verdict or {'state': health.NOT_READY, 'reasons': []},
+        'verdict': verdict or {'state': NOT_READY, 'reasons': []},
         'up_seconds': (max(0, round(time.time() - parts.started))
                        if parts else None),
         'mode': mode,
@@ -180,22 +190,22 @@ def _router(uuid: str, names: directory.Directory) -> dict[str, Any]:
         'advertised_by': managed[0].advertised if managed else ''}
 
 
-def engine(parts: agent_parts.Inside | None) -> dict[str, Any]:
+def engine(parts: questions.Inside | None) -> dict[str, Any]:
     """The engine's state as in the reference; None without a loop."""
     if parts is None:
         return {'started': '', 'working': '', 'backends': [], 'passes': [],
                 'repairs': []}
-    health = parts.reconciler.health
+    backends = parts.reconciler.health
     return {
         'started': resource_rows.time_text(parts.started),
         'working': parts.passes.work,
-        'backends': [_backend(each) for each in health],
+        'backends': [_backend(each) for each in backends],
         'passes': [_pass(done) for done in parts.passes.last],
         'repairs': [
             {'backend': each.name, 'kind': repair.kind,
              'count': repair.count,
              'last': resource_rows.time_text(repair.last)}
-            for each in health for repair in each.repairs]}
+            for each in backends for repair in each.repairs]}
 
 
 def _backend(health: healths.Health) -> dict[str, Any]:
@@ -213,3 +223,52 @@ def _pass(done: pass_log.Done) -> dict[str, Any]:
             'reasons': list(done.reasons),
             'changes': done.changes, 'seconds': round(done.seconds, 4),
             'full': done.full, 'trouble': done.trouble}
+
+
+def health(snapshot: model.Snapshot | None, status: statuses.Status,
+           interval: int, now: float) -> dict[str, Any]:
+    """The health of the agent; without ``reasons`` it is ready.
+
+    A health check comes every few seconds, too often for "status", which asks
+    the replicas and ovn-controller.
+
+    :param interval: seconds, ``[DEFAULT] reconcile_interval``
+    :param now: monotonic seconds
+    """
+    phase = snapshot.node.phase if snapshot else model.Phase.RESTORING
+    reasons = list(_reasons(phase, status, interval, now))
+    return {'health': DEGRADED if reasons else READY, 'phase': phase.value,
+            'reasons': reasons}
+
+
+def verdict(snapshot: model.Snapshot | None, status: statuses.Status,
+            interval: int, now: float, troubles: Iterable[str] = ()
+            ) -> dict[str, Any]:
+    """Whether the agent is well: ``state``, and its ``reasons``.
+
+    :param troubles: of databases that are not connected, which the loop
+        reports only with its next pass
+    """
+    found = health(snapshot, status, interval, now)
+    reasons = list(dict.fromkeys((*found['reasons'], *troubles)))
+    working = status.is_ready and found['phase'] == model.Phase.RUNNING.value
+    return {'state': NOT_READY if not working else
+            DEGRADED if reasons else READY, 'reasons': reasons}
+
+
+def _reasons(phase: model.Phase, status: statuses.Status, interval: int,
+             now: float) -> Iterator[str]:
+    if phase in _STOPS:
+        yield _STOPS[phase]
+    yield from status.waiting
+    if status.reasons is None or status.reported is None:
+        yield 'no pass was made yet'
+        return
+    yield from status.reasons
+    if not status.is_ready and not status.reasons:
+        yield 'the first complete pass is not done yet'
+    quiet = now - status.reported
+    if phase is model.Phase.RUNNING and quiet > 2 * interval + STUCK:
+        yield (f'the last pass ended {quiet:.0f} s ago, at a '
+               f'reconcile_interval of {interval:d}: the loop is stuck; '
+               'restart the agent')

@@ -25,7 +25,6 @@ from ovn_network_agent.forward import vip_state
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.routing import bgp
-from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime.process import mode
 
@@ -92,7 +91,7 @@ class Situation:
                  snapshot: Callable[[], model.Snapshot | None],
                  standings: Callable[[], Sequence[vip_state.VipStatus]],
                  names: Callable[[], directory.Directory],
-                 parts: agent_parts.Inside | None) -> None:
+                 parts: questions.Inside | None) -> None:
         self._conf = conf
         self._snapshot = snapshot
         self._standings = standings

@@ -17,7 +17,7 @@ from ovn_network_agent.control.reports import text
 from ovn_network_agent.control.socket import protocol
 
 if typing.TYPE_CHECKING:
-    from ovn_network_agent.control import maintenance as maintaining
+    from ovn_network_agent.control import drains as maintaining
 
 # The answer, by a strict parser and what the client sent.
 Function = Callable[[argparse.ArgumentParser, list[str]], str]

@@ -16,9 +16,7 @@ from oslo_config import cfg
 from ovn_network_agent import model
 from ovn_network_agent.control import drains
 from ovn_network_agent.control import log_level
-from ovn_network_agent.control import maintenance
 from ovn_network_agent.control.reports import bug_report
-from ovn_network_agent.control.reports import health
 from ovn_network_agent.control.reports import inspection
 from ovn_network_agent.control.reports import report
 from ovn_network_agent.control.reports import situation
@@ -28,7 +26,7 @@ from ovn_network_agent.control.socket import server
 from ovn_network_agent.forward import vip_state
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.runtime import agent_parts as insides
+from ovn_network_agent.runtime import questions as insides
 from ovn_network_agent.runtime import reloads
 from ovn_network_agent.runtime.process import mode
 from ovn_network_agent.runtime.process import status as statuses
@@ -80,8 +78,8 @@ class Endpoint(base.Serving):
         if conf.control_socket:
             self._server = server.Server(
                 conf.control_socket, commands.Table(
-                    maintenance.Maintenance(conf, databases, snapshot,
-                                            self._read_names),
+                    drains.Maintenance(conf, databases, snapshot,
+                                       self._read_names),
                     self.report, more), self._changed)
 
     def seen(self, snapshot: model.Snapshot) -> None:
@@ -99,7 +97,7 @@ class Endpoint(base.Serving):
                             self._situation.build())
 
     def _verdict(self) -> dict[str, Any]:
-        return health.verdict(
+        return report.verdict(
             self._snapshot(), self._status, self._conf.reconcile_interval,
             time.monotonic(), (
                 database.trouble for database in self._databases.values()
@@ -111,7 +109,7 @@ class Endpoint(base.Serving):
         return json.dumps(self._tell_health())
 
     def _tell_health(self) -> dict[str, Any]:
-        return health.build(
+        return report.health(
             self._snapshot(), self._status, self._conf.reconcile_interval,
             time.monotonic())
 

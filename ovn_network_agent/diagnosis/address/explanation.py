@@ -17,7 +17,6 @@ from ovn_network_agent.diagnosis.address import kernel
 from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject as subjects
-from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.address import vip
 
@@ -150,8 +149,8 @@ def _here(facts: facts.Facts) -> list[diagnosis.Finding]:
     if facts.subject.withheld or (
             facts.subject.tenant and not facts.subject.tenant.announced):
         # Packets of other routers on this node are all that comes.
-        return switch.judge(facts)
-    found = [] if facts.databases else switch.judge(facts)
+        return lookups.judge(facts)
+    found = [] if facts.databases else lookups.judge(facts)
     found += [*kernel.judge(facts), kernel.judge_filters(facts)]
     if not facts.announces:
         return found

@@ -25,7 +25,7 @@ from ovn_network_agent.engine import reconciler
 from ovn_network_agent.forward import rules
 from ovn_network_agent.forward import source
 from ovn_network_agent.privileged.daemon import helper
-from ovn_network_agent.runtime.process import original_program
+from ovn_network_agent.runtime.process import single_instance
 
 _SUDOERS = ('/etc/sudoers', '/etc/sudoers.d/*')
 # Seconds for the running agent to see a change, and to make its own.
@@ -60,7 +60,7 @@ def judge_alone(found: Alone) -> Iterator[check.Result]:
         yield check.ok('no agent runs here')
 
 
-def judge_former(found: original_program.Former) -> Iterator[check.Result]:
+def judge_former(found: single_instance.Former) -> Iterator[check.Result]:
     """The verdict on the original program."""
     for pid in found.running:
         yield check.broken(

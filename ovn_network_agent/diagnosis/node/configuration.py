@@ -22,7 +22,7 @@ from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.runtime import configuration
+from ovn_network_agent.runtime import reloads
 from ovn_network_agent.runtime.process import file_permissions
 
 # contrib/sysusers.d makes this user.
@@ -55,14 +55,14 @@ def read_configuration(sources: sources.Sources) -> Problems:
     """The agent's own messages, without TLS; warnings only if it can start."""
     conf = sources.conf
     of_tls = {*tls.problems(conf)}
-    problems = tuple(message for message in configuration.problems(conf)
+    problems = tuple(message for message in reloads.problems(conf)
                      if message not in of_tls)
     warnings: tuple[str, ...] = ()
     if not problems and sources.unloaded:
         problems = (sources.unloaded,)
     if not problems and not of_tls:
         of_tls = {*tls.warnings(conf)}
-        warnings = tuple(message for message in configuration.warnings(conf)
+        warnings = tuple(message for message in reloads.warnings(conf)
                          if message not in of_tls)
     return Problems(problems, warnings, tuple(conf.config_file or ()))
 

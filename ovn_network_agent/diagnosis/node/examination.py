@@ -12,31 +12,30 @@ import typing
 from ovn_network_agent import diagnosis
 from ovn_network_agent.common import error_words
 from ovn_network_agent.diagnosis.node import agents
-from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import check as checks
 from ovn_network_agent.diagnosis.node import configuration
-from ovn_network_agent.diagnosis.node import devices
-from ovn_network_agent.diagnosis.node import evpn
-from ovn_network_agent.diagnosis.node import forwards
-from ovn_network_agent.diagnosis.node import frr
 from ovn_network_agent.diagnosis.node import gateways
-from ovn_network_agent.diagnosis.node import inside
-from ovn_network_agent.diagnosis.node import limits
-from ovn_network_agent.diagnosis.node import managers
-from ovn_network_agent.diagnosis.node import others
 from ovn_network_agent.diagnosis.node import ovn
 from ovn_network_agent.diagnosis.node import power
-from ovn_network_agent.diagnosis.node import routing
-from ovn_network_agent.diagnosis.node import sessions
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node import tenants
+from ovn_network_agent.diagnosis.node.bgp import announced
+from ovn_network_agent.diagnosis.node.bgp import evpn
+from ovn_network_agent.diagnosis.node.bgp import frr
+from ovn_network_agent.diagnosis.node.bgp import sessions
+from ovn_network_agent.diagnosis.node.kernel import devices
+from ovn_network_agent.diagnosis.node.kernel import forwards
+from ovn_network_agent.diagnosis.node.kernel import managers
+from ovn_network_agent.diagnosis.node.kernel import others
+from ovn_network_agent.diagnosis.node.kernel import routing
 
 # Most of the time goes by in waits for answers.
 _THREADS = 8
 # In the order in which a person repairs them.
 CHECKS = (*configuration.CHECKS, *agents.CHECKS, *devices.CHECKS,
           *routing.CHECKS, *managers.CHECKS, *frr.CHECKS, *ovn.CHECKS,
-          *gateways.CHECKS, *inside.CHECKS, *announced.CHECKS, *power.CHECKS,
-          *forwards.CHECKS, *sessions.CHECKS, *others.CHECKS, *limits.CHECKS,
+          *gateways.CHECKS, *tenants.CHECKS, *announced.CHECKS, *power.CHECKS,
+          *forwards.CHECKS, *sessions.CHECKS, *others.CHECKS, *routing.LIMITS,
           *evpn.CHECKS, *agents.OBJECTS)
 
 

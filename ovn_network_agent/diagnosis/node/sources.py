@@ -46,10 +46,9 @@ from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.privileged.routing import frr_setup
 from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.privileged.switch import ovsdb
-from ovn_network_agent.runtime import configuration
 from ovn_network_agent.runtime import loader
+from ovn_network_agent.runtime import reloads
 from ovn_network_agent.runtime.process import mode as modes
-from ovn_network_agent.runtime.process import original_program
 from ovn_network_agent.runtime.process import single_instance
 from ovn_network_agent.watches.frr import frr_fitness
 
@@ -121,7 +120,7 @@ class Sources:
 
         :raises conf.validate.ConfigError: when the files cannot be read
         """
-        configuration.read(self.conf, self._argv)
+        reloads.read(self.conf, self._argv)
         self._load_plugins()
         self._limit_waits()
         if os.geteuid():
@@ -191,9 +190,9 @@ class Sources:
         return agent.agents()
 
     @shared
-    def former(self) -> original_program.Former:
+    def former(self) -> single_instance.Former:
         """The original program here."""
-        return original_program.look()
+        return single_instance.look()
 
     @shared
     def holder(self) -> str:

@@ -22,7 +22,6 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_privsep import daemon
 
-from ovn_network_agent.conf.options import agent
 from ovn_network_agent.conf.options import base as options
 
 LOG = logging.getLogger(__name__)
@@ -48,7 +47,7 @@ def program() -> str:
 
 def root_helper() -> list[str]:
     """The words in front of the helper."""
-    cfg.CONF.register_opts(agent.OPTS, group=agent.GROUP)
+    cfg.CONF.register_opts(options.AGENT_OPTS, group=options.AGENT_GROUP)
     return shlex.split(cfg.CONF.agent.root_helper)
 
 

@@ -143,7 +143,6 @@ def current() -> permitted.Limits:
     """The limits of this process; a helper's daemon reads its files."""
     if _fixed is not None:
         return _fixed
-    for module in opts.MODULES:
-        group = None if module.GROUP == 'DEFAULT' else module.GROUP
-        cfg.CONF.register_opts(module.OPTS, group=group)
+    for group, options in opts.SECTIONS:
+        cfg.CONF.register_opts(options, None if group == 'DEFAULT' else group)
     return from_conf(cfg.CONF)

@@ -19,7 +19,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import privileged
 from ovn_network_agent.common import unix_sockets
-from ovn_network_agent.conf.options import ovs as options
+from ovn_network_agent.conf.options import ovn as options
 from ovn_network_agent.openflow import bridge as openflow
 from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import spec as specs
@@ -124,13 +124,13 @@ def socket_path(bridge: str) -> str:
 
 def register_options() -> None:
     """Register [ovs] in this process, which may be a daemon."""
-    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+    cfg.CONF.register_opts(options.OVS_OPTS, group=options.OVS_GROUP)
 
 
 def _conf() -> typing.Any:
     """Of the privileged side, never of the caller."""
     # a registration compares all options, which takes 24 us
-    if options.GROUP not in cfg.CONF:
+    if options.OVS_GROUP not in cfg.CONF:
         register_options()
     return cfg.CONF.ovs
 

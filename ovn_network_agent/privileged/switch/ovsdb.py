@@ -12,7 +12,7 @@ import socket
 from oslo_config import cfg
 
 from ovn_network_agent import privileged
-from ovn_network_agent.conf.options import ovs as options
+from ovn_network_agent.conf.options import ovn as options
 from ovn_network_agent.privileged import overlap_servers
 from ovn_network_agent.privileged.daemon import passed_sockets
 
@@ -25,7 +25,7 @@ _TIMEOUT = 3.0
 def connect(name: str) -> int:
     """Connect to the configured socket, and pass it to the agent."""
     passed_sockets.check(name)
-    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+    cfg.CONF.register_opts(options.OVS_OPTS, group=options.OVS_GROUP)
     remote = cfg.CONF.ovs.ovsdb_connection
     if not remote.startswith(_UNIX):
         raise OSError(errno.EINVAL, f'{remote} is no Unix socket')
@@ -41,7 +41,7 @@ def read_state() -> list[str]:
     """['25.03', 'running' or 'paused', 'connected' or 'not connected'
     (Southbound)]; empty without ovn-controller.
     """
-    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+    cfg.CONF.register_opts(options.OVS_OPTS, group=options.OVS_GROUP)
     controller = overlap_servers.Controller(cfg.CONF.ovs.ovn_rundir)
     try:
         return [overlap_servers.shown(controller.version()),

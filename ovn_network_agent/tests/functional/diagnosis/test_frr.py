@@ -8,7 +8,7 @@ import unittest
 
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.diagnosis.node import examination
-from ovn_network_agent.diagnosis.node import sessions
+from ovn_network_agent.diagnosis.node.bgp import sessions
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-from ovn_network_agent.diagnosis.node import routing
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node.kernel import routing
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.netlink import base

@@ -9,11 +9,11 @@ from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
-from ovn_network_agent.diagnosis.node import announced
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node.bgp import announced
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import base

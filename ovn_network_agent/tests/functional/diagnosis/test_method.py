@@ -9,8 +9,8 @@ import json
 from ovn_network_agent import ownership
 from ovn_network_agent.ctl import announce_method
 from ovn_network_agent.ctl import program
-from ovn_network_agent.diagnosis.node import method
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node.bgp import method
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base
 

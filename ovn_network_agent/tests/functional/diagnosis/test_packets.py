@@ -12,8 +12,8 @@ from ovn_network_agent import model
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import subject
-from ovn_network_agent.diagnosis.address import switch
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import waiting
@@ -78,7 +78,7 @@ class PacketsTestCase(base.FlowTestCase):
 
     def judged(self, **of):
         """The :class:`diagnosis.Finding` about the flows of others."""
-        return switch.other_flows(self.facts(**of))
+        return lookups.other_flows(self.facts(**of))
 
     def shown(self):
         """All flows with their counters, and the learned MACs."""

@@ -11,7 +11,7 @@ it; the neighbour is a real one, with routes in its kernel.
 import unittest
 
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node import sessions
+from ovn_network_agent.diagnosis.node.bgp import sessions
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import connection

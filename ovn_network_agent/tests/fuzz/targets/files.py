@@ -17,7 +17,7 @@ from ovn_network_agent.conf import original_options
 from ovn_network_agent.conf import types
 from ovn_network_agent.conf.options import evpn
 from ovn_network_agent.diagnosis.node import configuration
-from ovn_network_agent.diagnosis.node import managers
+from ovn_network_agent.diagnosis.node.kernel import managers
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.files import file_problems
@@ -31,7 +31,7 @@ from ovn_network_agent.ovn.egress import egress_file
 from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.privileged import overlap_keeper
 from ovn_network_agent.privileged import overlap_servers
-from ovn_network_agent.runtime.process import original_program
+from ovn_network_agent.runtime.process import single_instance
 from ovn_network_agent.tests.fuzz.target import Target
 
 _QUOTED = re.compile(r'"[^"]*"?')
@@ -97,8 +97,8 @@ def _kernel(data):
     managers.managed_devices(_text(data))
     neighbour_table.parsed('1024\n', _text(data))
     with _file(data) as path:
-        original_program.is_executable(path)
-        original_program._starts(path)
+        single_instance.is_executable(path)
+        single_instance._starts(path)
 
 
 @contextlib.contextmanager
@@ -143,19 +143,19 @@ def _options(data):
 TARGETS = (
     Target('forward.rules', _rules, (file_problems.BadFile,),
            ('forward.rules', 'files.reading', 'files.document',
-            'files.json_schema', 'forward.checks', 'forward.schema'), words=(
+            'files.reading', 'forward.checks', 'forward.schema'), words=(
                b'port_forwards:\n', b'- vip: ', b'  rules:\n', b'- ', b': ',
                b'&a ', b'*a', b'<<: ', b'!!', b'[', b'{', b'\n  ', b'|\n',
                b'proto: tcp', b'port: ', b'dest_addrs:', b'198.51.100.9',
                b'"', b'masquerade: true', b'? ', b'%YAML 1.1\n---\n')),
     Target('ovn.peering.peer_intents', _peers, (file_problems.BadFile,),
-           ('ovn.peering.peer_intents', 'files.json_schema'), words=(
+           ('ovn.peering.peer_intents', 'files.reading'), words=(
                b'network_peers:\n', b'- name: ', b'  routers:\n', b'- ',
                b': ', b'  routers: [a, b]', b'{router: ', b', export: [',
                b', import: [', b'10.0.0.0/8', b'2001:db8::/32', b']}', b'"',
                b'&a ', b'*a', b'<<: ', b'\n  ')),
     Target('ovn.egress.egress_file', _egress, (file_problems.BadFile,),
-           ('ovn.egress.egress_file', 'files.json_schema'), words=(
+           ('ovn.egress.egress_file', 'files.reading'), words=(
                b'egress_ips:\n', b'- name: ', b'  addresses: [', b'- ',
                b'198.51.100.1', b'2001:db8::1', b'], ', b': ', b'select: {',
                b'router: r1', b'cidrs: [', b'subnet: ', b'mode: ecmp',
@@ -168,8 +168,8 @@ TARGETS = (
            ('migrate.sources',),
            words=(b'OVN_NETWORK_', b'=', b'--', b'\n', b'\\\n', b': ')),
     Target('kernel.texts', _kernel, (),
-           ('metrics.present', 'runtime.process.original_program',
-            'diagnosis.readers.agent', 'diagnosis.node.managers',
+           ('metrics.present', 'runtime.process.single_instance',
+            'diagnosis.readers.agent', 'diagnosis.node.kernel.managers',
             'netlink.objects.neighbour_table'),
            words=(b'veth-default:', b'veth-provider:', b' 1', b'\n',
                   b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',

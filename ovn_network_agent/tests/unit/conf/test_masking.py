@@ -11,7 +11,6 @@ from oslo_config import cfg
 from oslotest import base
 
 from ovn_network_agent.conf import effective
-from ovn_network_agent.conf import masking
 from ovn_network_agent.conf import opts
 from ovn_network_agent.tests import configs
 
@@ -58,7 +57,7 @@ class PlantedTest(base.BaseTestCase):
             known = effective.secrets(conf)
             self.assertTrue(known, text)
             said = f'could not run: {known[0]}, and {text}'
-            self.assertNotIn(SECRET, json.dumps(masking.everywhere(
+            self.assertNotIn(SECRET, json.dumps(effective.everywhere(
                 {'log': [said], 'of': {'it': said}}, known)))
 
 
@@ -68,22 +67,22 @@ class MaskTest(base.BaseTestCase):
         for text in ('ssl:192.0.2.1:6641,ssl:[2001:db8::1]:6641',
                      '/etc/keys/token.pem', 'ssh root@frr vtysh',
                      'passwordless', '/run/secrets/x.sock', 'br-ex', ''):
-            self.assertEqual(text, masking.mask(text))
+            self.assertEqual(text, effective.mask(text))
 
     def test_a_key_in_a_text(self):
         key = ('-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n'
                '-----END RSA PRIVATE KEY-----')
         self.assertEqual('before *** after',
-                         masking.mask(f'before {key} after'))
-        self.assertEqual('before ***', masking.mask(f'before {key[:50]}'))
+                         effective.mask(f'before {key} after'))
+        self.assertEqual('before ***', effective.mask(f'before {key[:50]}'))
 
     def test_an_option_that_is_a_secret(self):
         for option in (cfg.StrOpt('x', secret=True), cfg.StrOpt('password'),
                        cfg.StrOpt('db_password')):
-            self.assertEqual('***', masking.shown(option, SECRET))
-            self.assertEqual([SECRET], masking.secrets(option, SECRET))
-        self.assertEqual('a,b', masking.shown(cfg.ListOpt('x'), ['a', 'b']))
-        self.assertEqual('true', masking.shown(cfg.BoolOpt('x'), True))
+            self.assertEqual('***', effective.masked(option, SECRET))
+            self.assertEqual([SECRET], effective.secrets_in(option, SECRET))
+        self.assertEqual('a,b', effective.masked(cfg.ListOpt('x'), ['a', 'b']))
+        self.assertEqual('true', effective.masked(cfg.BoolOpt('x'), True))
 
     def test_a_value_that_cannot_be_used(self):
         path = self.useFixture(fixtures.TempDir()).join('agent.conf')

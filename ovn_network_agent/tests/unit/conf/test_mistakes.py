@@ -3,7 +3,7 @@
 
 """Each mistake that a configuration can have, and what its message says."""
 
-from ovn_network_agent.runtime import configuration
+from ovn_network_agent.runtime import reloads
 from ovn_network_agent.tests.unit.conf import base
 
 _DRAIN = ('[DEFAULT]\ndrivers = fip_route,veth_leak,gateway_drain\n'
@@ -80,6 +80,6 @@ class MistakesTest(base.ConfTestCase):
     def test_each_is_one_message_with_its_remedy(self):
         for name, (text, words) in MISTAKES.items():
             with self.subTest(name):
-                said, = configuration.problems(self.load(text))
+                said, = reloads.problems(self.load(text))
                 for word in words:
                     self.assertIn(word, said)

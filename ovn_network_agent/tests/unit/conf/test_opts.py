@@ -143,8 +143,8 @@ class ListTest(confs.ConfTestCase):
 
     def test_drivers_may_register_their_options_again(self):
         conf = self.load()
-        for module in opts.MODULES[1:]:
-            conf.register_opts(module.OPTS, group=module.GROUP)
+        for group, options in opts.SECTIONS[1:]:
+            conf.register_opts(options, group=group)
 
 
 PAGE = (pathlib.Path(reload.__file__).parents[2] / 'doc' / 'source' /

@@ -9,8 +9,8 @@ import threading
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.common import trigger
-from ovn_network_agent.control.reports import comparison
-from ovn_network_agent.runtime import agent_parts
+from ovn_network_agent.control.reports import inspection
+from ovn_network_agent.runtime import questions
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
@@ -24,14 +24,14 @@ class ComparisonTest(gateways.ReconcilerTestCase):
     def setUp(self):
         super().setUp()
         self.made = self.gateway()
-        self.parts = agent_parts.make(self.made.reconciler, trigger.Trigger(0))
+        self.parts = questions.make(self.made.reconciler, trigger.Trigger(0))
         self.router = worlds.router(fips=[FIP])
         self.made.run(self.router)
 
     def compare(self, patience=30, ask=lambda function: function()):
         """The answer; here the test is the loop."""
         before = self.made.world.values(), len(self.made.world.journal)
-        found = comparison.Comparison(ask, self.parts, patience).run()
+        found = inspection.Comparison(ask, self.parts, patience).run()
         self.assertEqual(found, json.loads(json.dumps(found)))
         self.assertEqual(before, (self.made.world.values(),
                                   len(self.made.world.journal)))
@@ -126,7 +126,7 @@ class ComparisonTest(gateways.ReconcilerTestCase):
         self.reads = len(self.made.world.reads)
         self.made.world.objects[gateways.ROUTE] = resources.KernelRoute(
             254, gateways.DST, 'br-ex')
-        self.assertEqual([], comparison.Comparison(
+        self.assertEqual([], inspection.Comparison(
             ask, self.parts).run()['steps'])
         self.assertTrue(passes)
 

@@ -8,8 +8,8 @@ import json
 from ovn_network_agent.common import trigger
 from ovn_network_agent.control.reports import report
 from ovn_network_agent.control.reports import text
-from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.runtime import pass_log
+from ovn_network_agent.runtime import questions
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -22,7 +22,7 @@ class EngineReportTest(gateways.ReconcilerTestCase):
     def setUp(self):
         super().setUp()
         self.made = self.gateway()
-        self.parts = agent_parts.make(self.made.reconciler, trigger.Trigger(0))
+        self.parts = questions.make(self.made.reconciler, trigger.Trigger(0))
 
     def run_pass(self, *reasons, **options):
         passes = self.parts.passes

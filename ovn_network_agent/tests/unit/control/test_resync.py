@@ -13,8 +13,8 @@ from ovn_network_agent.control.reports import inspection
 from ovn_network_agent.control.socket import commands
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.ovn import view
-from ovn_network_agent.runtime import agent_parts
 from ovn_network_agent.runtime import loop
+from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
@@ -45,7 +45,7 @@ class ResyncTest(base.BaseTestCase):
             [worlds.driver('fip_route', conf),
              worlds.driver('veth_leak', conf)], self.backends,
             lambda reason: self.trigger.fire(reason))
-        self.parts = agent_parts.make(work, self.trigger)
+        self.parts = questions.make(work, self.trigger)
         self.stopping = threading.Event()
         made = loop.Loop(conf, Seen(conf, {'ovs': None}), work, self.trigger,
                          status.Status({}), self.stopping, parts=self.parts)

@@ -7,7 +7,6 @@ import os
 import re
 
 from ovn_network_agent import model
-from ovn_network_agent.control.reports import health
 from ovn_network_agent.control.reports import report
 from ovn_network_agent.control.reports import screen
 from ovn_network_agent.control.reports import situation
@@ -44,7 +43,7 @@ def screens():
 
 class ScreenTestCase(base.ReportTestCase):
 
-    def told(self, *groups, state=health.READY, reasons=(), counts=(),
+    def told(self, *groups, state=report.READY, reasons=(), counts=(),
              problem='', bgp='', sessions=(PEER,), repairs=(), up=273600,
              databases=('nb', 'ovs', 'sb')):
         node = model.Node(base.HERE, 'gw1', model.Phase.RUNNING, ())
@@ -89,13 +88,13 @@ class ScreenTest(ScreenTestCase):
 
     def test_one_problem_and_one_repair(self):
         said = screen.of_status(self.told(
-            state=health.DEGRADED, reasons=['route: down'],
+            state=report.DEGRADED, reasons=['route: down'],
             repairs=[{'count': 1}]))
         self.assertIn('  1 problem, 1 repair since the start\n', said)
 
     def test_what_is_not_well_comes_first(self):
         said = screen.of_status(self.told(
-            state=health.DEGRADED, reasons=['route: down', 'NB is away'],
+            state=report.DEGRADED, reasons=['route: down', 'NB is away'],
             counts={'announced': 1, 'failed': 2, 'withheld': 3},
             bgp='bgpd cannot be asked: gone', sessions=()))
         self.assertEqual(

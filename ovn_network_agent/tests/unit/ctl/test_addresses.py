@@ -8,7 +8,7 @@ import io
 from oslotest import base
 
 from ovn_network_agent.control import resource_rows
-from ovn_network_agent.ctl import addresses
+from ovn_network_agent.ctl import status
 
 ROW = {'kind': 'kernel_route', 'ref': '254,198.51.100.10/32',
        'backend': 'route', 'state': 'refused', 'reason': 'no space',
@@ -24,8 +24,8 @@ ADDRESS = {'address': '198.51.100.10', 'kind': 'fip', 'kinds': ['fip'],
 class TextTest(base.BaseTestCase):
 
     def text(self, *rows, unknown=()):
-        return addresses.text({'hostname': 'gw1', 'addresses': list(rows),
-                               'unknown': list(unknown)}, io.StringIO())
+        return status.text({'hostname': 'gw1', 'addresses': list(rows),
+                            'unknown': list(unknown)}, io.StringIO())
 
     def test_one_line_an_address(self):
         head, line, _blank, summary = self.text(ADDRESS).splitlines()
@@ -72,4 +72,4 @@ class TextTest(base.BaseTestCase):
 
     def test_the_states_are_those_of_the_agent(self):
         self.assertEqual({state.value for state in resource_rows.State},
-                         set(addresses.STATES))
+                         set(status.STATES))

@@ -10,7 +10,7 @@ import pty
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.ctl import terminal
+from ovn_network_agent.ctl import program
 
 
 class TablesTest(base.BaseTestCase):
@@ -33,23 +33,23 @@ class TablesTest(base.BaseTestCase):
             'A     B\n'
             'long  x\n'
             's     yy\n',
-            terminal.render(['A', 'B'], [['long', 'x'], ['s', 'yy']]))
+            program.render(['A', 'B'], [['long', 'x'], ['s', 'yy']]))
 
     def test_a_colour_takes_no_place(self):
-        plain = terminal.render(['A', 'B'], [['x', 'y'], ['long', 'z']])
+        plain = program.render(['A', 'B'], [['x', 'y'], ['long', 'z']])
         stream = self.terminal()
-        red = terminal.coloured('x', terminal.BAD, stream)
+        red = program.coloured('x', program.BAD, stream)
         self.assertEqual('\x1b[31mx\x1b[0m', red)
-        self.assertEqual(plain, terminal.render(
+        self.assertEqual(plain, program.render(
             ['A', 'B'], [[red, 'y'], ['long', 'z']]).replace(red, 'x'))
 
     def test_only_a_terminal_gets_colours(self):
-        self.assertEqual('x', terminal.coloured('x', terminal.BAD,
-                                                io.StringIO()))
+        self.assertEqual('x', program.coloured('x', program.BAD,
+                                               io.StringIO()))
 
     def test_no_colours_where_nobody_wants_them(self):
         stream = self.terminal()
         for name, value in (('NO_COLOR', '1'), ('TERM', 'dumb')):
             with fixtures.EnvironmentVariable(name, value):
-                self.assertEqual('x', terminal.coloured('x', terminal.BAD,
-                                                        stream))
+                self.assertEqual('x', program.coloured('x', program.BAD,
+                                                       stream))

@@ -39,7 +39,7 @@ OURS = {
         'backends.frr.frr_prefix_list', 'backends.frr.frr_static',
         'backends.overlap', 'backends.frr.router_advertisement',
         'control.reports.addresses', 'control.reports.screen',
-        'diagnosis.address.switch',
+        'diagnosis.address.lookups',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.node_addresses', 'forward.vip_state',
         'model.announced',
@@ -48,27 +48,26 @@ OURS = {
         'privileged.limits.permitted', 'privileged.limits.driver_limits',
         'common.vlan_names', 'model.evpn_names'),
     'options, and the command line of the operator': (
-        'cmd.status', 'conf.command_line', 'conf.masking', 'conf.relations',
+        'cmd.status', 'conf.command_line', 'conf.effective', 'conf.relations',
         'conf.reload', 'ovn.inputs',
         'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.program',
-        'ctl.terminal', 'diagnosis.address.gathering', 'migrate.settings',
+        'diagnosis.address.gathering', 'migrate.settings',
         'ovsdb.streams', 'privileged.daemon.helper', 'watches.frr.frr_witness',
         'diagnosis.node.ovn', 'model.selection'),
     'answers of the agent that control.client has read': (
-        'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.intents',
-        'ctl.repair', 'ctl.report', 'ctl.settings', 'ctl.status',
-        'diagnosis.node.sources'),
+        'ctl.status', 'ctl.announce_method', 'ctl.drain', 'ctl.intents',
+        'ctl.repair', 'ctl.report', 'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
         'control.reports.bug_report', 'control.reports.text',
         'metrics.endpoint', 'privileged.daemon.capability',
         'privileged.daemon.memory_trim',
-        'runtime.process.file_permissions', 'runtime.process.single_instance'),
+        'runtime.process.file_permissions'),
     'files below /proc/sys, of numbers': (
-        'diagnosis.address.kernel', 'diagnosis.node.sessions',
-        'diagnosis.node.forwards'),
+        'diagnosis.address.kernel', 'diagnosis.node.bgp.sessions',
+        'diagnosis.node.kernel.forwards'),
     'a configuration of FRR that frr.filters has read': (
-        'diagnosis.node.frr',
-        'diagnosis.node.method'),
+        'diagnosis.node.bgp.frr',
+        'diagnosis.node.bgp.method'),
     'rows that python-ovs has read, and the events that match': (
         'diagnosis.readers.fleet', 'ovsdb.replica'),
 }
@@ -115,8 +114,9 @@ ELSEWHERE = {
         ('openflow.ofctl_text', 'stray_match'),
         ('openflow.spec', 'check_bridge')),
     'the processes of this machine are the input': (
-        ('runtime.process.original_program', '_argv'),
-        ('runtime.process.original_program', '_locks'),
+        ('runtime.process.single_instance', '_argv'),
+        ('runtime.process.single_instance', 'holder'),
+        ('runtime.process.single_instance', '_locks'),
         ('diagnosis.readers.agent', '_argv'),
         ('diagnosis.readers.agent', '_parent')),
     'netlink.addresses has read the address': (

@@ -18,17 +18,17 @@ from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.metrics import store
 from ovn_network_agent.runtime import loop
+from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime.process import shutdown
 from ovn_network_agent.runtime.process import status
-from ovn_network_agent.runtime.process import without_ovn
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.metrics import test_store
 
 FIP = '198.51.100.10'
 
 
-class Seen(without_ovn.View):
+class Seen(ovn_side.NodeView):
     """A view whose routers the test sets; ``error`` is raised once."""
 
     def __init__(self, conf):

@@ -8,8 +8,8 @@ import os
 import fixtures
 from oslotest import base
 
+from ovn_network_agent.cmd import migrate
 from ovn_network_agent.conf import original_options
-from ovn_network_agent.migrate import command
 from ovn_network_agent.migrate import sources
 
 RULES = '/etc/x/rules.yaml'
@@ -43,7 +43,7 @@ VALUES = {
 
 
 def made(content):
-    return command.convert(
+    return migrate.convert(
         sources.merged([sources.from_yaml(content, 'a.yaml')]), RULES)
 
 
@@ -58,7 +58,7 @@ class SettingsTest(base.BaseTestCase):
             for source in (sources.from_flags([f'{flag}={value}']),
                            sources.from_yaml(f'{option.name}: "{value}"'
                                              .encode(), 'a.yaml')):
-                result = command.convert(sources.merged([source]),
+                result = migrate.convert(sources.merged([source]),
                                          RULES)
                 self.assertEqual([], result.problems)
                 if option.why:
@@ -148,7 +148,7 @@ class RulesTest(base.BaseTestCase):
 class IniTest(base.BaseTestCase):
 
     def test_a_dollar_is_kept(self):
-        text = command.render({('frr', 'vrf_name'): 'a', ('ovs', 'x'): '$y',
+        text = migrate.render({('frr', 'vrf_name'): 'a', ('ovs', 'x'): '$y',
                                ('DEFAULT', 'bridge_ip'): ''})
         self.assertTrue(text.endswith(
             '\n[DEFAULT]\nbridge_ip =\n\n[frr]\nvrf_name = a\n'
@@ -172,18 +172,18 @@ class WriteTest(base.BaseTestCase):
     def refused(self, *paths, force=False):
         """The text of the refusal to write some files."""
         return str(self.assertRaises(
-            command.Refused, command.write, dict.fromkeys(paths, 'new'),
+            migrate.Refused, migrate.write, dict.fromkeys(paths, 'new'),
             force))
 
     def test_both_are_written(self):
         second = self.path('a', 'folder', 'second')
-        command.write({self.first: 'one', second: 'two'}, False)
+        migrate.write({self.first: 'one', second: 'two'}, False)
         self.assertEqual(('one', 'two'),
                          (self.content(self.first), self.content(second)))
         self.assertEqual({'first', 'a'}, {*os.listdir(self.folder)})
 
     def test_a_second_one_that_cannot_be_written_leaves_none(self):
-        command.write({self.path('file'): 'no folder'}, False)
+        migrate.write({self.path('file'): 'no folder'}, False)
         second = self.path('file', 'second')
         said = self.refused(self.first, second)
         self.assertIn(f'{second}: ', said)

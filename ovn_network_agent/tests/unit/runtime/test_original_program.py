@@ -10,7 +10,7 @@ import sys
 import fixtures
 from oslotest import base
 
-from ovn_network_agent.runtime.process import original_program
+from ovn_network_agent.runtime.process import single_instance
 
 
 class FormerTest(base.BaseTestCase):
@@ -36,11 +36,11 @@ class FormerTest(base.BaseTestCase):
         os.symlink(path, os.path.join(wants, os.path.basename(path)))
 
     def enabled(self):
-        return list(original_program.enabled(self.units))
+        return list(single_instance.enabled(self.units))
 
     def test_installed(self):
         script = self.script('script')
-        looked = original_program.look(
+        looked = single_instance.look(
             (script, self.folder + '/none', sys.executable), ())
         self.assertEqual((sys.executable,), looked.installed)
 

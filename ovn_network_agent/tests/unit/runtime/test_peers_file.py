@@ -7,7 +7,7 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent.files import file_problems
-from ovn_network_agent.runtime import configuration
+from ovn_network_agent.runtime import reloads
 from ovn_network_agent.runtime import rows_files
 from ovn_network_agent.tests.unit import world
 
@@ -35,15 +35,15 @@ class PeersFileTest(base.BaseTestCase):
     def test_a_file_that_cannot_be_used_prevents_a_start(self):
         for text in (None, '', '- x', 'network_peers: [', 'network_peers: {}'):
             conf = self.conf(text)
-            message, = configuration.file_problems(conf)
+            message, = reloads.file_problems(conf)
             self.assertIn(self.path, message)
             self.assertRaises(file_problems.BadFile, rows_files.of_drivers,
                               conf, [world.driver('network_peer', conf)])
 
     def test_a_bad_entry_does_not(self):
         conf = self.conf(GOOD + ', 7, {name: y}]')
-        self.assertEqual([], configuration.file_problems(conf))
-        found = [text for text in configuration.warnings(conf)
+        self.assertEqual([], reloads.file_problems(conf))
+        found = [text for text in reloads.warnings(conf)
                  if self.path in text]
         self.assertEqual(2, len(found), found)
         for number, text in enumerate(found, 1):
@@ -56,7 +56,7 @@ class PeersFileTest(base.BaseTestCase):
     def test_without_the_driver(self):
         conf = self.conf(GOOD + ']', ['fip_route'])
         self.assertIn('without the driver network_peer no router peers',
-                      ' '.join(configuration.warnings(conf)))
+                      ' '.join(reloads.warnings(conf)))
         self.assertEqual({}, rows_files.of_drivers(conf, [
             world.driver('fip_route', conf)]))
 

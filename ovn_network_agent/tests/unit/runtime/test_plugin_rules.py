@@ -12,7 +12,7 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.drivers import source
-from ovn_network_agent.runtime import plugin_rules
+from ovn_network_agent.runtime import loader
 
 
 class Thing(resources.Resource):
@@ -87,20 +87,20 @@ class SourceTest(base.BaseTestCase):
                         self.driver('two', OtherMachines)),
                        (self.driver('one', Machines, OtherMachines),)):
             raised = self.assertRaises(
-                ValueError, plugin_rules.check_sources, loaded)
+                ValueError, loader.check_sources, loaded)
             for words in (f'{__name__}.Machines of driver one',
                           f'{__name__}.OtherMachines of driver '
                           f'{loaded[-1].name}', 'remove one of the drivers'):
                 self.assertIn(words, str(raised))
 
     def test_drivers_share_a_source(self):
-        plugin_rules.check_sources([self.driver('one', Machines),
-                                    self.driver('two', Machines)])
+        loader.check_sources([self.driver('one', Machines),
+                              self.driver('two', Machines)])
 
     def test_a_kind_of_the_agent(self):
         driver = self.driver('one', type('Nodes', (Machines,),
                                          {'KIND': model.Node}))
-        raised = self.assertRaises(ValueError, plugin_rules.check_driver,
+        raised = self.assertRaises(ValueError, loader.check_driver,
                                    driver)
         self.assertIn('which the agent makes itself', str(raised))
 
@@ -114,17 +114,17 @@ class DriverTest(base.BaseTestCase):
                 ((model.Router,), TypeError, 'no method resources')):
             driver = Driver()
             driver.SUBJECTS = kinds
-            raised = self.assertRaises(error, plugin_rules.check_driver,
+            raised = self.assertRaises(error, loader.check_driver,
                                        driver)
             self.assertIn(words, str(raised))
 
     def refused(self, error, words, asks=(), *watches):
         raised = self.assertRaises(
-            error, plugin_rules.check_driver, Driver(asks, *watches))
+            error, loader.check_driver, Driver(asks, *watches))
         self.assertIn(words, str(raised))
 
     def test_as_it_should_be(self):
-        plugin_rules.check_driver(Driver(
+        loader.check_driver(Driver(
             (plugins.RANKING, plugins.ABSENCE),
             drivers.Watch('nb', 'NAT', ('type',), (('type', '=', 'snat'),),
                           stale=[notices.kernel('link')])))
@@ -152,11 +152,11 @@ class BackendTest(base.BaseTestCase):
 
     def refused(self, error, words, **values):
         raised = self.assertRaises(
-            error, plugin_rules.check_backend, 'things', Things(**values))
+            error, loader.check_backend, 'things', Things(**values))
         self.assertIn(words, str(raised))
 
     def test_as_it_should_be(self):
-        plugin_rules.check_backend('things', Things(
+        loader.check_backend('things', Things(
             doubted_by=(notices.NFTABLES,), invalidates=['route']))
 
     def test_name(self):
@@ -183,5 +183,5 @@ class BackendTest(base.BaseTestCase):
     def test_owners(self):
         self.assertEqual(
             {'thing': ['things', 'others'], 'numbered': ['others']},
-            plugin_rules.owners_of([
+            loader.owners_of([
                 Things(), Things(name='others', kinds=(Thing, Numbered))]))

@@ -8,8 +8,8 @@
 import dataclasses
 
 from ovn_network_agent.backends.frr import frr_static
-from ovn_network_agent.diagnosis.node import frr
-from ovn_network_agent.diagnosis.node import method
+from ovn_network_agent.diagnosis.node.bgp import frr
+from ovn_network_agent.diagnosis.node.bgp import method
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 

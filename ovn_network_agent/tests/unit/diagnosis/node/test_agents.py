@@ -5,7 +5,7 @@
 from ovn_network_agent import version
 from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.readers import agent
-from ovn_network_agent.runtime.process import original_program
+from ovn_network_agent.runtime.process import single_instance
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 ONE = agent.Agent(7, '/usr/local/bin/ovn-network-agent')
@@ -41,7 +41,7 @@ class AloneTest(base.JudgeTestCase):
 class FormerTest(base.JudgeTestCase):
 
     def judge(self, *verdicts, running=(), enabled=(), installed=()):
-        return self.judged(agents.judge_former, original_program.Former(
+        return self.judged(agents.judge_former, single_instance.Former(
             running, enabled, installed), *verdicts)
 
     def test_none(self):

@@ -2,7 +2,7 @@
 # Copyright ovn-network-agent developers
 
 
-from ovn_network_agent.diagnosis.node import devices
+from ovn_network_agent.diagnosis.node.kernel import devices
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 OPEN = {'forwarding': 1, 'rp_filter': 2, 'proxy_arp': 1}

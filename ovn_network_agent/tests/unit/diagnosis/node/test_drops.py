@@ -3,7 +3,7 @@
 
 from ovn_network_agent import resources
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node import others
+from ovn_network_agent.diagnosis.node.kernel import others
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.openflow import spec
 from ovn_network_agent.tests.unit.diagnosis.node import base

@@ -4,7 +4,7 @@
 """The judge of addresses that several routers have."""
 
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node import announced
+from ovn_network_agent.diagnosis.node.bgp import announced
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 ADDRESSES = tuple(ip_text.address(f'198.51.100.{number}')

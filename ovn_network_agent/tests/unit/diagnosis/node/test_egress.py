@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-from ovn_network_agent.diagnosis.node import inside
+from ovn_network_agent.diagnosis.node import tenants
 from ovn_network_agent.tests.unit.ctl import test_egress as answers
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
@@ -9,7 +9,7 @@ from ovn_network_agent.tests.unit.diagnosis.node import base
 class EgressTest(base.JudgeTestCase):
 
     def said(self, *verdicts, place=(), lock='held', node=(), **values):
-        return self.judged(inside.judge_egress, {
+        return self.judged(tenants.judge_egress, {
             **answers.ANSWER, 'lock': lock, 'node': node, 'egress_ips': [{
                 **answers.SHOP, 'places': [{**answers.PLACE, **dict(place)}],
                 **values}]}, *verdicts)

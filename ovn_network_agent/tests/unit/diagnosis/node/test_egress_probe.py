@@ -3,7 +3,7 @@
 
 """What the doctor says of the health probe between agents."""
 
-from ovn_network_agent.diagnosis.node import inside
+from ovn_network_agent.diagnosis.node import tenants
 from ovn_network_agent.tests.unit.diagnosis.node import base
 from ovn_network_agent.watches import egress_question
 
@@ -14,8 +14,8 @@ DEAD = egress_question.Answer('refused', '192.0.2.1 port 6643: nobody listens')
 class ProbeTest(base.JudgeTestCase):
 
     def said(self, own, *verdicts, **others):
-        return self.judged(inside.judge_probes,
-                           inside.Probes(own, others), *verdicts)
+        return self.judged(tenants.judge_probes,
+                           tenants.Probes(own, others), *verdicts)
 
     def test_all_answer(self):
         self.assertIn('2 others', self.said(

@@ -3,7 +3,7 @@
 
 """The judges of EVPN; the real systems are in the lab's tests."""
 
-from ovn_network_agent.diagnosis.node import evpn
+from ovn_network_agent.diagnosis.node.bgp import evpn
 from ovn_network_agent.diagnosis.readers import evpn as readers
 from ovn_network_agent.frr import evpn as frr
 from ovn_network_agent.netlink.objects import vni_neighbours

@@ -2,7 +2,7 @@
 # Copyright ovn-network-agent developers
 
 
-from ovn_network_agent.diagnosis.node import forwards
+from ovn_network_agent.diagnosis.node.kernel import forwards
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 LOCAL = ('10.0.0.5', 'tcp'), ('10.0.0.5', 'udp')

@@ -9,7 +9,7 @@ import fixtures
 
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import examination
-from ovn_network_agent.diagnosis.node import frr
+from ovn_network_agent.diagnosis.node.bgp import frr
 from ovn_network_agent.frr import setup
 from ovn_network_agent.tests.unit.diagnosis.node import base
 

@@ -3,14 +3,14 @@
 
 """The check of machines on provider networks."""
 
-from ovn_network_agent.diagnosis.node import inside
+from ovn_network_agent.diagnosis.node import tenants
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
 class MachinesTest(base.JudgeTestCase):
 
     def judge(self, *verdicts, **values):
-        return self.judged(inside.judge_machines, inside.Machines(
+        return self.judged(tenants.judge_machines, tenants.Machines(
             3, **values), *verdicts)
 
     def test_all_is_well(self):

@@ -9,7 +9,7 @@ import fixtures
 from oslotest import base
 
 from ovn_network_agent import diagnosis
-from ovn_network_agent.diagnosis.node import managers
+from ovn_network_agent.diagnosis.node.kernel import managers
 
 ALL = {'ManageForeignRoutes': True, 'ManageForeignRoutingPolicyRules': True,
        'ManageForeignNextHops': True}

@@ -4,14 +4,14 @@
 
 """Large packets; real devices are in the lab's test of the doctor."""
 
-from ovn_network_agent.diagnosis.node import limits
+from ovn_network_agent.diagnosis.node.kernel import routing
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
 class MtuTest(base.JudgeTestCase):
 
     def judge(self, uplinks, inside, *verdicts):
-        return self.judged(limits.judge_mtu, limits.Sizes(uplinks, inside),
+        return self.judged(routing.judge_mtu, routing.Sizes(uplinks, inside),
                            *verdicts)
 
     def test_an_uplink_that_is_too_small(self):

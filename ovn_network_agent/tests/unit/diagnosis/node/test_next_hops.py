@@ -2,7 +2,7 @@
 # Copyright ovn-network-agent developers
 
 
-from ovn_network_agent.diagnosis.node import sessions
+from ovn_network_agent.diagnosis.node.bgp import sessions
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.tests.unit.diagnosis.node import base
 

@@ -2,7 +2,7 @@
 # Copyright ovn-network-agent developers
 
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node import sessions
+from ovn_network_agent.diagnosis.node.bgp import sessions
 from ovn_network_agent.frr import filters
 from ovn_network_agent.frr import output
 from ovn_network_agent.tests.unit.diagnosis.node import base

@@ -3,7 +3,7 @@
 
 """The check of routers that peer inside OVN."""
 
-from ovn_network_agent.diagnosis.node import inside
+from ovn_network_agent.diagnosis.node import tenants
 from ovn_network_agent.ovsdb import lock_state
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
@@ -12,7 +12,7 @@ class PeersTest(base.JudgeTestCase):
 
     def said(self, *verdicts, lock='held', rows='in place', **states):
         """What is said of states, as name=state."""
-        return self.judged(inside.judge_peers, {'lock': lock, 'peerings': [
+        return self.judged(tenants.judge_peers, {'lock': lock, 'peerings': [
             {'router_name': 'web', 'name': name, 'state': state,
              'why': f'{name} is bad', 'rows': rows, 'rows_why':
              f'{name} is left'} for name, state in states.items()]},

@@ -3,7 +3,7 @@
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis.node import others
+from ovn_network_agent.diagnosis.node.kernel import others
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.tests.unit.diagnosis.node import base
 

@@ -6,7 +6,7 @@
 from oslotest import base
 
 from ovn_network_agent import ownership
-from ovn_network_agent.diagnosis.node import method as methods
+from ovn_network_agent.diagnosis.node.bgp import method as methods
 from ovn_network_agent.frr import filters
 
 ONE, TWO = ownership.TAGS.start, ownership.TAGS.stop - 1

@@ -3,7 +3,7 @@
 
 
 from ovn_network_agent import ownership
-from ovn_network_agent.diagnosis.node import routing
+from ovn_network_agent.diagnosis.node.kernel import routing
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.tests.unit.diagnosis.node import base

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-from ovn_network_agent.diagnosis.node import announced
+from ovn_network_agent.diagnosis.node.bgp import announced
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 

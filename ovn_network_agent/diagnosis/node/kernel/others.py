@@ -20,8 +20,8 @@ from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import routing
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node.kernel import routing
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.netlink.objects import rules

@@ -16,8 +16,8 @@ from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import evpn as of_address
 from ovn_network_agent.diagnosis.node import check
-from ovn_network_agent.diagnosis.node import limits
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.node.kernel import routing
 from ovn_network_agent.diagnosis.readers import evpn
 from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.frr import evpn as of_evpn
@@ -152,7 +152,7 @@ def read_sizes(sources: sources.Sources) -> Sizes:
         for end in sorted(ends):
             way = lookups.look_up(kernel, end, '', 0, vrf.index if vrf else 0)
             names |= {way.dev} - {''}
-    return Sizes(sources.conf.evpn.underlay_mtu, limits.sizes(sorted(names)))
+    return Sizes(sources.conf.evpn.underlay_mtu, routing.sizes(sorted(names)))
 
 
 def judge_sizes(found: Sizes) -> Iterator[check.Result]:

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from ovn_network_agent import model
-from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
@@ -33,7 +31,9 @@ from ovn_network_agent.ovn.chassis import own_chassis
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import single_query
 
-_DATABASE = 5.0
+# The types of the ports of machines, and the columns with their addresses.
+_OF_MACHINES = ('', 'virtual', 'external', 'localport')
+_OF_ADDRESSES = ('logical_port', 'mac', 'port_security')
 
 
 def nothing(asked: str) -> subjects.Subject:
@@ -52,7 +52,7 @@ def find(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
     :returns: the subjects, the first outside of VNIs, and the bindings
     :raises readers.Unread: when a database cannot be read
     """
-    wiring = switch.read(conf, _DATABASE)
+    wiring = switch.read(conf)
     try:
         found = [nothing(address)]
         bindings: facts.Bindings = ()
@@ -125,7 +125,7 @@ def _bindings(nb: columns.Tables) -> facts.Bindings:
 
 def _gateways(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str
               ) -> tuple[columns.Tables, columns.Tables]:
-    nb = northbound.read(conf, address, _DATABASE)
+    nb = northbound.read(conf, address)
     ports = [port for port in nb['Logical_Router_Port'].values()
              if rows.members(port)[2]]
     return _with_vnis(conf, nb, _southbound(conf, wiring, nb, ports,
@@ -134,7 +134,7 @@ def _gateways(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str
 
 def _behind(conf: cfg.ConfigOpts, wiring: wirings.Wiring, prefix: str
             ) -> tuple[columns.Tables, columns.Tables]:
-    nb = northbound.read_tenants(conf, prefix, _DATABASE)
+    nb = northbound.read_tenants(conf, prefix)
     return _with_vnis(conf, nb, _southbound(
         conf, wiring, nb, [*nb['Logical_Router_Port'].values()], (),
         conf.tenant_network.advertisement_method == 'host'))
@@ -144,34 +144,47 @@ def _with_vnis(conf: cfg.ConfigOpts, nb: northbound.Tables,
                sb: columns.Tables) -> tuple[columns.Tables, columns.Tables]:
     """NB with what says which networks have a VNI, and SB."""
     if plugins.requested(conf, plugins.VNIS):
-        for table, found in northbound.read_networks(conf, sb,
-                                                     _DATABASE).items():
+        for table, found in northbound.read_networks(conf, sb).items():
             nb[table] = {**found, **nb.get(table, {})}
     return nb, sb
 
 
-def _southbound(conf: cfg.ConfigOpts, wiring: wirings.Wiring,
+def _southbound(conf: cfg.ConfigOpts, here: wirings.Wiring,
                 nb: columns.Tables, ports: list[columns.Row],
-                machines_: Iterable[str], hosts: bool = False
+                machines: Iterable[str], hosts: bool = False
                 ) -> columns.Tables:
-    return read(
-        conf, wiring, [port.name for port in ports],
-        [member.chassis_name for port in ports
-         for member in rows.members(port)[2]],
-        sorted({wiring.hostname} | {
-            ownership.owner(row.external_ids).hostname
-            for row in nb['Logical_Router_Static_Route'].values()} - {''}),
-        machines_, _DATABASE, hosts)
+    """Select the rows of gateway ports and of the chassis.
+
+    :param machines: names of logical ports of virtual machines
+    :param hosts: whether to select the machines in networks of tenants
+    """
+    hostnames = {here.hostname} | {
+        ownership.owner(row.external_ids).hostname
+        for row in nb['Logical_Router_Static_Route'].values()} - {''}
+    with readers.Session(conf, 'sb') as session:
+        _select(session, here, [port.name for port in ports], [
+            member.chassis_name for port in ports
+            for member in rows.members(port)[2]], sorted(hostnames), machines)
+        if plugins.requested(conf, plugins.VNIS):
+            _select_attached(session)
+        if conf.announce.advertised_routes and (
+                session.has(events.ADVERTISED)):
+            _select_advertised(session)
+        if hosts:
+            _select_machines(session)
+        if inputs.choice(conf).checks_backends:
+            session.select(('Service_Monitor',))
+        return session.tables
 
 
 def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
                  drivers: Sequence[base.Driver]) -> list[subjects.Subject]:
-    sb, names = read_ports(conf, wiring, address, _DATABASE)
+    sb, names = _ports(conf, wiring, address)
     if not names:
         return []
     return owners.of_machine(
         address, _builder(conf),
-        northbound.read_networks(conf, sb, _DATABASE), sb, wiring, drivers,
+        northbound.read_networks(conf, sb), sb, wiring, drivers,
         names, conf.provider_port.allowed_address_pairs)
 
 
@@ -180,55 +193,18 @@ def _machines(address: str, nb: columns.Tables) -> list[str]:
             for row in owners.floating(address, nb)]
 
 
-# The types of the ports of machines, and the columns with their addresses.
-_OF_MACHINES = ('', 'virtual', 'external', 'localport')
-_OF_ADDRESSES = ('logical_port', 'mac', 'port_security')
-
-
-def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
-         chassis: Iterable[str], hostnames: Collection[str],
-         machines: Iterable[str], timeout: float, hosts: bool = False
-         ) -> columns.Tables:
-    """Select the rows of gateway ports and of the chassis.
-
-    :param chassis: names of further chassis, such as the candidates
-    :param machines: names of logical ports of virtual machines
-    :param hosts: whether to select the machines in networks of tenants
-    """
-    try:
-        with single_query.Session(conf.ovn.ovn_sb_remote,
-                                  ovsdb.SCHEMAS['sb'], timeout) as session:
-            _select(session, here, lrps, chassis, hostnames, machines)
-            if plugins.requested(conf, plugins.VNIS):
-                _select_attached(session)
-            if conf.announce.advertised_routes and (
-                    session.has(events.ADVERTISED)):
-                _select_advertised(session)
-            if hosts:
-                _select_machines(session)
-            if inputs.choice(conf).checks_backends:
-                session.select(('Service_Monitor',))
-            return session.tables
-    except (single_query.Failed, OSError) as error:
-        raise readers.Unread(error_words.text(error)) from error
-
-
-def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
-               timeout: float) -> tuple[columns.Tables, list[str]]:
+def _ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str
+           ) -> tuple[columns.Tables, list[str]]:
     """Select the ports of machines that have an address, and name them.
 
     OVSDB has no question for an address in the texts of a column, so all ports
     of machines are looked at, with few columns.
     """
-    try:
-        with single_query.Session(conf.ovn.ovn_sb_remote,
-                                  ovsdb.SCHEMAS['sb'], timeout) as session:
-            names = _with_address(session, address)
-            if names:
-                _select_networks(session, here, names)
-            return session.tables, names
-    except (single_query.Failed, OSError) as error:
-        raise readers.Unread(error_words.text(error)) from error
+    with readers.Session(conf, 'sb') as session:
+        names = _with_address(session, address)
+        if names:
+            _select_networks(session, here, names)
+        return session.tables, names
 
 
 def _with_address(session: single_query.Session, address: str) -> list[str]:

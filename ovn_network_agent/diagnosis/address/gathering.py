@@ -42,8 +42,6 @@ from ovn_network_agent.drivers import base
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.runtime import loader
 
-# Seconds for all questions to one database.
-_DATABASE = 5.0
 _ESTABLISHED = 'Established'
 
 
@@ -122,7 +120,7 @@ def _peerings(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
             _is_free(found.subject) or found.subject.tenant):
         return found
     ways = attempt(sources.read_peerings, conf, drivers, found.subject.address,
-                   found.subject.node, _DATABASE)
+                   found.subject.node)
     if not ways:
         return found
     # The agent tells the standing of what it announces alone.
@@ -137,7 +135,7 @@ def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
     if not drivers:
         return found
     try:
-        made, unmade, _rows_of = sources.read(conf, drivers, _DATABASE)
+        made, unmade, _rows_of = sources.read(conf, drivers)
     except readers.Unread as error:
         return dataclasses.replace(found, unmade=(str(error),))
     about, failed, address = [], list(unmade), found.subject.address
@@ -199,7 +197,7 @@ def _with_inside(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     about = found.subject
     return dataclasses.replace(found, inside=attempt(
         northbound.read_inside, conf, subjects.certain(about.router).uuid,
-        subjects.certain(about.nat).logical_ip, _DATABASE)) if (
+        subjects.certain(about.nat).logical_ip)) if (
             about.here and about.kind in (
                 subjects.Kind.FIP, subjects.Kind.DISTRIBUTED)) else found
 
@@ -256,7 +254,7 @@ def _in_vni(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
         return found
     vrf = evpn_names.vrf(about.vni)
     vni = evpn.Vni(attempt(evpn.read_devices), attempt(
-        evpn.read_port, conf, about.end.name, _DATABASE))
+        evpn.read_port, conf, about.end.name))
     # zebra takes the routes from the kernel.
     known = dataclasses.replace(found.setup, vrf=vrf, pair=False,
                                 method='kernel', prefix_list='')

@@ -10,9 +10,10 @@ least one :class:`Result`.  The argument of a reader is
 
 A reader raises :class:`NotChecked` where the check does not concern this node,
 as without OVN, and without root.  Any other exception means that the facts
-cannot be read: :class:`ovsdb.connection.Unavailable` of a database, OSError of
-the kernel, or one of :data:`context.FAILURES` of FRR.  The examination turns
-both into "not checked", so a docstring names only what is special.
+cannot be read: :class:`readers.Unread`, :class:`ovsdb.connection.Unavailable`
+of a database, OSError of the kernel, or one of :data:`context.FAILURES` of
+FRR.  The examination turns both into "not checked", so a docstring names only
+what is special.
 
 The docstring of a judge says what gets which verdict; everything else is OK,
 or not checked where the facts do not concern this node.

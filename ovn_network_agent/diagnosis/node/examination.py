@@ -11,6 +11,7 @@ import typing
 
 from ovn_network_agent import diagnosis
 from ovn_network_agent.common import error_words
+from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.node import check as checks
 from ovn_network_agent.diagnosis.node import configuration
@@ -91,7 +92,7 @@ class Examination:
                 f'first repair {" and ".join(causes)}')]
         try:
             return list(check.judge(check.read(self._sources)))
-        except checks.NotChecked as error:
+        except (checks.NotChecked, readers.Unread) as error:
             return [checks.not_checked(str(error))]
         except Exception as error:
             # No error must cost the operator the other checks.

@@ -9,8 +9,6 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import ovsdb
-from ovn_network_agent.common import error_words
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import evpn
@@ -21,7 +19,6 @@ from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.ovn.subjects import vnis
 from ovn_network_agent.ovs import vni_port
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
 
 #: by name, see vni_links.read()
 Devices: typing.TypeAlias = tuple[dict[str, links.Link],
@@ -55,35 +52,26 @@ class Vni:
 
 def read_devices() -> Devices:
     """See :func:`vni_links.read`."""
-    try:
+    with readers.unread('kernel'):
         return vni_links.read_all()
-    except OSError as error:
-        raise readers.Unread(f'kernel: {error_words.text(error)}') from error
 
 
 def read_hops(conf: cfg.ConfigOpts) -> tuple[vni_neighbours.Hop, ...]:
     """The next hops of all VNIs."""
-    try:
+    with readers.unread('kernel'):
         return tuple(vni_neighbours.read_all(conf.evpn.table_base))
-    except OSError as error:
-        raise readers.Unread(f'kernel: {error_words.text(error)}') from error
 
 
-def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
-              ) -> tuple[str, int] | None:
+def read_port(conf: cfg.ConfigOpts, name: str) -> tuple[str, int] | None:
     """The port of Open vSwitch of a veth pair, None without one."""
     port = evpn_names.bridge_end(name)
-    try:
-        with single_query.Session([conf.ovs.ovsdb_connection],
-                                  ovsdb.SCHEMAS['ovs'], timeout) as session:
-            rows, _bridges = session.select(('Port', ['name', '==', port]),
-                                            ('Bridge',))
-            session.by_uuid('Interface', (
-                key for row in rows
-                for key in columns.referenced(row, 'interfaces')))
-            return vni_port.ports(session.tables).get(port)
-    except (single_query.Failed, OSError) as error:
-        raise readers.Unread(error_words.text(error)) from error
+    with readers.Session(conf, 'ovs') as session:
+        rows, _bridges = session.select(('Port', ['name', '==', port]),
+                                        ('Bridge',))
+        session.by_uuid('Interface', (
+            key for row in rows
+            for key in columns.referenced(row, 'interfaces')))
+        return vni_port.ports(session.tables).get(port)
 
 
 def read_states() -> dict[int, evpn.State]:

@@ -9,12 +9,10 @@ import contextlib
 import dataclasses
 import re
 import time
-import types
 import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
@@ -200,10 +198,8 @@ def read_setup(vrf: str, prefix_list: str, version: int = 4) -> setup.Setup:
 
     This reads all of it, so it is only done when bgpd does not have a prefix.
     """
-    try:
+    with readers.unread():
         shown = _show('show vrf', 'show running-config')
-    except OSError as error:
-        raise readers.Unread(error_words.text(error)) from error
     with readable():
         return setup.read(shown, vrf, prefix_list, version)
 
@@ -223,40 +219,37 @@ def read_missing(daemons: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_missing(daemon: str) -> bool:
-    conf = cfg.CONF.frr
-    if conf.vtysh_wrapper:
+    if cfg.CONF.frr.vtysh_wrapper:
         # The sockets are in a container.
         return False
-    limit = conf.vtysh_timeout
     try:
-        session.Session(conf.frr_run_dir, daemon, limit,
-                        time.monotonic() + limit).close()
-    except (ConnectionRefusedError, FileNotFoundError):
-        return True
-    except OSError as error:
-        raise readers.Unread(
-            f'{daemon} of FRR: {error_words.text(error)}') from error
-    return False
+        with readers.unread(f'{daemon} of FRR'), _session(daemon):
+            return False
+    except readers.Unread as error:
+        if isinstance(error.__cause__,
+                      ConnectionRefusedError | FileNotFoundError):
+            return True
+        raise
+
+
+def _session(daemon: str) -> contextlib.closing[session.Session]:
+    limit = cfg.CONF.frr.vtysh_timeout
+    return contextlib.closing(session.Session(
+        cfg.CONF.frr.frr_run_dir, daemon, limit, time.monotonic() + limit))
 
 
 def ask_text(daemon: str, command: str, enable: bool = False) -> str:
     """The answer of a daemon; see :func:`ask_json`."""
     conf = cfg.CONF.frr
-    try:
+    with readers.unread(f'{daemon} of FRR'):
         if conf.vtysh_wrapper or daemon not in session.daemons(
                 conf.frr_run_dir):
             return _show(command)
-        limit = conf.vtysh_timeout
-        with contextlib.closing(session.Session(
-                conf.frr_run_dir, daemon, limit,
-                time.monotonic() + limit)) as opened:
+        with _session(daemon) as opened:
             if enable:
                 opened.exchange('enable')
             # A list that does not exist is a failure without a text.
             return opened.exchange(command)[1]
-    except OSError as error:
-        raise readers.Unread(
-            f'{daemon} of FRR: {error_words.text(error)}') from error
 
 
 def _show(*commands: str) -> str:
@@ -280,12 +273,11 @@ def ask_json(daemon: str, command: str, enable: bool = False
 class readable:
     """Turns an answer in an unknown format into Unread."""
 
-    def __enter__(self) -> typing.Self:
-        return self
+    def __enter__(self) -> None:
+        pass
 
-    def __exit__(self, kind: type[BaseException] | None,
-                 error: BaseException | None,
-                 _traceback: types.TracebackType | None) -> None:
+    def __exit__(self, *raised: object) -> None:
+        error = raised[1]
         if isinstance(error, AttributeError | KeyError | TypeError |
                       ValueError):
             raise readers.Unread(f'FRR: unknown answer: {error!r}') from error

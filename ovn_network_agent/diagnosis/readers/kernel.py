@@ -80,24 +80,21 @@ def read(wanted: Wanted) -> Kernel:
     """Read from the kernel."""
     names = {wanted.device, wanted.vrf, *(
         ownership.VETH_ENDS if wanted.pair else ())} - {''}
-    try:
-        with connection.Connection() as kernel:
-            found = links.named(kernel, sorted(names))
-            listed = rules.listed(kernel)
-            return Kernel(
-                found, {name: tuple(each.address for each in addresses.read(
-                    kernel, link.index)) for name, link in found.items()},
-                _neighbours(kernel, wanted, found),
-                {path: _sysctl(path) for path in wanted.sysctls},
-                tuple(rule for rule, exact in listed if exact),
-                {table: tuple(routes.read(kernel, table=table))
-                 for table in wanted.tables},
-                _lookups(kernel, wanted, found),
-                tuple(rule for rule, _exact in listed if rule.dst),
-                _proxies(kernel, wanted.device, found)
-                if wanted.proxies else frozenset())
-    except OSError as error:
-        raise readers.Unread(f'kernel: {error_words.text(error)}') from error
+    with readers.unread('kernel'), connection.Connection() as kernel:
+        found = links.named(kernel, sorted(names))
+        listed = rules.listed(kernel)
+        return Kernel(
+            found, {name: tuple(each.address for each in addresses.read(
+                kernel, link.index)) for name, link in found.items()},
+            _neighbours(kernel, wanted, found),
+            {path: _sysctl(path) for path in wanted.sysctls},
+            tuple(rule for rule, exact in listed if exact),
+            {table: tuple(routes.read(kernel, table=table))
+             for table in wanted.tables},
+            _lookups(kernel, wanted, found),
+            tuple(rule for rule, _exact in listed if rule.dst),
+            _proxies(kernel, wanted.device, found)
+            if wanted.proxies else frozenset())
 
 
 def _neighbours(kernel: connection.Connection, wanted: Wanted,
@@ -212,10 +209,8 @@ def _nft_table(family: str) -> listing.Listed | None:
 def _list_nft(*what: str) -> str:
     # The privileged side takes long to import, and is rarely needed here.
     from ovn_network_agent.privileged.daemon import command
-    try:
+    with readers.unread('nft'):
         done = command.run(['nft', '-j', '-n', 'list', *what], _TIMEOUT)
-    except OSError as error:
-        raise readers.Unread(f'nft: {error_words.text(error)}') from error
     if done.status:
         kind = _Missing if 'No such file' in done.stderr else readers.Unread
         raise kind(f'nft: {done.messages}')

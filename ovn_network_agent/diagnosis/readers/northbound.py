@@ -9,8 +9,6 @@ import typing
 
 from oslo_config import cfg
 
-from ovn_network_agent import ovsdb
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
@@ -29,45 +27,36 @@ _CIDRS = 'neutron:cidrs'
 Tables: typing.TypeAlias = dict[str, dict[columns.Uuid, columns.Row]]
 
 
-def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
+def read(conf: cfg.ConfigOpts, address: str) -> Tables:
     """Select the rows of the routers that have an address.
 
     Only its NAT rows are selected, out of thousands that a router may have.
     Logical_Router is empty when no router has the address.
     """
-    try:
-        with single_query.Session(conf.ovn.ovn_nb_remote,
-                                  ovsdb.SCHEMAS['nb'], timeout) as session:
-            _select(session, address,
-                    inputs.choice(conf).checks_backends)
-            return session.tables
-    except (single_query.Failed, OSError) as error:
-        raise readers.Unread(error_words.text(error)) from error
+    with readers.Session(conf, 'nb') as session:
+        _select(session, address, inputs.choice(conf).checks_backends)
+        return session.tables
 
 
-def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
+def read_tenants(conf: cfg.ConfigOpts, prefix: str) -> Tables:
     """Select the routers with a network that overlaps with a prefix.
 
     OVSDB has no question for prefixes, so all ports of routers are looked at,
     with few columns.
     """
-    try:
-        with single_query.Session(conf.ovn.ovn_nb_remote,
-                                  ovsdb.SCHEMAS['nb'], timeout) as session:
-            routers = _behind(session, ip_text.network(prefix),
-                              conf.tenant_network.extra_routes)
-            session.by_uuid('NAT', {
-                key for router in routers
-                for key in columns.referenced(router, 'nat')})
-            tenants = inputs.choice(conf).tenants
-            if tenants and tenants.vips:
-                address = str(ip_text.network(prefix).network_address)
-                routers = _unique([routers, _balanced(session, address)])
-                _checks(session, address)
-            _select_routers(session, routers)
-            return session.tables
-    except (single_query.Failed, OSError) as error:
-        raise readers.Unread(error_words.text(error)) from error
+    with readers.Session(conf, 'nb') as session:
+        routers = _behind(session, ip_text.network(prefix),
+                          conf.tenant_network.extra_routes)
+        session.by_uuid('NAT', {
+            key for router in routers
+            for key in columns.referenced(router, 'nat')})
+        tenants = inputs.choice(conf).tenants
+        if tenants and tenants.vips:
+            address = str(ip_text.network(prefix).network_address)
+            routers = _unique([routers, _balanced(session, address)])
+            _checks(session, address)
+        _select_routers(session, routers)
+        return session.tables
 
 
 def _behind(session: single_query.Session, wanted: ip_text.Network,
@@ -95,25 +84,20 @@ def _overlaps(text: str, wanted: ip_text.Network) -> bool:
     return False
 
 
-def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
-                  ) -> Tables:
+def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables) -> Tables:
     """Select the networks of some ports of SB, and their router ports."""
-    try:
-        with single_query.Session(conf.ovn.ovn_nb_remote,
-                                  ovsdb.SCHEMAS['nb'], timeout) as session:
-            keys: list[columns.Uuid] = [
-                columns.entry(row, 'external_ids', 'logical-switch')
-                for row in sb['Datapath_Binding'].values()]
-            session.by_uuid('Logical_Switch', filter(None, keys))
-            session.select(*(
-                ('Logical_Router_Port', ['name', '==', peer])
-                for row in sb['Port_Binding'].values()
-                if (peer := columns.entry(row, 'options', 'peer'))))
-            if plugins.requested(conf, plugins.VNIS):
-                _select_vnis(session, sb)
-            return session.tables
-    except (single_query.Failed, OSError) as error:
-        raise readers.Unread(error_words.text(error)) from error
+    with readers.Session(conf, 'nb') as session:
+        keys: list[columns.Uuid] = [
+            columns.entry(row, 'external_ids', 'logical-switch')
+            for row in sb['Datapath_Binding'].values()]
+        session.by_uuid('Logical_Switch', filter(None, keys))
+        session.select(*(
+            ('Logical_Router_Port', ['name', '==', peer])
+            for row in sb['Port_Binding'].values()
+            if (peer := columns.entry(row, 'options', 'peer'))))
+        if plugins.requested(conf, plugins.VNIS):
+            _select_vnis(session, sb)
+        return session.tables
 
 
 def _select_vnis(session: single_query.Session, sb: columns.Tables) -> None:
@@ -142,19 +126,14 @@ class Inside(typing.NamedTuple):
     judged: bool = True
 
 
-def read_inside(conf: cfg.ConfigOpts, router: str, address: str, timeout: float
-                ) -> Inside:
+def read_inside(conf: cfg.ConfigOpts, router: str, address: str) -> Inside:
     """Find the logical port that has an inner address of a router.
 
     Neutron's port of the address of a load balancer has its address only in
     external_ids.
     """
-    try:
-        with single_query.Session(conf.ovn.ovn_nb_remote,
-                                  ovsdb.SCHEMAS['nb'], timeout) as session:
-            return _inside(session, router, ip_text.address(address))
-    except (single_query.Failed, OSError) as error:
-        raise readers.Unread(error_words.text(error)) from error
+    with readers.Session(conf, 'nb') as session:
+        return _inside(session, router, ip_text.address(address))
 
 
 def _inside(session: single_query.Session, router: columns.Uuid,

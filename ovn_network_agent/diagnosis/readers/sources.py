@@ -15,10 +15,8 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import model
-from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import subject as subjects
@@ -34,14 +32,12 @@ from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.writes import marked_rows
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
 from ovn_network_agent.runtime import rows_files
 
 
-def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
-         timeout: float) -> tuple[list[tuple[str, typing.Any]],
-                                  tuple[str, ...],
-                                  dict[str, columns.Tables]]:
+def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver]
+         ) -> tuple[list[tuple[str, typing.Any]], tuple[str, ...],
+                    dict[str, columns.Tables]]:
     """Make all subjects of the sources of some drivers.
 
     Columns and conditions are those of the replica of an agent, so a source
@@ -61,11 +57,9 @@ def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
         wanted[watch.database, watch.table].update(watch.columns)
         # A row may refer to a row of a table without an index.
         places.add((watch.database, watch.table))
-    remotes = {'nb': conf.ovn.ovn_nb_remote, 'sb': conf.ovn.ovn_sb_remote}
-    chosen = list(events.conditions(conf))
-    rows = {name: _rows(name, remote, timeout, {
+    rows = {name: _rows(conf, name, {
         table: wanted[name, table] for database, table in sorted(places)
-        if database == name}, chosen) for name, remote in remotes.items()}
+        if database == name}) for name in ('nb', 'sb')}
     try:
         kept = sources.Sources(made, rows_files.of_drivers(conf, drivers))
     except file_problems.BadFile as error:
@@ -76,27 +70,22 @@ def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
             for subject in alone.values()], kept.problems, rows
 
 
-def _rows(database: str, remote: Sequence[str], timeout: float,
-          tables: Mapping[str, Iterable[str]],
-          conditions: Iterable[tuple[str, str, typing.Any]]) -> columns.Tables:
+def _rows(conf: cfg.ConfigOpts, database: str,
+          tables: Mapping[str, Iterable[str]]) -> columns.Tables:
     """The rows of some tables, see :attr:`single_query.Session.tables`."""
     if not tables:
         return {}
-    chosen = {table: clauses for name, table, clauses in conditions
-              if name == database}
-    try:
-        with single_query.Session(remote, ovsdb.SCHEMAS[database],
-                                  timeout) as session:
-            for table, columns in tables.items():
-                if session.has(table):
-                    session.select(
-                        *((table, each) for each in chosen.get(table, ())),
-                        *(() if table in chosen else ((table,),)),
-                        columns=[each for each in sorted(columns)
-                                 if session.has(table, each)])
-            return session.tables
-    except (single_query.Failed, OSError) as error:
-        raise readers.Unread(error_words.text(error)) from error
+    chosen = {table: clauses for name, table, clauses
+              in events.conditions(conf) if name == database}
+    with readers.Session(conf, database) as session:
+        for table, columns in tables.items():
+            if session.has(table):
+                session.select(
+                    *((table, each) for each in chosen.get(table, ())),
+                    *(() if table in chosen else ((table,),)),
+                    columns=[each for each in sorted(columns)
+                             if session.has(table, each)])
+        return session.tables
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -122,13 +111,12 @@ class Way:
 
 
 def read_peerings(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
-                  address: str, node: model.Node, timeout: float
-                  ) -> tuple[Way, ...]:
+                  address: str, node: model.Node) -> tuple[Way, ...]:
     """Ways to an address behind a peer, and intents to give it to a peer."""
     asking = [each for each in drivers if model.Peering in each.SUBJECTS]
     if not asking:
         return ()
-    made, _unmade, rows = read(conf, asking, timeout)
+    made, _unmade, rows = read(conf, asking)
     there = peering_rows.found(rows['nb'])
     return tuple(_way(asking[0], each, node, rows['nb'], there)
                  for _name, each in made if isinstance(each, model.Peering) and

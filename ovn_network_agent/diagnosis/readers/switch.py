@@ -14,10 +14,8 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import model
-from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.common import error_words
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.netlink import connection
@@ -34,19 +32,15 @@ from ovn_network_agent.ovsdb import single_query
 _Answer = typing.TypeVar('_Answer')
 
 
-def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
+def read(conf: cfg.ConfigOpts) -> wirings.Wiring:
     """The wiring of this node, with its devices."""
-    try:
-        with single_query.Session([conf.ovs.ovsdb_connection],
-                                  ovsdb.SCHEMAS['ovs'], timeout) as session:
-            _select(session, conf.bridge_dev)
-            found = wiring.read(session.tables, ())
+    with readers.Session(conf, 'ovs') as session:
+        _select(session, conf.bridge_dev)
+        found = wiring.read(session.tables, ())
         return dataclasses.replace(found, devices=devices(
             conf.bridge_dev, conf.frr.vrf_name,
             *(bridge for _network, bridge in found.mappings)),
             tunnel=local_state.tunnel(conf))
-    except (single_query.Failed, OSError) as error:
-        raise readers.Unread(error_words.text(error)) from error
 
 
 def _select(session: single_query.Session, bridge_dev: str) -> None:
@@ -129,9 +123,8 @@ def _asked(conf: cfg.ConfigOpts, bridge: str,
            question: Callable[[switches.Switch], _Answer]) -> _Answer:
     path = os.path.join(conf.ovs.ovs_rundir, f'{bridge}.mgmt')
     try:
-        with contextlib.closing(switches.Switch(path)) as switch:
+        with readers.unread(), contextlib.closing(
+                switches.Switch(path)) as switch:
             return question(switch)
-    except OSError as error:
-        raise readers.Unread(error_words.text(error)) from error
     except wire.Malformed as error:
         raise readers.Unread(f'{path}: {error}') from error

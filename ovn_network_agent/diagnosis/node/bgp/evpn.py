@@ -3,7 +3,6 @@
 
 """Checks of EVPN, for the driver evpn: tunnels, BGP, and each VNI."""
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -13,7 +12,6 @@ from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf.options import bridges
-from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import evpn as of_address
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
@@ -34,24 +32,12 @@ _ESTABLISHED = 'Established'
 _LOOPBACK, _INSIDE = 'lo', ('dummy', 'vrf')
 # The kernel's device of the VXLAN ports of Open vSwitch, with the UDP port.
 _OF_SWITCH = 'vxlan_sys_{:d}'
-_Arguments = typing.ParamSpec('_Arguments')
-_Answer = typing.TypeVar('_Answer')
 
 
 def _with_driver(sources: sources.Sources) -> None:
     """Raise check.NotChecked without the driver evpn."""
     if not plugins.requested(sources.conf, plugins.VNIS):
         raise check.NotChecked('[DEFAULT] drivers has no evpn')
-
-
-def _asked(function: Callable[_Arguments, _Answer],
-           *arguments: _Arguments.args,
-           **options: _Arguments.kwargs) -> _Answer:
-    """The answer of a reader of :mod:`readers.evpn`, or check.NotChecked."""
-    try:
-        return function(*arguments, **options)
-    except readers.Unread as error:
-        raise check.NotChecked(str(error)) from error
 
 
 # -- the tunnels --------------------------------------------------------------
@@ -146,7 +132,7 @@ def read_sizes(sources: sources.Sources) -> Sizes:
               if name == _LOOPBACK or links[name].kind in _INSIDE}
     ends = {str(getattr(address, 'ipv4_mapped', None) or address)
             for address in (ip_text.address(hop.via)
-                            for hop in _asked(evpn.read_hops, sources.conf))}
+                            for hop in evpn.read_hops(sources.conf))}
     vrf = links.get(sources.vrf)
     with connection.Connection() as kernel:
         for end in sorted(ends):
@@ -194,7 +180,7 @@ def judge_instance(found: Iterable[str]) -> list[check.Result]:
 def read_sessions(sources: sources.Sources) -> tuple[evpn.Session, ...]:
     """Read the neighbours for EVPN."""
     _with_driver(sources)
-    return _asked(evpn.read_sessions, sources.vrf)
+    return evpn.read_sessions(sources.vrf)
 
 
 def judge_sessions(found: Sequence[evpn.Session]) -> Iterator[check.Result]:
@@ -238,14 +224,14 @@ def read_vnis(sources: sources.Sources) -> Vnis:
         vni.number for each, vni in found
         if not vni.problem and segments.usable(
             each.segment, bridges.served(conf))}))
-    rds = _asked(evpn.read_rds) if wanted else {}
+    rds = evpn.read_rds() if wanted else {}
     return Vnis(
         tuple((each.called, vni.problem) for each, vni in found
               if vni.problem), wanted,
         evpn_names.router_mac(view.node.chassis),
         evpn_names.anchors(conf.evpn.local_ip or view.node.tunnel),
-        _asked(evpn.read_states) if wanted else {}, rds,
-        {vni: _asked(evpn.read_routes, rds[vni])
+        evpn.read_states() if wanted else {}, rds,
+        {vni: evpn.read_routes(rds[vni])
          for vni in wanted if vni in rds})
 
 
@@ -296,7 +282,7 @@ def _fault(vni: int, found: Vnis) -> tuple[str, str] | None:
 def read_hops(sources: sources.Sources) -> tuple[vni_neighbours.Hop, ...]:
     """Read the next hops behind the tunnels, see :func:`evpn.read_hops`."""
     _with_driver(sources)
-    return _asked(evpn.read_hops, sources.conf)
+    return evpn.read_hops(sources.conf)
 
 
 def judge_hops(found: Sequence[vni_neighbours.Hop]) -> Iterator[check.Result]:

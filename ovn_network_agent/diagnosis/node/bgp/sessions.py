@@ -8,7 +8,6 @@ import typing
 
 from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr
@@ -42,10 +41,7 @@ def read_outbound(sources: sources.Sources, version: int = 4) -> Outbound:
     # Without the privileges, this names them.
     sources.daemons()
     own = sources.conf.frr.frr_prefix_list
-    try:
-        found = frr.read_outbound(sources.vrf, own, version)
-    except readers.Unread as error:
-        raise check.NotChecked(str(error)) from error
+    found = frr.read_outbound(sources.vrf, own, version)
     return Outbound(addresses, own, tuple(
         (each.name, tuple(_split(text) for text in each.filters))
         for each in found.neighbours), found.filters, version)
@@ -136,11 +132,8 @@ def read_next_hops(sources: sources.Sources) -> NextHops:
     """Read the next hops of IPv4 in sessions over IPv6."""
     sources.ovn()
     sources.privileged()
-    try:
-        sessions = frr.read_next_hops(sources.vrf)
-        neighbours = frr.read_neighbours(sources.vrf)
-    except readers.Unread as error:
-        raise check.NotChecked(str(error)) from error
+    sessions = frr.read_next_hops(sources.vrf)
+    neighbours = frr.read_neighbours(sources.vrf)
     over_ipv6 = {one.name for one in sessions}
     links = sources.links()
     names = {link.index: name for name, link in links.items()}

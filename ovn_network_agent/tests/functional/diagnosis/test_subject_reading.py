@@ -27,7 +27,7 @@ class InsideTest(test_subject.SubjectTestCase):
 
     def inside(self, address='10.0.0.5'):
         return northbound.read_inside(self.configuration(), self.router,
-                                      address, 5)
+                                      address)
 
     def port(self, name, **row):
         self.nb.transact(
@@ -101,8 +101,7 @@ class UnreadTest(test_subject.SubjectTestCase):
     def test_a_server_that_is_gone(self):
         conf = self.configuration()
         self.nb.kill()
-        error = self.assertRaises(readers.Unread, northbound.read, conf, FIP,
-                                  2.0)
+        error = self.assertRaises(readers.Unread, northbound.read, conf, FIP)
         self.assertIn('OVN_Northbound', str(error))
 
     def test_the_next_member_answers(self):
@@ -111,7 +110,7 @@ class UnreadTest(test_subject.SubjectTestCase):
             'unix:/nowhere/nb.sock', self.nb.remote], group='ovn')
         self.cloud.add_router('one')
         self.cloud.add_nat('one', FIP)
-        found = northbound.read(conf, FIP, 5.0)
+        found = northbound.read(conf, FIP)
         self.assertEqual(1, len(found['Logical_Router']))
 
     def test_a_database_of_an_old_ovn(self):
@@ -120,7 +119,7 @@ class UnreadTest(test_subject.SubjectTestCase):
         self.cloud.add_router('one')
         self.cloud.add_nat('one', FIP)
         self.assertNotIn('Static_MAC_Binding',
-                         northbound.read(conf, FIP, 5.0))
+                         northbound.read(conf, FIP))
 
 
 class CostTest(test_subject.SubjectTestCase):
@@ -129,7 +128,7 @@ class CostTest(test_subject.SubjectTestCase):
         self.cloud.add_router('one', chassis=cloud.CHASSIS)
         for number in range(10, 60):
             self.cloud.add_nat('one', f'198.51.100.{number}')
-        found = northbound.read(self.configuration(), FIP, 5.0)
+        found = northbound.read(self.configuration(), FIP)
         self.assertEqual(1, len(found['NAT']))
         self.assertEqual(model.Phase.RUNNING,
                          self.subject(FIP).node.phase)

@@ -67,7 +67,7 @@ class PeersTest(egress.EgressTestCase):
         # No finding of "explain" is about it.
         conf = agent._conf
         way, = (way for way in sources.read_peerings(conf, [worlds.driver(
-            'network_peer', conf)], '10.0.2.5', worlds.node(), 5)
+            'network_peer', conf)], '10.0.2.5', worlds.node())
             if way.peering.router == self.routers['r1'])
         self.assertEqual(((), (), (), ()), (
             way.missing, way.others, way.foreign, way.detours))

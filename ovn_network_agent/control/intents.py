@@ -46,8 +46,8 @@ _ON_NODE = frozenset(each.kind for each in (
     resources.EgressHeld, resources.EgressNetworks))
 
 
-class Peers:
-    """The commands about peerings."""
+class Intents:
+    """The commands about peerings and egress addresses."""
 
     def __init__(self, conf: cfg.ConfigOpts, inside: questions.Inside,
                  ask: questions.Ask,
@@ -64,26 +64,23 @@ class Peers:
         """The commands, see :class:`commands.Table`, a dict."""
         return {'peers': ('[--json]', self._peers),
                 'peer-add': ('ROUTER NAME TARGET [--json]', self._add),
-                'peer-remove': ('ROUTER NAME [--json]', self._remove)}
+                'peer-remove': ('ROUTER NAME [--json]', self._remove),
+                'egress': ('[--json]', self._egress)}
 
     def _peers(self, arguments: argparse.ArgumentParser, argv: list[str]
                ) -> str:
-        # JSON for the program, which makes a table of it.
-        arguments.add_argument('--json', action='store_true')
         arguments.parse_args(argv)
-        self._need_the_driver()
-        snapshot, table = self._ask(lambda: (
-            self._snapshot(), self._inside.reconciler.table()))
+        self._need(network_peer.GROUP, 'peerings')
+        snapshot, table = self._look()
         return json.dumps({
             'lock': lock_state(self._inside, resources.Peering),
-            'peerings': [self._build(each, table) for each in sorted(
+            'peerings': [_peering(each, table) for each in sorted(
                 of_view(snapshot, model.Peering), key=lambda each: (
                     each.called, each.router, each.name))]})
 
     def _add(self, arguments: argparse.ArgumentParser, argv: list[str]) -> str:
         for name in ('router', 'name', 'target'):
             arguments.add_argument(name)
-        arguments.add_argument('--json', action='store_true')
         args = arguments.parse_args(argv)
         self._may_write()
         if not args.target.isprintable():
@@ -109,7 +106,6 @@ class Peers:
                 ) -> str:
         for name in ('router', 'name'):
             arguments.add_argument(name)
-        arguments.add_argument('--json', action='store_true')
         args = arguments.parse_args(argv)
         self._may_write()
         with self._rows() as nb:
@@ -124,21 +120,38 @@ class Peers:
         return json.dumps({'router': uuid, 'router_name': called,
                            'name': name, 'state': 'removed'})
 
+    def _egress(self, arguments: argparse.ArgumentParser, argv: list[str]
+                ) -> str:
+        arguments.parse_args(argv)
+        self._need(egress_ip.GROUP, 'egress addresses')
+        snapshot, table = self._look()
+        return json.dumps({
+            'chassis': snapshot.node.chassis if snapshot else '',
+            'lock': lock_state(self._inside, resources.EgressRows),
+            'egress_ips': [_egress_ip(each, table) for each in sorted(
+                of_view(snapshot, model.EgressIp),
+                key=lambda each: each.name)],
+            # Not as wanted on this node, also of former objects.
+            'node': [resource_rows.build(row) for row in table.rows(
+                lambda ref: ref.kind in _ON_NODE)
+                if row.state is not ledger.State.IN_PLACE]})
+
     # -- the parts --------------------------------------------------------
 
-    def _build(self, peering: model.Peering, table: tables.Table
-               ) -> dict[str, Any]:
-        row = table.row(resources.Ref(_KIND, (peering.pair,))
-                        ) if peering.pair else None
-        return {**_intent(peering),
-                'rows': row.state.value if row else '',
-                'rows_why': row.reason if row else ''}
+    def _look(self) -> tuple[model.Snapshot | None, tables.Table]:
+        found: tuple[model.Snapshot | None, tables.Table] = self._ask(
+            lambda: (self._snapshot(), self._inside.reconciler.table()))
+        return found
 
-    def _need_the_driver(self) -> None:
-        need_the_driver(self._conf, network_peer.GROUP, 'peerings')
+    def _need(self, driver: str, what: str) -> None:
+        """Refuse a command without the driver that knows of something."""
+        if driver not in self._conf.drivers:
+            raise commands.Refused(
+                f'this agent has no driver {driver}, which knows of {what}; '
+                'ask an agent that has it in [DEFAULT] drivers')
 
     def _may_write(self) -> None:
-        self._need_the_driver()
+        self._need(network_peer.GROUP, 'peerings')
         if self._conf.dry_run:
             raise commands.Refused('this is a dry run, which writes nothing')
 
@@ -182,19 +195,22 @@ def lock_state(inside: questions.Inside, kind: type[resources.Resource]
             states.NOT_ASKED)
 
 
-def need_the_driver(conf: cfg.ConfigOpts, driver: str, what: str) -> None:
-    """Refuse a command without the driver that knows of something."""
-    if driver not in conf.drivers:
-        raise commands.Refused(
-            f'this agent has no driver {driver}, which knows of {what}; ask '
-            'an agent that has it in [DEFAULT] drivers')
-
-
 def _intent(peering: model.Peering) -> dict[str, Any]:
     return {'router': peering.router, 'router_name': peering.called,
             'name': peering.name, 'target': peering.target,
             'state': peering.state.value, 'why': peering.why,
             'gives': list(peering.gives), 'takes': list(peering.takes)}
+
+
+def _peering(peering: model.Peering, table: tables.Table) -> dict[str, Any]:
+    row = (table.row(resources.Ref(_KIND, (peering.pair,)))
+           if peering.pair else None)
+    return {**_intent(peering), **_rows_of(row)}
+
+
+def _rows_of(row: tables.Row | None) -> dict[str, str]:
+    return {'rows': row.state.value if row else '',
+            'rows_why': row.reason if row else ''}
 
 
 def _find(nb: columns.Tables, name: str) -> Any:
@@ -222,43 +238,8 @@ def _refuse(called: str, why: str) -> None:
         raise commands.Refused(f'router {called}: {why}')
 
 
-class Egress:
-    """The command about egress addresses; see :class:`Peers`."""
-
-    def __init__(self, conf: cfg.ConfigOpts, inside: questions.Inside,
-                 ask: questions.Ask,
-                 snapshot: Callable[[], model.Snapshot | None]) -> None:
-        self._conf = conf
-        self._inside = inside
-        self._ask = ask
-        self._snapshot = snapshot
-
-    @property
-    def commands(self) -> dict[str, commands.Command]:
-        """The commands, see :class:`commands.Table`, a dict."""
-        return {'egress': ('[--json]', self._egress)}
-
-    def _egress(self, arguments: argparse.ArgumentParser, argv: list[str]
-                ) -> str:
-        # JSON for the program, which makes a table of it.
-        arguments.add_argument('--json', action='store_true')
-        arguments.parse_args(argv)
-        need_the_driver(self._conf, egress_ip.GROUP, 'egress addresses')
-        snapshot, table = self._ask(lambda: (
-            self._snapshot(), self._inside.reconciler.table()))
-        return json.dumps({
-            'chassis': snapshot.node.chassis if snapshot else '',
-            'lock': lock_state(self._inside, resources.EgressRows),
-            'egress_ips': [_build(each, table) for each in sorted(
-                of_view(snapshot, model.EgressIp),
-                key=lambda each: each.name)],
-            # Not as wanted on this node, also of former objects.
-            'node': [resource_rows.build(row) for row in table.rows(
-                lambda ref: ref.kind in _ON_NODE)
-                if row.state is not ledger.State.IN_PLACE]})
-
-
-def _build(found: model.EgressIp, table: tables.Table) -> dict[str, Any]:
+def _egress_ip(found: model.EgressIp, table: tables.Table
+               ) -> dict[str, Any]:
     by_place: dict[tuple[str, int], list[str]] = collections.defaultdict(list)
     for place in found.places:
         if place.address:
@@ -283,5 +264,4 @@ def _place(name: str, place: model.EgressPlace, table: tables.Table
     return {'router': place.router, 'router_name': place.called,
             'port': place.port, 'chassis': place.chassis,
             'family': place.family, 'address': place.address,
-            'why': place.why, 'rows': row.state.value if row else '',
-            'rows_why': row.reason if row else ''}
+            'why': place.why, **_rows_of(row)}

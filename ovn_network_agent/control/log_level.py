@@ -32,7 +32,6 @@ def run(arguments: argparse.ArgumentParser, argv: list[str]) -> str:
     arguments.add_argument('level', nargs='?', choices=list(log_levels.LEVELS))
     arguments.add_argument('--logger', default='')
     arguments.add_argument('--for', dest='seconds', type=float)
-    arguments.add_argument('--json', action='store_true')
     args = arguments.parse_args(argv)
     if args.level is None:
         if args.seconds is not None:

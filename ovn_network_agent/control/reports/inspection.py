@@ -60,17 +60,15 @@ class Inspection:
         self._snapshot = snapshot
         self._standings = standings
         self._names = names
-        self._peers = intents.Peers(conf, inside, self._ask, snapshot,
-                                    databases)
-        self._egress = intents.Egress(conf, inside, self._ask, snapshot)
+        self._intents = intents.Intents(conf, inside, self._ask, snapshot,
+                                        databases)
 
     @property
     def commands(self) -> dict[str, commands.Command]:
         """The commands, see :class:`commands.Table`, a dict."""
         found = ('[ADDRESS]... [--router ROUTER] [--state STATE] [--json]',
                  self._addresses)
-        return {**self._peers.commands, **self._egress.commands,
-                'addresses': found, 'fips': found,
+        return {**self._intents.commands, 'addresses': found, 'fips': found,
                 'plan': ('[--json]', self._plan),
                 'resync': ('[BACKEND]... [--force] [--timeout SECONDS] '
                            '[--json]',
@@ -87,8 +85,6 @@ class Inspection:
         arguments.add_argument('address', nargs='*', type=_address)
         arguments.add_argument('--router', default='')
         arguments.add_argument('--state', choices=_STATES)
-        # JSON for the program, which makes a table of it.
-        arguments.add_argument('--json', action='store_true')
         args = arguments.parse_args(argv)
         names = self._names()
         # All of one moment, between two passes.
@@ -116,10 +112,8 @@ class Inspection:
 
     def _plan(self, arguments: argparse.ArgumentParser, argv: list[str]
               ) -> str:
-        arguments.add_argument('--json', action='store_true')
         arguments.parse_args(argv)
-        return json.dumps(Comparison(
-            self._ask, self._inside).run())
+        return json.dumps(compare(self._ask, self._inside))
 
     def _resync(self, arguments: argparse.ArgumentParser, argv: list[str]
                 ) -> str:
@@ -127,10 +121,9 @@ class Inspection:
         arguments.add_argument('--force', action='store_true')
         arguments.add_argument('--timeout', type=_seconds,
                                default=TIMEOUT)
-        arguments.add_argument('--json', action='store_true')
         args = arguments.parse_args(argv)
-        return json.dumps(Resync(self._ask, self._inside).run(
-            args.backend, args.timeout, args.force))
+        return json.dumps(resync(self._ask, self._inside, args.backend,
+                                 args.timeout, args.force))
 
     def _check_router(self, text: str, names: directory.Directory,
                       snapshot: model.Snapshot | None) -> None:
@@ -169,55 +162,49 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-class Resync:
-    """Has the loop read backends, and waits."""
+def resync(ask: questions.Ask, inside: questions.Inside,
+           names: Collection[str], timeout: float, force: bool = False
+           ) -> dict[str, Any]:
+    """Have the loop read backends, all without ``names``, and wait.
 
-    def __init__(self, ask: questions.Ask, inside: questions.Inside) -> None:
-        self._ask = ask
-        self._inside = inside
+    Their back-off ends.  ``force`` also withdraws what the withdrawal guard
+    holds.  The reference documents the answer.
 
-    def run(self, names: Collection[str], timeout: float, force: bool = False
-            ) -> dict[str, Any]:
-        """Read backends again, all without ``names``, without their back-off.
+    :raises commands.Refused: for an unknown name, or without a loop
+    """
+    known = [health.name for health in inside.reconciler.health]
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise commands.Refused(
+            f'there is no backend {", ".join(unknown)}; there are '
+            f'{", ".join(sorted(known))}')
+    names = [name for name in known if name in names or not names]
+    # Fails at once where no pass would follow.
+    released = ask(inside.reconciler.guard.release if force else lambda: 0)
+    with inside.passes.changes() as changes:
+        missing = _wait(inside, names, timeout)
+        table = ask(inside.reconciler.table)
+    health = {each.name: each for each in inside.reconciler.health}
+    return {
+        'backends': names, 'missing': missing, 'released': released,
+        'changes': [_change(table, verb, resource) for verb, resource
+                    in list(changes)
+                    if table.owners.get(resource.kind) in names],
+        'failures': [*_unreadable(health, names), *_failures(table, names)]}
 
-        ``force`` also withdraws what the withdrawal guard holds.  The
-        reference documents the answer.
 
-        :raises commands.Refused: for an unknown name, or without a loop
-        """
-        known = [health.name for health in self._inside.reconciler.health]
-        unknown = sorted(set(names) - set(known))
-        if unknown:
-            raise commands.Refused(
-                f'there is no backend {", ".join(unknown)}; there are '
-                f'{", ".join(sorted(known))}')
-        names = [name for name in known if name in names or not names]
-        # Fails at once where no pass would follow.
-        released = self._ask(self._inside.reconciler.guard.release if force
-                             else lambda: 0)
-        with self._inside.passes.changes() as changes:
-            missing = self._wait(names, timeout)
-            table = self._ask(self._inside.reconciler.table)
-        health = {each.name: each for each in self._inside.reconciler.health}
-        return {
-            'backends': names, 'missing': missing, 'released': released,
-            'changes': [_change(table, verb, resource) for verb, resource
-                        in list(changes)
-                        if table.owners.get(resource.kind) in names],
-            'failures': [*_unreadable(health, names), *_failures(table,
-                                                                  names)]}
-
-    def _wait(self, names: Collection[str], timeout: float) -> list[str]:
-        asked = time.monotonic()
-        self._inside.trigger.fire('resync', stale=names, revived=names)
-        while True:
-            left = asked + timeout - time.monotonic()
-            missing = [text for health in self._inside.reconciler.health
-                       if health.name in names
-                       for text in _missing(health, asked)]
-            if not missing or left <= 0:
-                return missing
-            self._inside.passes.wait(min(left, _INTERVAL))
+def _wait(inside: questions.Inside, names: Collection[str], timeout: float
+          ) -> list[str]:
+    asked = time.monotonic()
+    inside.trigger.fire('resync', stale=names, revived=names)
+    while True:
+        left = asked + timeout - time.monotonic()
+        missing = [text for health in inside.reconciler.health
+                   if health.name in names
+                   for text in _missing(health, asked)]
+        if not missing or left <= 0:
+            return missing
+        inside.passes.wait(min(left, _INTERVAL))
 
 
 def _missing(health: healths.Health, asked: float) -> Iterator[str]:
@@ -252,66 +239,60 @@ def _change(table: tables.Table, verb: str, resource: resources.Resource
             'text': outcome.describe(resource)}
 
 
-class Comparison:
-    """Compares the wanted with the actual state of all backends."""
+def compare(ask: questions.Ask, inside: questions.Inside,
+            timeout: float = _READING) -> dict[str, Any]:
+    """Compare the wanted with the actual state, with each system read.
 
-    def __init__(self, ask: questions.Ask, inside: questions.Inside,
-                 timeout: float = _READING) -> None:
-        self._ask = ask
-        self._inside = inside
-        self._timeout = timeout
-
-    def run(self) -> dict[str, Any]:
-        """Read all systems; the reference documents the keys."""
-        reconciler = self._inside.reconciler
-        before = self._ask(reconciler.table)
-        readings, unreadable = {}, {}
-        for health in reconciler.health:
-            try:
-                readings[health.name] = self._read(health.name)
-            except commands.Refused:
-                raise
-            except Exception as e:
-                # It may be foreign code.
-                unreadable[health.name] = str(actual.expected(health.name,
-                                                              e))
-        after = self._ask(reconciler.table)
-        steps = [step for name, found in readings.items()
-                 for step in _differences(name, found, before, after)]
-        steps.sort(key=_order)
-        return {
-            'steps': [_json(after, *step) for step in steps],
-            'counts': {verb: sum(1 for step in steps if step[1] == verb)
-                       for verb in _VERBS},
-            'unreadable': unreadable,
-            'problems': [
-                *([after.held] if after.held else []),
-                *(problem.text for problem in after.problems)] + [
-                f'driver {driver} on {" ".join(filter(None, about))}: {why}'
-                for (driver, *about), why in sorted(after.broken.items())]}
-
-    def _read(self, name: str) -> list[resources.Resource]:
-        """The resources of a backend.
-
-        :raises base.BackendError: when it cannot be read
-        """
-        deadline = time.monotonic() + self._timeout
+    The reference documents the keys.
+    """
+    reconciler = inside.reconciler
+    before = ask(reconciler.table)
+    readings, unreadable = {}, {}
+    for health in reconciler.health:
         try:
-            while True:
-                answer = self._ask(
-                    lambda: self._inside.reconciler.backends.look(name))
-                left = deadline - time.monotonic()
-                if answer is not None:
-                    found: list[resources.Resource] = answer.result(
-                        max(0.0, left))
-                    return found
-                if left <= 0:
-                    raise base.BackendError(
-                        f'it has been at work for {self._timeout:g} s')
-                self._inside.passes.wait(min(left, 0.5))
-        except TimeoutError:
-            raise base.BackendError(
-                f'no answer within {self._timeout:g} s') from None
+            readings[health.name] = _read(ask, inside, health.name, timeout)
+        except commands.Refused:
+            raise
+        except Exception as e:
+            # It may be foreign code.
+            unreadable[health.name] = str(actual.expected(health.name, e))
+    after = ask(reconciler.table)
+    steps = [step for name, found in readings.items()
+             for step in _differences(name, found, before, after)]
+    steps.sort(key=_order)
+    return {
+        'steps': [_json(after, *step) for step in steps],
+        'counts': {verb: sum(1 for step in steps if step[1] == verb)
+                   for verb in _VERBS},
+        'unreadable': unreadable,
+        'problems': [
+            *([after.held] if after.held else []),
+            *(problem.text for problem in after.problems)] + [
+            f'driver {driver} on {" ".join(filter(None, about))}: {why}'
+            for (driver, *about), why in sorted(after.broken.items())]}
+
+
+def _read(ask: questions.Ask, inside: questions.Inside, name: str,
+          timeout: float) -> list[resources.Resource]:
+    """The resources of a backend.
+
+    :raises base.BackendError: when it cannot be read
+    """
+    deadline = time.monotonic() + timeout
+    try:
+        while True:
+            answer = ask(lambda: inside.reconciler.backends.look(name))
+            left = deadline - time.monotonic()
+            if answer is not None:
+                found: list[resources.Resource] = answer.result(
+                    max(0.0, left))
+                return found
+            if left <= 0:
+                raise base.BackendError(
+                    f'it has been at work for {timeout:g} s')
+            inside.passes.wait(min(left, _INTERVAL))
+    except TimeoutError:
+        raise base.BackendError(f'no answer within {timeout:g} s') from None
 
 
 def _differences(name: str, found: list[resources.Resource],

@@ -36,9 +36,15 @@ class _Arguments(argparse.ArgumentParser):
 
 
 def arguments(name: str, usage: str) -> argparse.ArgumentParser:
-    """A parser that refuses what it does not know."""
-    return _Arguments(prog=name, usage=f'{name} {usage}',
-                      add_help=False, allow_abbrev=False)
+    """A parser that refuses what it does not know.
+
+    It knows --json where the usage has it; some answers are always JSON.
+    """
+    made = _Arguments(prog=name, usage=f'{name} {usage}', add_help=False,
+                      allow_abbrev=False)
+    if '[--json]' in usage:
+        made.add_argument('--json', action='store_true')
+    return made
 
 
 class Table:
@@ -81,7 +87,6 @@ class Table:
                arguments: argparse.ArgumentParser, argv: list[str]) -> str:
         arguments.add_argument('--router', action='append', default=[])
         arguments.add_argument('--force', action='store_true')
-        arguments.add_argument('--json', action='store_true')
         args = arguments.parse_args(argv)
         done = self._maintenance.drain(args.router, args.force)
         return _json(done) if args.json else text.of_change(done)
@@ -89,7 +94,6 @@ class Table:
     def _undrain(self, _connection: protocol.Client,
                  arguments: argparse.ArgumentParser, argv: list[str]) -> str:
         arguments.add_argument('--router', action='append', default=[])
-        arguments.add_argument('--json', action='store_true')
         args = arguments.parse_args(argv)
         done = self._maintenance.undrain(args.router)
         return _json(done) if args.json else text.of_change(done)
@@ -97,7 +101,6 @@ class Table:
     def _status(self, _connection: protocol.Client,
                 arguments: argparse.ArgumentParser, argv: list[str]) -> str:
         arguments.add_argument('--verbose', action='store_true')
-        arguments.add_argument('--json', action='store_true')
         args = arguments.parse_args(argv)
         found = self._report()
         return (_json(found) if args.json else

@@ -130,7 +130,6 @@ def _reload(answers: reloads.Reloads, arguments: argparse.ArgumentParser,
             argv: list[str]) -> str:
     arguments.add_argument('--wait', action='store_true')
     arguments.add_argument('--timeout', type=float, default=_RELOAD)
-    arguments.add_argument('--json', action='store_true')
     args = arguments.parse_args(argv)
     try:
         answer, in_force = answers.wait(

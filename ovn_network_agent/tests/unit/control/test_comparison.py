@@ -31,7 +31,7 @@ class ComparisonTest(gateways.ReconcilerTestCase):
     def compare(self, patience=30, ask=lambda function: function()):
         """The answer; here the test is the loop."""
         before = self.made.world.values(), len(self.made.world.journal)
-        found = inspection.Comparison(ask, self.parts, patience).run()
+        found = inspection.compare(ask, self.parts, patience)
         self.assertEqual(found, json.loads(json.dumps(found)))
         self.assertEqual(before, (self.made.world.values(),
                                   len(self.made.world.journal)))
@@ -126,8 +126,8 @@ class ComparisonTest(gateways.ReconcilerTestCase):
         self.reads = len(self.made.world.reads)
         self.made.world.objects[gateways.ROUTE] = resources.KernelRoute(
             254, gateways.DST, 'br-ex')
-        self.assertEqual([], inspection.Comparison(
-            ask, self.parts).run()['steps'])
+        self.assertEqual([], inspection.compare(
+            ask, self.parts)['steps'])
         self.assertTrue(passes)
 
     def test_a_system_that_may_hang_is_read_beside_the_loop(self):

@@ -63,8 +63,8 @@ class ResyncTest(base.BaseTestCase):
         self.assertFalse(thread.is_alive())
 
     def resync(self, *names, patience=LIMIT):
-        return inspection.Resync(self.parts.questions.ask, self.parts).run(
-            names, patience)
+        return inspection.resync(self.parts.questions.ask, self.parts, names,
+                                 patience)
 
     def changed(self, found):
         return [(change['backend'], change['verb'], change['ref'])

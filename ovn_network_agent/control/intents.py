@@ -24,8 +24,8 @@ from ovn_network_agent.control import resource_rows
 from ovn_network_agent.control.socket import commands
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import table as tables
-from ovn_network_agent.files import entries
 from ovn_network_agent.files import file_problems
+from ovn_network_agent.files import reading
 from ovn_network_agent.ovn.peering import peer_changes
 from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.ovn.peering import peer_routers
@@ -155,7 +155,7 @@ class Intents:
         if self._conf.dry_run:
             raise commands.Refused('this is a dry run, which writes nothing')
 
-    def _file(self) -> entries.Content[peer_intents.End]:
+    def _file(self) -> reading.Content[peer_intents.End]:
         try:
             return peer_intents.load(self._conf)
         except file_problems.BadFile as e:

@@ -7,15 +7,11 @@ import argparse
 import json
 import sys
 import time
-import typing
 from typing import Any
 
 from ovn_network_agent.common import counts
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
-
-if typing.TYPE_CHECKING:
-    from ovn_network_agent.control import missing_steps
 
 # Seconds for an answer of the agent.
 ANSWER = 60.0
@@ -23,6 +19,9 @@ _INTERVAL = 0.5
 _WAIT = 300.0
 # The most addresses in one line.
 _NAMED = 5
+_STEPS = 10  # steps in one line
+# Words of the answers, as in the model, which takes long to import.
+_ALL, _RESTORING = 'all', 'restoring'
 # States of an address whose withdrawal is not over; those of "addresses".
 _UNDONE = frozenset({'failed', 'waiting', 'withdrawing'})
 
@@ -69,8 +68,7 @@ def run(args: argparse.Namespace) -> int:
 def _wait(path: str, done: dict[str, Any], began: float, timeout: float
           ) -> int:
     """Wait for the end of a command, ``timeout`` seconds from ``began``."""
-    from ovn_network_agent.control import missing_steps
-    progress = missing_steps.Progress(done)
+    progress = Progress(done)
     shown = None
     while True:
         left = began + timeout - time.monotonic()
@@ -132,7 +130,7 @@ def _listed(path: str, *addresses: str) -> list[dict[str, Any]]:
     return listed
 
 
-def _missing(path: str, progress: 'missing_steps.Progress', left: float
+def _missing(path: str, progress: 'Progress', left: float
              ) -> list[str]:
     limit = min(ANSWER, max(1.0, left))
     try:
@@ -141,3 +139,81 @@ def _missing(path: str, progress: 'missing_steps.Progress', left: float
     except client.NoAgent as e:
         # The agent may restart; the wish in the database stays.
         return [str(e)]
+
+
+def missing(done: dict[str, Any], state: dict[str, Any]) -> list[str]:
+    """The steps that a command still waits for.
+
+    :param done: the answer to the command
+    :param state: that to a later "status"
+    """
+    if state['phase'] == _RESTORING:
+        return ['the agent has not seen OVN yet']
+    away = [f'database {name}: {database["trouble"]}'
+            for name, database in sorted(state['databases'].items())
+            if not database['connected']]
+    if not _seen(done, set(state['drains'])):
+        return away or ['the agent has not seen the request yet']
+    return away + [f'{group["label"]}: {", ".join(group["pending"])}'
+                   for group in _pending(done, state)]
+
+
+class Progress:
+    """How far a command has come, from one "status" to the next.
+
+    One that was never here must not count as handed over, so a gateway counts
+    from the first look that finds it still to be moved.
+    """
+
+    def __init__(self, done: dict[str, Any]) -> None:
+        self._done = done
+        self._seen: set[str] = set()
+        self._left: set[str] = set()
+
+    def look(self, state: dict[str, Any]) -> list[str]:
+        """The steps that the command still waits for, see :func:`missing`."""
+        found = missing(self._done, state)
+        if _seen(self._done, set(state['drains'])):
+            self._left = {group['uuid'] or group['name']
+                          for group in _pending(self._done, state)}
+            self._seen |= self._left
+        return found
+
+    def text(self, steps: list[str], seconds: float) -> str:
+        """One line for people."""
+        count = self.count()
+        parts = [count] if count else []
+        parts += steps[:_STEPS]
+        if len(steps) > _STEPS:
+            parts.append(f'and {len(steps) - _STEPS} more')
+        return f'for {seconds:.0f} s: {"; ".join(parts)}'
+
+    def count(self) -> str:
+        """How many gateways are done, such as "2 of 3 handed over", or ''."""
+        if not self._seen:
+            return ''
+        word = ('handed over' if self._done['command'] == 'drain' else
+                'restored')
+        return (f'{len(self._seen - self._left)} of {len(self._seen)} '
+                f'{word}')
+
+
+def _pending(done: dict[str, Any], state: dict[str, Any]
+             ) -> list[dict[str, Any]]:
+    return [group for group in state['groups']
+            if group['pending'] and _concerned(done, group)]
+
+
+def _seen(done: dict[str, Any], drains: set[str]) -> bool:
+    wanted = set(done['wanted'])
+    if done['command'] == 'drain':
+        return _ALL in drains or wanted <= drains
+    return not drains if _ALL in wanted else wanted.isdisjoint(drains)
+
+
+def _concerned(done: dict[str, Any], group: dict[str, Any]) -> bool:
+    wanted = set(done['wanted'])
+    drain = done['command'] == 'drain'
+    # After an undrain, another router may still be drained.
+    return bool(group['wish']) is drain and (
+        _ALL in wanted or not wanted.isdisjoint(group['routers']))

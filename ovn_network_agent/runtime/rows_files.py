@@ -16,8 +16,8 @@ from ovn_network_agent import model
 from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.drivers import base
-from ovn_network_agent.files import entries
 from ovn_network_agent.files import file_problems
+from ovn_network_agent.files import reading
 from ovn_network_agent.files import watched
 from ovn_network_agent.ovn.egress import egress_file
 from ovn_network_agent.ovn.peering import peer_intents
@@ -33,7 +33,7 @@ class _Kind:
     subject: type  # made of the rows
     table: tuple[str, str]  # see ovn.sources.Sources
     path: Callable[[cfg.ConfigOpts], str]
-    load: Callable[[cfg.ConfigOpts], entries.Content[Any]]
+    load: Callable[[cfg.ConfigOpts], reading.Content[Any]]
     called: str  # an entry
     rows_each: int
 
@@ -55,7 +55,7 @@ class RowsFile:
 
     def __init__(self, conf: cfg.ConfigOpts, kind: _Kind) -> None:
         self._conf, self._kind = conf, kind
-        self.content: entries.Content[Any] = entries.Content({})
+        self.content: reading.Content[Any] = reading.Content({})
         self._file = watched.Watched(
             lambda: kind.path(conf), lambda: kind.load(conf), self._put,
             f'{counts.plural(kind.called)} of the file', _INTERVAL)
@@ -74,7 +74,7 @@ class RowsFile:
         return (*self._file.reasons,
                 *((file_problems.first(left_out),) if left_out else ()))
 
-    def _put(self, content: entries.Content[Any]) -> None:
+    def _put(self, content: reading.Content[Any]) -> None:
         if content == self.content:
             return
         self.content = content

@@ -31,7 +31,10 @@ def of_status(found: dict[str, Any], verbose: bool = False,
     routers = {router['uuid']: router for router in found['routers']}
     if found['drains']:
         lines.append(_titled('drains', text.drains(found, routers)))
-    lines += _titles('gateways', _gateways(found['groups'], routers, paint))
+    rows = gateway_rows(found['groups'], routers)
+    lines += _titles('gateways', aligned(
+        [GATEWAYS, *rows], 3, ['', *(row[3] for row in rows)], paint)
+        if rows else ())
     lines += [f'stopping, and waiting for: {what}'
               for what in found['waiting']]
     lines += text.last_reload(found['reload'])
@@ -86,25 +89,12 @@ def _sessions(found: dict[str, Any], paint: Paint) -> Iterator[str]:
     both = len({each['family'] for each in sessions}) > 1
     rows = [[each['peer'], each['state'], duration(each['seconds'])
              if each['seconds'] is not None else '',
-             f'{_number(each["sent"])} sent / '
-             f'{_number(each["received"])} received',
+             ' / '.join(f'{"-" if each[way] is None else each[way]} {way}'
+                        for way in ('sent', 'received')),
              each['family'] if both else ''] for each in sessions]
     states = [each['state'] if each['state'] == 'Established' else 'failed'
               for each in sessions]
     yield from aligned(rows, 1, states, paint)
-
-
-def _number(value: int | None) -> str:
-    return '-' if value is None else f'{value:d}'
-
-
-def _gateways(groups: list[dict[str, Any]],
-              routers: Mapping[str, dict[str, Any]], paint: Paint
-              ) -> Iterator[str]:
-    rows = gateway_rows(groups, routers)
-    if rows:
-        yield from aligned([GATEWAYS, *rows], 3,
-                           ['', *(row[3] for row in rows)], paint)
 
 
 def gateway_rows(groups: list[dict[str, Any]],

@@ -194,8 +194,7 @@ def engine(found: dict[str, Any]) -> Iterator[str]:
     """The state of the engine in lines."""
     if found['working']:
         yield f'at work: {found["working"]}'
-    if found['backends']:
-        yield from _backends(found['backends'])
+    yield from _backends(found['backends'])
     if found['repairs']:
         yield 'repairs of what others removed or changed:'
         width = max(len(each['kind']) for each in found['repairs'])
@@ -209,12 +208,12 @@ def engine(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _backends(backends: list[dict[str, Any]]) -> Iterator[str]:
-    well = sum(1 for each in backends if each['state'] == 'ok')
-    yield f'backends: {well:d} of {len(backends):d} ok'
-    width = max(len(each['name']) for each in backends)
-    for each in backends:
-        if each['state'] == 'ok':
-            continue
+    bad = [each for each in backends if each['state'] != 'ok']
+    if backends:
+        yield (f'backends: {len(backends) - len(bad):d} of '
+               f'{len(backends):d} ok')
+    width = max((len(each['name']) for each in backends), default=0)
+    for each in bad:
         parts = [each['state']]
         if each['failed']:
             parts.append(counts.of(each['failed'], 'resource'))

@@ -15,7 +15,6 @@ from typing import Any
 
 from ovn_network_agent import model
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.files import entries
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.files import reading
 
@@ -28,7 +27,7 @@ _NAME = re.compile('[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?')
 _MODES = {mode.value: mode for mode in model.EgressMode}
 _SCOPES = ('router', 'network')  # what prefixes of tenants are unique in
 
-_Objection = entries.Objection
+_Objection = reading.Objection
 
 
 def _text(description: str) -> dict[str, Any]:
@@ -109,22 +108,22 @@ class Entry:
     destinations: tuple[ip_text.Network, ...] = ()
 
 
-def load(conf: Any) -> entries.Content[Entry]:
+def load(conf: Any) -> reading.Content[Entry]:
     """The configured file's content, nothing without one; raises BadFile."""
     path = conf.egress_ip.file
     return (parse(reading.read(path, OPTION), path) if path
-            else entries.Content({}))
+            else reading.Content({}))
 
 
 # A start parses the file for its problems, its warnings, and its values.
 @functools.lru_cache(maxsize=1)
-def parse(content: bytes, name: str) -> entries.Content[Entry]:
+def parse(content: bytes, name: str) -> reading.Content[Entry]:
     """The objects in the content of a file; see :func:`load`."""
-    return entries.parse(content, name, SCHEMA, _Objects,
+    return reading.parse_entries(content, name, SCHEMA, _Objects,
                          'this egress address is left out')
 
 
-class _Objects(entries.EntryParser[Entry]):
+class _Objects(reading.EntryParser[Entry]):
     """Makes the objects of one file."""
 
     def __init__(self, document: Any) -> None:
@@ -135,7 +134,7 @@ class _Objects(entries.EntryParser[Entry]):
 
     def objections(self, path: file_problems.Path,
                    entry: Mapping[str, Any]) -> Iterator[_Objection]:
-        """See :class:`entries.EntryParser`."""
+        """See :class:`reading.EntryParser`."""
         yield from self._of_name((*path, 'name'), entry['name'])
         yield from self._of_addresses((*path, 'addresses'),
                                       entry['addresses'])
@@ -154,7 +153,7 @@ class _Objects(entries.EntryParser[Entry]):
 
     def make(self, path: file_problems.Path,
              entry: Mapping[str, Any]) -> Iterator[Entry]:
-        """See :class:`entries.EntryParser`."""
+        """See :class:`reading.EntryParser`."""
         line = self.document.line(path)
         self._names[entry['name'].lower()] = line
         addresses = tuple(map(ip_text.canonical, entry['addresses']))

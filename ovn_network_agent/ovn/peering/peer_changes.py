@@ -9,7 +9,7 @@ from typing import cast
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.drivers import source
-from ovn_network_agent.files import entries
+from ovn_network_agent.files import reading
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.peering import peer_intents as intents
@@ -39,7 +39,7 @@ class _Trial(source.Source):
 
 
 def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
-          content: entries.Content[intents.End]
+          content: reading.Content[intents.End]
           ) -> tuple[model.Peering, str]:
     """The peering that an intent would make, and an objection or ''.  Pure.
 

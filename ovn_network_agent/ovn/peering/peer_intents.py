@@ -20,7 +20,6 @@ from ovn_network_agent import ownership
 from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
-from ovn_network_agent.files import entries
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.files import reading
 from ovn_network_agent.ovsdb import columns
@@ -188,22 +187,22 @@ class End:
     intent: Intent
 
 
-def load(conf: Any) -> entries.Content[End]:
+def load(conf: Any) -> reading.Content[End]:
     """The configured file's content, nothing without one; raises BadFile."""
     path = conf.network_peer.peers_file
     return (parse(reading.read(path, OPTION), path) if path
-            else entries.Content({}))
+            else reading.Content({}))
 
 
 # A start parses the file for its problems, its warnings, and its values.
 @functools.lru_cache(maxsize=1)
-def parse(content: bytes, name: str) -> entries.Content[End]:
+def parse(content: bytes, name: str) -> reading.Content[End]:
     """The ends in the content of a file; see :func:`load`."""
-    return entries.parse(content, name, SCHEMA, _Peerings,
+    return reading.parse_entries(content, name, SCHEMA, _Peerings,
                          'this peering is left out')
 
 
-class _Peerings(entries.EntryParser[End]):
+class _Peerings(reading.EntryParser[End]):
     """Makes the ends of the peerings of one file."""
 
     def __init__(self, document: Any) -> None:
@@ -212,8 +211,8 @@ class _Peerings(entries.EntryParser[End]):
         self._lines: dict[str, int] = {}
 
     def objections(self, path: file_problems.Path,
-                   entry: Mapping[str, Any]) -> Iterator[entries.Objection]:
-        """See :class:`entries.EntryParser`."""
+                   entry: Mapping[str, Any]) -> Iterator[reading.Objection]:
+        """See :class:`reading.EntryParser`."""
         yield from _objections(path, entry, [*_written(entry)], self._lines)
 
     def make(self, path: file_problems.Path,
@@ -238,7 +237,7 @@ def _written(entry: Mapping[str, Any]) -> Iterator[_Written]:
 
 def _objections(path: file_problems.Path, entry: Mapping[str, Any],
                 ends: Sequence[_Written],
-                lines: Mapping[str, int]) -> Iterator[entries.Objection]:
+                lines: Mapping[str, int]) -> Iterator[reading.Objection]:
     """What is wrong in an entry; lines are those of known ends, by key."""
     if ends[0]['router'] == ends[1]['router']:
         yield ((*path, 'routers'), file_problems.NOTHING,

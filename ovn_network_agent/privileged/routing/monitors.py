@@ -22,7 +22,6 @@ import threading
 import time
 
 from ovn_network_agent import privileged
-from ovn_network_agent.conf import registered
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.frr import session
 from ovn_network_agent.privileged.daemon import passed_sockets
@@ -192,7 +191,7 @@ def ask(questions: dict[str, list[str]], seconds: float
     :param seconds: for all answers, less than ``vtysh_timeout``: a daemon that
         hangs must not hold the threads of others
     """
-    directory = registered.group(options).frr_run_dir
+    directory = options.registered().frr_run_dir
     deadline = time.monotonic() + seconds
     with _asking, contextlib.ExitStack() as opened:
         asked = [opened.enter_context(contextlib.closing(_Question(

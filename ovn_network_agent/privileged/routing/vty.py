@@ -15,7 +15,6 @@ import contextlib
 import time
 import typing
 
-from ovn_network_agent.conf import registered
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import session
@@ -211,4 +210,4 @@ def _deadline() -> float:
 
 
 def _conf() -> typing.Any:
-    return registered.group(options)
+    return options.registered()

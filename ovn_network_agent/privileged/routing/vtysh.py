@@ -24,7 +24,6 @@ from oslo_config import cfg
 
 from ovn_network_agent import privileged
 from ovn_network_agent.common import unix_sockets
-from ovn_network_agent.conf import registered
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.frr import batch_size
 from ovn_network_agent.frr import lines
@@ -262,7 +261,7 @@ def show(*commands: str, daemon: str | None = None) -> command.Result:
 
 
 def _options() -> typing.Any:
-    return registered.group(options)
+    return options.registered()
 
 
 def _vtysh(arguments: Iterable[str], stdin: str = '') -> command.Result:

@@ -13,10 +13,10 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.control import drains
-from ovn_network_agent.control import missing_steps
 from ovn_network_agent.control.reports import report
 from ovn_network_agent.control.reports import screen
 from ovn_network_agent.control.reports import text
+from ovn_network_agent.ctl import drain
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.runtime.process import mode
 from ovn_network_agent.tests.unit import world
@@ -275,8 +275,8 @@ class NamesTest(ReportTestCase):
 class ProgressTest(ReportTestCase):
 
     def test_how_many_are_handed_over(self):
-        progress = missing_steps.Progress({'command': 'drain',
-                                           'wanted': [model.ALL]})
+        progress = drain.Progress({'command': 'drain',
+                                   'wanted': [model.ALL]})
 
         def look(*groups):
             steps = progress.look(self.report(*groups, drains=[model.ALL]))
@@ -297,8 +297,8 @@ class ProgressTest(ReportTestCase):
         self.assertEqual('2 of 2 handed over', look(*gone, other))
 
     def test_before_the_agent_has_taken_note(self):
-        progress = missing_steps.Progress({'command': 'undrain',
-                                           'wanted': [R1]})
+        progress = drain.Progress({'command': 'undrain',
+                                   'wanted': [R1]})
         steps = progress.look(self.report(
             group('p1', R1, own=0, drained=MAINTENANCE), drains=[R1]))
         self.assertEqual(
@@ -311,7 +311,7 @@ class ProgressTest(ReportTestCase):
         self.assertEqual('1 of 1 restored', progress.count())
 
     def test_a_long_list_is_cut(self):
-        progress = missing_steps.Progress({'command': 'drain', 'wanted': []})
+        progress = drain.Progress({'command': 'drain', 'wanted': []})
         self.assertEqual(
             'for 1 s: ' + '; '.join(map(str, range(10))) + '; and 2 more',
             progress.text(list(map(str, range(12))), 1))
@@ -320,7 +320,7 @@ class ProgressTest(ReportTestCase):
 class WaitingTest(ReportTestCase):
 
     def missing(self, command, wanted, *groups, **kwargs):
-        return missing_steps.missing(
+        return drain.missing(
             {'command': command, 'wanted': wanted},
             self.report(*groups, **kwargs))
 

@@ -6,15 +6,15 @@
 
 from oslotest import base
 
-from ovn_network_agent.control import log_level
 from ovn_network_agent.control.socket import commands
+from ovn_network_agent.control.socket import endpoint
 
 
 class CommandTest(base.BaseTestCase):
 
     def refused(self, *argv):
-        arguments = commands.arguments('log-level', log_level.USAGE)
-        return str(self.assertRaises(commands.Refused, log_level.run,
+        arguments = commands.arguments('log-level', endpoint.LEVEL_USAGE)
+        return str(self.assertRaises(commands.Refused, endpoint.log_level,
                                      arguments, list(argv)))
 
     def test_what_cannot_be(self):

@@ -9,8 +9,8 @@ import textwrap
 from oslotest import base
 
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.files import entries
 from ovn_network_agent.files import file_problems
+from ovn_network_agent.files import reading
 from ovn_network_agent.ovn.peering import peer_changes
 from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.tests.unit.ovn import peers
@@ -170,7 +170,7 @@ class PeeringsTest(base.BaseTestCase):
                 ('a', 'r3', ''), ('a', 'nobody', ''), ('a', 'r1', '')):
             _made, said = peer_changes.trial(
                 nb, nb['Logical_Router'][peers.key(1)], name, target,
-                entries.Content(self.cloud.peers.rows))
+                reading.Content(self.cloud.peers.rows))
             self.assertEqual(objection, said, (name, target))
 
     def test_a_router_that_is_not_there_yet(self):

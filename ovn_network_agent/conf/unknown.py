@@ -138,15 +138,11 @@ def _unknown_in(groups: Mapping[str, Iterable[str]], path: str, section: str,
     for key in sorted(found):
         name = key.replace('-', '_')
         if name not in groups[section]:
-            homes = _sections_of(groups, name)
+            homes = [group for group, options in groups.items()
+                     if name in options]
             remedy = (f'; it belongs to section [{homes[0]}]' if homes
                       else suggestions.hint(name, groups[section]))
             if name == _EXPOSING and found[key][-1] in _HERE:
                 remedy = f'; {found[key][-1]} is {_HERE[found[key][-1]]}'
             yield (f'{path}: unknown option {key} in section [{section}]'
                    f'{remedy}')
-
-
-def _sections_of(groups: Mapping[str, Iterable[str]], option: str
-                 ) -> list[str]:
-    return [group for group, options in groups.items() if option in options]

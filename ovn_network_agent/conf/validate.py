@@ -117,10 +117,6 @@ def _drivers(conf: cfg.ConfigOpts) -> Iterator[str]:
                    'driver once')
 
 
-def _schemes(remotes: Iterable[str]) -> set[str]:
-    return {remote.partition(':')[0] for remote in remotes}
-
-
 def _remotes(conf: cfg.ConfigOpts) -> Iterator[str]:
     if mode.forwards_only(conf):
         yield from _without_ovn(conf)
@@ -133,7 +129,7 @@ def _remotes(conf: cfg.ConfigOpts) -> Iterator[str]:
                    f'database, like tcp:192.0.2.1:{port}: as {name} in '
                    'section [ovn] of the file, or in the environment as '
                    f'{opts.env_name("ovn", name)}')
-        if {'tcp', 'ssl'} <= _schemes(remotes):
+        if {'tcp', 'ssl'} <= {each.partition(':')[0] for each in remotes}:
             yield relations.say('[ovn] ' + name, remotes,
                        'mixes tcp and ssl, so that a failover would drop '
                        'the encryption; use one of them for all')
@@ -167,9 +163,8 @@ def _without_ovn(conf: cfg.ConfigOpts) -> Iterator[str]:
 def warnings(conf: cfg.ConfigOpts) -> list[str]:
     """Settings that look unintended, without :func:`problems`."""
     return [*tls.warnings(conf), *_alone(conf), *_leak_problems(conf),
-            *_port(conf), *_settling(conf), *_nobody_forwards(conf),
-            *_nobody_peers(conf), *_nobody_leaves(conf), *_rootwrap(conf),
-            *unknown.keys(conf), *unknown.variables(conf)]
+            *_port(conf), *_settling(conf), *_unused_files(conf),
+            *_rootwrap(conf), *unknown.keys(conf), *unknown.variables(conf)]
 
 
 def _alone(conf: cfg.ConfigOpts) -> Iterator[str]:
@@ -206,30 +201,17 @@ def _port(conf: cfg.ConfigOpts) -> Iterator[str]:
             'is one all the same, no router is followed')
 
 
-def _nobody_forwards(conf: cfg.ConfigOpts) -> Iterator[str]:
-    if (conf.port_forward.rules_file and
-            port_forward.GROUP not in conf.drivers):
-        yield relations.say(
-            '[port_forward] rules_file', conf.port_forward.rules_file,
-            'without the driver port_forward nothing is forwarded; add that '
-            'to [DEFAULT] drivers, or leave rules_file empty')
-
-
-def _nobody_peers(conf: cfg.ConfigOpts) -> Iterator[str]:
-    if (conf.network_peer.peers_file and
-            network_peer.GROUP not in conf.drivers):
-        yield relations.say(
-            '[network_peer] peers_file', conf.network_peer.peers_file,
-            'without the driver network_peer no router peers; add that to '
-            '[DEFAULT] drivers, or leave peers_file empty')
-
-
-def _nobody_leaves(conf: cfg.ConfigOpts) -> Iterator[str]:
-    if conf.egress_ip.file and egress_ip.GROUP not in conf.drivers:
-        yield relations.say(
-            '[egress_ip] file', conf.egress_ip.file,
-            'without the driver egress_ip no machine gets an egress address; '
-            'add that to [DEFAULT] drivers, or leave file empty')
+def _unused_files(conf: cfg.ConfigOpts) -> Iterator[str]:
+    for driver, option, effect in (
+            (port_forward.GROUP, 'rules_file', 'nothing is forwarded'),
+            (network_peer.GROUP, 'peers_file', 'no router peers'),
+            (egress_ip.GROUP, 'file', 'no machine gets an egress address')):
+        value = conf[driver][option]
+        if value and driver not in conf.drivers:
+            yield relations.say(
+                f'[{driver}] {option}', value, f'without the driver {driver} '
+                f'{effect}; add that to [DEFAULT] drivers, or leave {option} '
+                'empty')
 
 
 def _rootwrap(conf: cfg.ConfigOpts) -> Iterator[str]:

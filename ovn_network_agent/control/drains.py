@@ -171,7 +171,9 @@ class Maintenance:
                       for group in _groups(snapshot, wanted)
                       if (reason := stays(
                           group, chassis, names.hostname))],
-            'machines': machines, 'peerings': _peerings(snapshot),
+            'machines': machines,
+            'peerings': len({each.pair for each in intents.of_view(
+                snapshot, model.Peering)} - {''}),
             'forced': doubts}
 
     def undrain(self, routers: Sequence[str] = ()) -> dict[str, Any]:
@@ -283,11 +285,6 @@ def _called(names: directory.Directory, uuids: Iterable[str]
             ) -> dict[str, str]:
     return {uuid: router.label or router.name for uuid in sorted(uuids)
             if (router := names.routers.get(uuid))}
-
-
-def _peerings(snapshot: model.Snapshot | None) -> int:
-    return len({each.pair for each in intents.of_view(
-        snapshot, model.Peering)} - {''})
 
 
 def _groups(snapshot: model.Snapshot | None, wanted: Set[str]

@@ -228,9 +228,10 @@ def _explain(args: argparse.Namespace) -> int:
     found = [(explanation.explain(each),
               _traces(conf, each) if args.trace else ()) for each in known]
     if args.json:
-        first, *others = (each.json() | (_of_traces(traces)
-                                         if args.trace else {})
-                          for each, traces in found)
+        first, *others = (each.json() | ({
+            'trace_verdicts': {one.title: one.verdict for one in traces},
+            'traces': {one.title: one.text for one in traces}}
+            if args.trace else {}) for each, traces in found)
         print(json.dumps({**first, 'others': others}))
     else:
         sys.stdout.write('\n'.join(
@@ -249,11 +250,6 @@ def _explain(args: argparse.Namespace) -> int:
 
 def _coloured(text: str, verdict: str) -> str:
     return program.coloured(text, program.VERDICTS[verdict], sys.stdout)
-
-
-def _of_traces(traces: 'Iterable[packets.Traced]') -> dict[str, Any]:
-    return {'trace_verdicts': {each.title: each.verdict for each in traces},
-            'traces': {each.title: each.text for each in traces}}
 
 
 def _text(traces: 'Iterable[packets.Traced]', verbose: bool) -> str:

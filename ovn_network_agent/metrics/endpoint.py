@@ -88,7 +88,8 @@ class Endpoint(base.Serving):
             {'backend': self._counts.backends, 'kind': self._counts.kinds},
             self.present, (*_OBSERVED, *_KEPT))
         self.record = pass_log.Guarded(self._counts)
-        pages = {'/metrics': self._metrics, '/healthz': _alive,
+        pages = {'/metrics': self._metrics,
+                 '/healthz': lambda: (200, _TEXT, b'alive\n'),
                  '/readyz': self._ready}
         headers: list[tuple[str, str]] = []
         if _has_page(self._conf):
@@ -177,7 +178,3 @@ def _has_page(conf: cfg.ConfigOpts) -> bool:
     host = conf.metrics.listen.rpartition(':')[0].strip('[]')
     return wanted == options.ALWAYS or (
         wanted == options.LOOPBACK and ip_text.address(host).is_loopback)
-
-
-def _alive() -> tuple[int, str, bytes]:
-    return 200, _TEXT, b'alive\n'

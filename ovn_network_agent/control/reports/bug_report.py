@@ -54,9 +54,15 @@ class BugReport:
         self._conf = conf
         self._databases = databases
         self._sections: dict[str, Callable[[], Any]] = {
-            'agent': _own_process, 'versions': self._versions,
+            'agent': lambda: {
+                'pid': os.getpid(), 'uid': os.geteuid(), 'argv': sys.argv,
+                'threads': threading.active_count()},
+            'versions': self._versions,
             'configuration': lambda: effective.shown(conf),
-            'files': self._files, 'status': status, 'health': health,
+            'files': lambda: {
+                'config_file': list(conf.config_file or ()),
+                'config_dir': list(conf.config_dir or ())},
+            'status': status, 'health': health,
             'databases': self._replicas,
             'passes': lambda: [
                 {name: getattr(done, name) for name in done.__slots__}
@@ -90,10 +96,6 @@ class BugReport:
             return next((''.join(row.ovs_version) for row
                          in ovs['Open_vSwitch'].values()), '')
 
-    def _files(self) -> dict[str, Any]:
-        return {'config_file': list(self._conf.config_file or ()),
-                'config_dir': list(self._conf.config_dir or ())}
-
     def _replicas(self) -> dict[str, Any]:
         return {name: {'connected': database.connected,
                        'trouble': database.trouble,
@@ -110,11 +112,6 @@ def _answer_of(context: contexts.Context, ask: Callable[[], Any]) -> Any:
 def _rows(database: connection.Database) -> dict[str, int]:
     with database.rows() as tables:
         return {name: len(rows) for name, rows in sorted(tables.items())}
-
-
-def _own_process() -> dict[str, Any]:
-    return {'pid': os.getpid(), 'uid': os.geteuid(), 'argv': sys.argv,
-            'threads': threading.active_count()}
 
 
 def libraries() -> dict[str, Any]:

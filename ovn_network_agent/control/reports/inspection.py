@@ -184,13 +184,16 @@ def resync(ask: questions.Ask, inside: questions.Inside,
     with inside.passes.changes() as changes:
         missing = _wait(inside, names, timeout)
         table = ask(inside.reconciler.table)
-    health = {each.name: each for each in inside.reconciler.health}
     return {
         'backends': names, 'missing': missing, 'released': released,
         'changes': [_change(table, verb, resource) for verb, resource
                     in list(changes)
                     if table.owners.get(resource.kind) in names],
-        'failures': [*_unreadable(health, names), *_failures(table, names)]}
+        'failures': [
+            *({'backend': each.name, 'kind': '', 'ref': '',
+               'reason': each.unreadable} for each in inside.reconciler.health
+              if each.name in names and each.unreadable),
+            *_failures(table, names)]}
 
 
 def _wait(inside: questions.Inside, names: Collection[str], timeout: float
@@ -212,13 +215,6 @@ def _missing(health: healths.Health, asked: float) -> Iterator[str]:
         yield f'{health.name} is at work'
     elif health.looked is None or health.looked < asked:
         yield f'{health.name} has not been read'
-
-
-def _unreadable(health: Mapping[str, healths.Health], names: Collection[str]
-                ) -> list[dict[str, str]]:
-    return [{'backend': name, 'kind': '', 'ref': '',
-             'reason': health[name].unreadable}
-            for name in names if health[name].unreadable]
 
 
 def _failures(table: tables.Table, names: Collection[str]

@@ -64,8 +64,8 @@ class Table:
             'list-commands': ('', self._list),
             'help': ('', self._list),
             'set-options': ('[--format text|json]', self._set_options),
-            **{name: (usage, _without_connection(function))
-               for name, (usage, function) in (more or {}).items()}}
+            **{name: (usage, lambda _connection, *args, run=function: run(
+                *args)) for name, (usage, function) in (more or {}).items()}}
 
     def run(self, connection: protocol.Client, name: str, argv: list[Any]
             ) -> str:
@@ -125,10 +125,6 @@ class Table:
                                default='text', type=str.lower)
         connection.json = arguments.parse_args(argv).format == 'json'
         return ''
-
-
-def _without_connection(function: Function) -> _Function:
-    return lambda _connection, *args: function(*args)
 
 
 def _json(value: object) -> str:

@@ -169,8 +169,9 @@ def neighbours(facts: facts.Facts) -> diagnosis.Finding:
     down = [each for each in facts.neighbours if each.state != _ESTABLISHED]
     text = ', '.join(f'{each.name} {each.state}' for each in
                      (down or facts.neighbours)[:_NAMED])
-    remedy = (f'"show bgp {_families(facts)}ipv{facts.version:d} unicast '
-              'summary" and the log of bgpd say why')
+    vrf = f'vrf {facts.setup.vrf} ' if facts.setup.vrf else ''
+    remedy = (f'"show bgp {vrf}ipv{facts.version:d} unicast summary" and the '
+              'log of bgpd say why')
     shut = [each.name for each in down if each.state.endswith(_SHUT)]
     if shut:
         asn = facts.neighbours[0].asn
@@ -199,10 +200,6 @@ def _instance(facts: facts.Facts, asn: str) -> str:
 
 def _family(facts: facts.Facts) -> str:
     return f'"address-family ipv{facts.version:d} unicast"'
-
-
-def _families(facts: facts.Facts) -> str:
-    return f'vrf {facts.setup.vrf} ' if facts.setup.vrf else ''
 
 
 def _advertised(facts: facts.Facts) -> diagnosis.Finding:

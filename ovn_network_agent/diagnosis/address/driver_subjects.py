@@ -90,7 +90,8 @@ def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The findings about an address that only sources of drivers have."""
     found = [ovn.agent(facts)]
     for each in facts.driver_subjects:
-        found += [_problem(one) if isinstance(one, resources.Problem) else
+        found += [verdicts.problem('wanted', one.naming(one.addresses).text)
+                  if isinstance(one, resources.Problem) else
                   _resource(one, facts.rows) for one in each.wanted]
         found += each.layers
     return found
@@ -101,10 +102,6 @@ def unmade(facts: facts.Facts) -> list[diagnosis.Finding]:
     return [diagnosis.Finding('subject', 'subjects of drivers',
                             Verdict.NOT_CHECKED, text)
             for text in facts.unmade]
-
-
-def _problem(problem: resources.Problem) -> diagnosis.Finding:
-    return verdicts.problem('wanted', problem.naming(problem.addresses).text)
 
 
 def _resource(resource: resources.Resource,

@@ -128,8 +128,9 @@ def _gateways(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str
     nb = northbound.read(conf, address)
     ports = [port for port in nb['Logical_Router_Port'].values()
              if rows.members(port)[2]]
-    return _with_vnis(conf, nb, _southbound(conf, wiring, nb, ports,
-                                            _machines(address, nb)))
+    return _with_vnis(conf, nb, _southbound(conf, wiring, nb, ports, [
+        columns.optional(row, 'logical_port')
+        for row in owners.floating(address, nb)]))
 
 
 def _behind(conf: cfg.ConfigOpts, wiring: wirings.Wiring, prefix: str
@@ -186,11 +187,6 @@ def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
         address, _builder(conf),
         northbound.read_networks(conf, sb), sb, wiring, drivers,
         names, conf.provider_port.allowed_address_pairs)
-
-
-def _machines(address: str, nb: columns.Tables) -> list[str]:
-    return [columns.optional(row, 'logical_port')
-            for row in owners.floating(address, nb)]
 
 
 def _ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str

@@ -325,7 +325,7 @@ def concerns(resource: typing.Any, address: str, prefix: str = '') -> bool:
     if resource.kind == resources.PrefixListEntry.kind:
         return _covers(resource.network, address)
     if resource.kind == resources.RouterAdvertisement.kind:
-        return _covered(resource.prefixes, address)
+        return any(_covers(prefix, address) for prefix in resource.prefixes)
     if resource.kind == resources.Flow.kind:
         return resource.family == family and resource.dst in (
             None, prefix)
@@ -345,10 +345,6 @@ def _of_family(rule: resources.Rule, family: int) -> bool:
     prefix = rule.src or rule.dst
     return (networks.family(prefix) == family if prefix
             else bool(rule.ipv6) == (family == 6))
-
-
-def _covered(prefixes: Iterable[str], address: str) -> bool:
-    return any(_covers(prefix, address) for prefix in prefixes)
 
 
 def _covers(prefix: str | None, address: str) -> bool:

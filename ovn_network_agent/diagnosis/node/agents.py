@@ -9,6 +9,7 @@ import glob
 import itertools
 import os
 import re
+import shutil
 import time
 import typing
 
@@ -189,8 +190,7 @@ def read_helpers(sources: sources.Sources) -> tuple[Helper, ...]:
         if own or configured:
             found.append(Helper(
                 context.cfg_section, ' '.join(argv), own,
-                os.access(argv[0], os.X_OK) if '/' in argv[0]
-                else _in_path(argv[0]),
+                shutil.which(argv[0]) is not None,
                 ' '.join(_run_as_root(argv)) in sudoers))
     return tuple(found)
 
@@ -205,11 +205,6 @@ def _only_sudo(argv: Sequence[str]) -> bool:
     """Whether sudo runs the helper itself, and no rootwrap in between."""
     return (os.path.basename(argv[0]) == 'sudo' and
             _run_as_root(argv)[:1] == [helper.program()])
-
-
-def _in_path(name: str) -> bool:
-    return any(os.access(os.path.join(folder, name), os.X_OK)
-               for folder in os.get_exec_path())
 
 
 def _texts() -> Iterator[str]:

@@ -39,11 +39,8 @@ def unreadable() -> tuple[str, bool]:
         return '', False
     return f'{message(_user(), closed)}; {remedy(closed)}', any(
         path.startswith(os.path.dirname(os.__file__) + os.sep) and
-        not _is_package(path) for path in closed)
-
-
-def _is_package(path: str) -> bool:
-    return bool({'site-packages', 'dist-packages'} & {*path.split(os.sep)})
+        {'site-packages', 'dist-packages'}.isdisjoint(path.split(os.sep))
+        for path in closed)
 
 
 def message(user: str, closed: list[str]) -> str:

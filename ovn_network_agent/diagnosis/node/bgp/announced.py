@@ -49,7 +49,8 @@ def read_duplicates(sources: sources.Sources) -> Duplicates:
             if any(port.name in in_vnis for port in router.ports):
                 continue
             for address in _addresses(router) & addresses:
-                owners.setdefault(address, {})[key] = _name(router)
+                owners.setdefault(address, {})[key] = (
+                    directory.neutron_name(router) or router.name)
     return Duplicates(len(addresses), tuple(
         (address, tuple(sorted(names.values())))
         for address, names in sorted(owners.items()) if len(names) > 1))
@@ -70,11 +71,6 @@ def _address(text: str) -> ip_text.Address | None:
     except ValueError:
         # Another check names such a row.
         return None
-
-
-def _name(router: columns.Row) -> str:
-    """The name of a router in Neutron, or of its row."""
-    return directory.neutron_name(router) or router.name
 
 
 def judge_duplicates(found: Duplicates) -> Iterator[check.Result]:

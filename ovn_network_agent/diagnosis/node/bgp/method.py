@@ -61,13 +61,14 @@ def readiness(sources: sources.Sources, method: str, prefixes: set[str]
     :raises OSError: or another of :data:`context.FAILURES`, when FRR does not
         answer
     """
-    vrf, families = sources.vrf, _families(prefixes)
+    # IPv4 in any case.
+    vrf, families = sources.vrf, {4, *map(networks.family, prefixes)}
     wanted = {'zebra', 'bgpd'} | ({'staticd'} if method == 'static' else set())
     missing = sorted(wanted - sources.daemons())
     lacks = [f'{name} of FRR does not run; set {name} to "yes" in '
              '/etc/frr/daemons, and restart FRR on a drained node'
              for name in missing]
-    found = {family: sources.frr(family) for family in families}
+    found = {family: sources.frr(family) for family in sorted(families)}
     for each in found.values():
         lacks += [text for _part, text in setup.faults(
             each, vrf, method, sources.conf.frr.frr_prefix_list)
@@ -154,11 +155,6 @@ def _as_seen(parts: filters.Filters, method: str) -> filters.Filters:
         name: rules and tuple(rule for rule in rules if not any(
             text.startswith('tag ') for text in rule.matches))
         for name, rules in parts.maps.items()})
-
-
-def _families(prefixes: Iterable[str]) -> list[int]:
-    """The families of prefixes, IPv4 in any case."""
-    return sorted({4, *map(networks.family, prefixes)})
 
 
 class Change:

@@ -56,7 +56,9 @@ def judge_outbound(found: Outbound) -> Iterator[check.Result]:
     """One finding for each line, list or map that keeps addresses back."""
     kept: dict[filters.Denial, dict[str, list[ip_text.Address]]] = {}
     denials: dict[Passed, list[tuple[ip_text.Address, filters.Denial]]] = {}
-    for name, passed in [('', _own(found)), *found.neighbours]:
+    # A redistribution may use the agent's list, too.
+    own = ((filters.LIST, found.own),) if found.own else ()
+    for name, passed in [('', own), *found.neighbours]:
         # Neighbours often have the same filters.
         if passed not in denials:
             denials[passed] = [(address, denial)
@@ -69,11 +71,6 @@ def judge_outbound(found: Outbound) -> Iterator[check.Result]:
         yield check.ok(counts.of(len(found.addresses), 'address passes',
                                  'addresses pass') + ' to '
                        f'{counts.of(len(found.neighbours), "neighbour")}')
-
-
-def _own(found: Outbound) -> Passed:
-    """The agent's list, which a redistribution may use, too."""
-    return ((filters.LIST, found.own),) if found.own else ()
 
 
 def _denial(known: filters.Filters, passed: Passed, address: ip_text.Address

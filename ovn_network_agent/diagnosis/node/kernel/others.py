@@ -279,7 +279,8 @@ def _decided(foreign: Foreign, found: Order) -> set[ip_text.Address]:
                      if not rule.table or any(
                       each in ip_text.network(route)
                       for route in foreign.routes)}
-    if rule.priority < found.outward and _may_exit(rule.iif, found) and (
+    if rule.priority < found.outward and (
+            rule.iif is None or rule.iif in found.exits) and (
             rule.src or plain) and _leads_somewhere(foreign, plain):
         affected |= _covered(rule.src, found.addresses)
     return affected
@@ -297,10 +298,6 @@ def _may_enter(device: str | None, found: Order) -> bool:
     if found.entry:
         return device in (None, found.entry)
     return device not in found.exits
-
-
-def _may_exit(device: str | None, found: Order) -> bool:
-    return device is None or device in found.exits
 
 
 def _leads_somewhere(foreign: Foreign, plain: bool) -> bool:

@@ -169,13 +169,7 @@ def _run(conf: cfg.ConfigOpts, drivers: list[drivers_base.Driver],
         _check_original()
     _check_node(backends)
     # The fork comes before the first thread, and takes the capabilities away.
-    contexts = mode.contexts(conf)
-    privileges.prepare()
-    interpreter.settle()
-    privileges.start(conf, contexts, dry_run=conf.dry_run)
-    streams.configure(conf)
-    if place:
-        place.answer()
+    contexts = _start_daemons(conf, place, conf.dry_run)
     LOG.info('Starting %s', version.STRING)
     conf.log_opt_values(LOG, logging.DEBUG)
     _say_mode(conf, drivers)
@@ -218,13 +212,20 @@ def prepared(conf: cfg.ConfigOpts, argv: list[str], dry_run: bool,
     log_levels.apply(conf)
     place = None if dry_run else _place(conf)
     _check_original()
+    _start_daemons(conf, place, dry_run)
+    return service.AgentService(conf, drivers, backends)
+
+
+def _start_daemons(conf: cfg.ConfigOpts, place: single_instance.Place | None,
+                   dry_run: bool) -> list[context.Context]:
+    contexts = mode.contexts(conf)
     privileges.prepare()
     interpreter.settle()
-    privileges.start(conf, mode.contexts(conf), dry_run=dry_run)
+    privileges.start(conf, contexts, dry_run=dry_run)
     streams.configure(conf)
     if place:
         place.answer()
-    return service.AgentService(conf, drivers, backends)
+    return contexts
 
 
 def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]

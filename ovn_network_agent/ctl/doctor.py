@@ -40,8 +40,7 @@ def add(commands: program.Commands) -> None:
         'needs root, changes nothing')
     doctor.add_argument('--all', action='store_true',
                         help='show each check, in the order of a repair')
-    doctor.add_argument('--json', action='store_true',
-                        help='print JSON; the keys are documented')
+    program.add_json(doctor)
     doctor.add_argument('--list', action='store_true',
                         help='name the checks, and check nothing')
     doctor.add_argument('check', nargs='*', metavar='CHECK',
@@ -195,8 +194,7 @@ def _add_explain(commands: program.Commands) -> None:
     explain.add_argument('--verbose', action='store_true',
                          help='with --trace: also the whole text of each '
                          'trace')
-    explain.add_argument('--json', action='store_true',
-                         help='print JSON; the keys are documented')
+    program.add_json(explain)
     explain.set_defaults(function=_explain)
 
 

@@ -4,7 +4,6 @@
 """The command fleet: all gateways of the cloud, from any node."""
 
 import argparse
-import json
 import sys
 import time
 import typing
@@ -28,8 +27,7 @@ def add(commands: program.Commands) -> None:
     fleet.add_argument('--html', metavar='FILE',
                        help='write a web page, which loads nothing from '
                        'elsewhere')
-    fleet.add_argument('--json', action='store_true',
-                       help='print JSON; the keys are documented')
+    program.add_json(fleet)
     program.add_watch(fleet)
     program.add_timeout(fleet, _TIMEOUT, 'for the answer of each database')
     fleet.set_defaults(function=run)
@@ -60,10 +58,9 @@ def _show(found: 'fleets.Fleet', args: argparse.Namespace, head: str) -> int:
         except OSError as e:
             return program.fail(f'--html {args.html}: {e.strerror}',
                                 program.FAILED)
-    elif args.json:
-        print(json.dumps(found.json(), indent=None if args.watch else 2))
     else:
-        sys.stdout.write(head + text(found, sys.stdout))
+        program.show(args, found.json(),
+                     lambda: head + text(found, sys.stdout))
     for problem in found.problems:
         program.fail(problem, program.FAILED)
     return program.FAILED if found.problems else program.OK

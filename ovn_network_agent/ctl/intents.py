@@ -30,8 +30,7 @@ def add(commands: program.Commands) -> None:
     shown = commands.add_parser(
         'peers', help='peerings of routers inside OVN: each intent, its '
         'state, and why')
-    shown.add_argument('--json', action='store_true',
-                       help='print JSON; the keys are documented')
+    program.add_json(shown)
     shown.set_defaults(function=_show_peers)
     peer = commands.add_parser(
         'peer', help='add or remove a peering at one router; both routers '
@@ -45,8 +44,7 @@ def add(commands: program.Commands) -> None:
                       'and dashes')
     peer.add_argument('target', metavar='TARGET', nargs='?',
                       help='of "add": the other router, best by its UUID')
-    peer.add_argument('--json', action='store_true',
-                      help='print JSON; the keys are documented')
+    program.add_json(peer)
 
     def run(args: argparse.Namespace) -> int:
         if (args.action == 'add') is (args.target is None):
@@ -60,10 +58,7 @@ def _show_peers(args: argparse.Namespace) -> int:
     """Print the peerings."""
     found = json.loads(client.call(program.socket_path(args), 'peers', [],
                                    _ANSWER))
-    if args.json:
-        print(json.dumps(found, indent=2))
-    else:
-        sys.stdout.write(of_peers(found, sys.stdout))
+    program.show(args, found, lambda: of_peers(found, sys.stdout))
     return program.OK
 
 
@@ -76,10 +71,7 @@ def _change(args: argparse.Namespace) -> int:
     done = json.loads(client.call(program.socket_path(args),
                                   f'peer-{args.action}', ['--', *argv],
                                   _ANSWER))
-    if args.json:
-        print(json.dumps(done, indent=2))
-    else:
-        sys.stdout.write(of_change(done))
+    program.show(args, done, lambda: of_change(done))
     return program.OK
 
 
@@ -120,8 +112,7 @@ def _add_egress(commands: program.Commands) -> None:
     shown.add_argument('--machines', action='store_true',
                        help='also each machine, and why it does not use the '
                        'address')
-    shown.add_argument('--json', action='store_true',
-                       help='print JSON; the keys are documented')
+    program.add_json(shown)
     shown.set_defaults(function=_show_egress)
 
 
@@ -129,10 +120,8 @@ def _show_egress(args: argparse.Namespace) -> int:
     """Print the egress addresses."""
     found = json.loads(client.call(program.socket_path(args), 'egress', [],
                                    _ANSWER))
-    if args.json:
-        print(json.dumps(found, indent=2))
-    else:
-        sys.stdout.write(of_egress(found, sys.stdout, args.machines))
+    program.show(args, found,
+                 lambda: of_egress(found, sys.stdout, args.machines))
     return program.OK
 
 

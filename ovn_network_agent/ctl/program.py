@@ -8,6 +8,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import itertools
+import json
 import os
 import re
 import signal
@@ -248,6 +249,22 @@ def render(header: list[str], rows: Sequence[list[str]]) -> str:
     made.add_rows(rows)
     return '\n'.join(line.rstrip() for line
                      in made.get_string().splitlines()) + '\n'
+
+
+def add_json(parser: Parser) -> None:
+    """Add the option --json, for :func:`show`."""
+    parser.add_argument('--json', action='store_true',
+                        help='print JSON; the keys are documented')
+
+
+def show(args: argparse.Namespace, found: object, text: Callable[[], str]
+         ) -> None:
+    """Print an answer as text, or with --json as JSON."""
+    if args.json:
+        again = getattr(args, 'watch', None)
+        print(json.dumps(found, indent=None if again else 2))
+    else:
+        sys.stdout.write(text())
 
 
 def add_watch(parser: Parser) -> None:

@@ -48,8 +48,7 @@ def add(commands: program.Commands) -> None:
     # argparse ends the program with 2.
     plan.error = (  # type: ignore[method-assign]
         lambda message: _refuse(plan, message))
-    plan.add_argument('--json', action='store_true',
-                      help='print JSON; the keys are documented')
+    program.add_json(plan)
     plan.set_defaults(function=_plan)
     _add_resync(commands)
     _add_reload(commands)
@@ -68,10 +67,7 @@ def _plan(args: argparse.Namespace) -> int:
     except program.errors_of_configuration(program.NoSocket) as e:
         return program.fail(f'configuration: {e}', program.FAILED)
     found = json.loads(client.call(path, 'plan', [], _ANSWER))
-    if args.json:
-        print(json.dumps(found, indent=2))
-    else:
-        sys.stdout.write(of_plan(found, sys.stdout))
+    program.show(args, found, lambda: of_plan(found, sys.stdout))
     for name, reason in sorted(found['unreadable'].items()):
         program.fail(f'{name} could not be read: {reason}',
                      program.FAILED)
@@ -111,8 +107,7 @@ def _add_resync(commands: program.Commands) -> None:
     resync.add_argument('--force', action='store_true',
                         help='withdraw the addresses that the withdrawal '
                         'guard holds')
-    resync.add_argument('--json', action='store_true',
-                        help='print JSON; the keys are documented')
+    program.add_json(resync)
     program.add_timeout(resync, _TIMEOUT, 'to wait for the result')
     resync.set_defaults(function=_resync)
 
@@ -124,10 +119,7 @@ def _resync(args: argparse.Namespace) -> int:
         [f'--timeout={args.timeout:g}', *(['--force'] * args.force),
          '--', *args.backend],
         args.timeout + _MORE))
-    if args.json:
-        print(json.dumps(found, indent=2))
-    else:
-        sys.stdout.write(of_resync(found))
+    program.show(args, found, lambda: of_resync(found))
     if found['missing']:
         return program.fail('not carried out in time: '
                             f'{", ".join(found["missing"])}',
@@ -165,8 +157,7 @@ def _add_reload(commands: program.Commands) -> None:
         'changes.')
     reload.add_argument('--wait', action='store_true',
                         help='wait for a complete pass with the new values')
-    reload.add_argument('--json', action='store_true',
-                        help='print JSON; the keys are documented')
+    program.add_json(reload)
     program.add_timeout(reload, _TIMEOUT, 'for the answer, and for --wait')
     reload.set_defaults(function=_reload)
     _add_log_level(commands)
@@ -210,8 +201,7 @@ def _add_log_level(commands: program.Commands) -> None:
     level.add_argument('--for', dest='seconds', type=program.positive,
                        metavar='SECONDS', help='set the former level again '
                        'after this time; default: at the next reload')
-    level.add_argument('--json', action='store_true',
-                       help='print JSON; the keys are documented')
+    program.add_json(level)
     level.set_defaults(function=_log_level)
 
 

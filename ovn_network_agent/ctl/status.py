@@ -43,8 +43,7 @@ def add(commands: program.Commands) -> None:
                         help='also backends, passes, repairs, and the '
                         'candidates of each gateway')
     program.add_watch(status)
-    status.add_argument('--json', action='store_true',
-                        help='print JSON; the keys are documented')
+    program.add_json(status)
     status.set_defaults(function=_status)
     _add_health(commands)
     _add_addresses(commands)
@@ -73,8 +72,7 @@ def _add_health(commands: program.Commands) -> None:
         description='Show whether the agent is ready. Only the agent is '
         'asked.',
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    health.add_argument('--json', action='store_true',
-                        help='print JSON; the keys are documented')
+    program.add_json(health)
     program.add_timeout(health, _TIMEOUT, 'for the answer of the agent')
     health.set_defaults(function=_health)
 
@@ -109,8 +107,7 @@ def _add_addresses(commands: program.Commands) -> None:
                        'name, in Neutron or in OVN')
     shown.add_argument('--state', choices=STATES, help='only addresses in '
                        'this state')
-    shown.add_argument('--json', action='store_true',
-                       help='print JSON; the keys are documented')
+    program.add_json(shown)
     program.add_watch(shown)
     shown.set_defaults(function=_addresses)
 
@@ -131,11 +128,7 @@ def _addresses(args: argparse.Namespace) -> int:
 
 def _show(answer: str, args: argparse.Namespace, head: str) -> int:
     found = json.loads(answer)
-    if args.json:
-        print(json.dumps(found) if args.watch else
-              json.dumps(found, indent=2))
-    else:
-        sys.stdout.write(head + text(found, sys.stdout))
+    program.show(args, found, lambda: head + text(found, sys.stdout))
     if found['unknown']:
         return program.fail(
             f'{", ".join(found["unknown"])}: this node has nothing to do '

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import functools
 import threading
 import time
 from typing import Any
@@ -58,28 +59,10 @@ class Guarded(Record):
     """Keeps the errors of another record away from the loop."""
 
     def __init__(self, inner: Record) -> None:
-        self._inner = inner
         self._logged: set[tuple[str, type, str]] = set()
-
-    def made(self, passed: Passed) -> None:
-        """Hand a completed pass on; see :meth:`Record.made`."""
-        self._try(self._inner.made, passed)
-
-    def failed(self) -> None:
-        """Hand a failed pass on; see :meth:`Record.failed`."""
-        self._try(self._inner.failed)
-
-    def ended(self, seconds: float) -> None:
-        """Hand a duration on; see :meth:`Record.ended`."""
-        self._try(self._inner.ended, seconds)
-
-    def reloaded(self, good: bool) -> None:
-        """Hand a reload on; see :meth:`Record.reloaded`."""
-        self._try(self._inner.reloaded, good)
-
-    def drained(self, result: str, seconds: float) -> None:
-        """Hand the end of a drain on; see :meth:`Record.drained`."""
-        self._try(self._inner.drained, result, seconds)
+        for name in ('made', 'failed', 'ended', 'reloaded', 'drained'):
+            setattr(self, name, functools.partial(self._try,
+                                                  getattr(inner, name)))
 
     def _try(self, method: Callable[..., object], *args: object) -> None:
         try:

@@ -237,15 +237,20 @@ def attempt(function: Callable[..., typing.Any], *arguments: typing.Any
 
 
 def _node(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
+    found = _packets(conf, found)
+    return announcement(found) if found.announces else found
+
+
+def _packets(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
+    """The facts with what decides about the packets of an address."""
     about, known = found.subject, found.setup
-    found = dataclasses.replace(
+    return dataclasses.replace(
         found,
         flows=attempt(switch.read_flows, conf,
                       about.wanted_of(resources.Flow)),
         packet_traces=attempt(packets.read, conf, known, about),
         filters=attempt(kernel.read_filters),
         kernel=attempt(kernel.read, kernel_wanted(about, known)))
-    return announcement(found) if found.announces else found
 
 
 def _in_vni(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
@@ -258,14 +263,7 @@ def _in_vni(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     # zebra takes the routes from the kernel.
     known = dataclasses.replace(found.setup, vrf=vrf, pair=False,
                                 method='kernel', prefix_list='')
-    found = dataclasses.replace(
-        found, setup=known,
-        flows=attempt(switch.read_flows, conf,
-                      about.wanted_of(resources.Flow)),
-        packet_traces=attempt(packets.read, conf, known, about),
-        filters=attempt(kernel.read_filters),
-        kernel=attempt(kernel.read, kernel_wanted(about, known)),
-        vni=vni)
+    found = _packets(conf, dataclasses.replace(found, setup=known, vni=vni))
     if not found.announces:
         return found
     path, rds = attempt(frr.read_path, vrf, about.prefix), attempt(

@@ -349,6 +349,5 @@ OBJECTS = (
         'is surplus', read_objects, judge_objects,
         ('configuration', 'agent', 'privileges', 'single-agent',
          'provider-bridge', 'vrf', 'proxy-arp', 'frr-daemons', 'prefix-list',
-         'ovs-database', 'nb-database', 'sb-database', 'bridge-mappings',
-         'routing-tables')),
+         *check.DATABASES, 'bridge-mappings', 'routing-tables')),
 )

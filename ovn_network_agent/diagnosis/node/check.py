@@ -41,7 +41,9 @@ DENIED = ('"namei -l" with this path shows the modes, and "journalctl -k '
           'rootless container has no privileges over files of others')
 # The most addresses that one line has.
 _NAMED = 3
-_DATABASES = ('ovs-database', 'nb-database', 'sb-database')
+# Checks of what a view of OVN needs.
+DATABASES = ('ovs-database', 'nb-database', 'sb-database')
+VIEW = (*DATABASES, 'chassis')
 
 
 class NotChecked(Exception):
@@ -116,7 +118,7 @@ def of_both(name: str, one: Check[_Facts], about: str = ''
     return one, dataclasses.replace(
         one, name=name, about=about or f'for IPv6: {one.about}',
         read=functools.partial(_read_ipv6, one.read),
-        after=tuple(dict.fromkeys((*_DATABASES, *one.after))))
+        after=tuple(dict.fromkeys((*DATABASES, *one.after))))
 
 
 def _read_ipv6(read: Callable[..., _Facts], sources: 'sources.Sources'

@@ -214,8 +214,7 @@ CHECKS = (
         'power-failure', 'OVN', 'what a power failure of a gateway node '
         'costs in OVN: the timers of BFD in NB_Global, in SB_Global and in '
         'the tunnels agree, and the tunnels are up', read_tunnels,
-        judge_tunnels, ('ovs-database', 'nb-database', 'sb-database',
-                        'ovn-controller')),
+        judge_tunnels, (*check.DATABASES, 'ovn-controller')),
     check.Check(
         'bgp-hold-time', 'BGP', 'what a power failure costs in the fabric: '
         'BFD of the neighbours, or else their hold time', read_fabric,

@@ -176,14 +176,12 @@ def _states(sb: columns.Tables | None, limit: float, now: float
         # The chassis that has answered last witnesses what was asked.
         own = max(reports, key=lambda name: reports[name])
         number, when = reports[own]
-        if now - when / 1000 >= _SILENCE:
-            late = absent_chassis.outdated(
-                dataclasses.replace(facts, own=own), limit)
-        else:
+        facts = dataclasses.replace(facts, own=own)
+        if now - when / 1000 < _SILENCE:
             # Whoever lacks the last number may be about to write it.
-            late = absent_chassis.outdated(dataclasses.replace(
-                facts, own=own, target=number - 1), limit)
-        states.update((name, SILENT) for name in late)
+            facts = dataclasses.replace(facts, target=number - 1)
+        states.update((name, SILENT) for name
+                      in absent_chassis.outdated(facts, limit))
     return states, {name: when for name, (_number, when) in reports.items()}
 
 

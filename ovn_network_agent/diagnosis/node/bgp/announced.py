@@ -250,8 +250,7 @@ class Tags(typing.NamedTuple):
 def read_tags(sources: sources.Sources) -> Tags:
     """Count the addresses of each tag."""
     found = [(each.tag, networks.family(each.address))
-             for each in announceable(sources.snapshot(),
-                                               sources.conf)
+             for each in announceable(sources.snapshot(), sources.conf)
              if each.tag and not each.withheld and
              getattr(each.place, 'vni', None) is None]
     method = sources.conf.fip_route.announce_method
@@ -285,14 +284,12 @@ def judge_tags(found: Tags) -> Iterator[check.Result]:
 CHECKS = (
     check.Check(
         'duplicate-addresses', 'OVN', 'no address of this node belongs to '
-        'several routers', read_duplicates, judge_duplicates,
-        ('ovs-database', 'nb-database', 'sb-database', 'chassis')),
+        'several routers', read_duplicates, judge_duplicates, check.VIEW),
     check.Check(
         'withheld-addresses', 'OVN', 'rows of OVN and the options of '
         '[announce] leave something to announce, and OVN knows the names in '
         'these options',
-        read_withheld, judge_withheld,
-        ('ovs-database', 'nb-database', 'sb-database', 'chassis')),
+        read_withheld, judge_withheld, check.VIEW),
     check.Check(
         'advertised-routes', 'OVN', 'with [announce] advertised_routes: SB '
         'has the table Advertised_Route, and routes for the routers that OVN '
@@ -301,6 +298,5 @@ CHECKS = (
     check.Check(
         'route-tags', 'BGP', 'the tags of announced routes, and a route map '
         'for them', read_tags, judge_tags,
-        ('ovs-database', 'nb-database', 'sb-database', 'chassis',
-         'bgp-instance')),
+        (*check.VIEW, 'bgp-instance')),
 )

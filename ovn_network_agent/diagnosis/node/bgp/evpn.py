@@ -26,7 +26,6 @@ from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.privileged.routing import evpn_instances
 
-_DATABASES = ('ovs-database', 'nb-database', 'sb-database', 'chassis')
 _ESTABLISHED = 'Established'
 # Devices that no packet leaves by.
 _LOOPBACK, _INSIDE = 'lo', ('dummy', 'vrf')
@@ -320,7 +319,7 @@ CHECKS = (
     check.Check(
         'evpn-vnis', 'FRR', 'with the driver evpn: each VNI of a machine '
         'here is up in zebra, and its type 5 routes are sent', read_vnis,
-        judge_vnis, (*_DATABASES, 'frr-daemons', 'evpn-local',
+        judge_vnis, (*check.VIEW, 'frr-daemons', 'evpn-local',
                      'evpn-instance', 'evpn-sessions')),
     check.Check(
         'evpn-next-hops', 'kernel', 'with the driver evpn: the kernel can '

@@ -195,8 +195,7 @@ CHECKS = (
         'outbound-filters', 'BGP', 'no line of another program in the prefix '
         'list, and no other outbound filter of a neighbour, keeps addresses '
         'of this node back', read_outbound, judge_outbound,
-        ('frr-daemons', 'bgp-instance', 'ovs-database', 'nb-database',
-         'sb-database'))),
+        ('frr-daemons', 'bgp-instance', *check.DATABASES))),
     check.Check(
         'bgp-next-hops', 'BGP', 'with sessions over IPv6: the neighbours get '
         'IPv4 routes with next hops that exist', read_next_hops,

@@ -341,14 +341,13 @@ CHECKS = (
     check.Check(
         'dropping-flows', 'provider bridge', 'no flow of another program '
         'drops packets of this node\'s addresses', read_drops, judge_drops,
-        ('ovs-database', 'nb-database', 'sb-database', 'bridge-mappings')),
+        (*check.DATABASES, 'bridge-mappings')),
     check.Check(
         'packet-filters', 'kernel', 'no rule of another program in nftables '
         'drops packets of this node\'s addresses by name', read_filters,
-        judge_filters, ('ovs-database', 'nb-database', 'sb-database')),
+        judge_filters, check.DATABASES),
     check.Check(
         'rule-order', 'policy rules', 'no rule of another program before '
         'those of the agent decides about packets of this node\'s addresses',
-        read_order, judge_order,
-        ('ovs-database', 'nb-database', 'sb-database')),
+        read_order, judge_order, check.DATABASES),
 )

@@ -384,5 +384,5 @@ LIMITS = (
         'neighbour-tables', 'sysctls',
         'the tables of neighbours have room for twice the addresses of this '
         'node, and were never full', read_neighbours, judge_neighbours,
-        ('ovs-database', 'nb-database', 'sb-database', 'chassis')),
+        check.VIEW),
 )

@@ -139,13 +139,11 @@ def subscribe(name: str) -> int:
     allowed = limits.current()
     if not allowed.egress.loaded:
         allowed.check_forwards()
-    with socket.socket(
-            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
-            socket.SOCK_NONBLOCK, connection.NETLINK_NETFILTER) as watching:
+    with multicast.subscribe(
+            multicast.NFTABLES,
+            protocol=connection.NETLINK_NETFILTER) as watching:
         watching.setsockopt(socket.SOL_SOCKET, connection.SO_RCVBUFFORCE,
                             connection.RECEIVE_BUFFER)
-        watching.bind((0, 0))
-        multicast.join(watching, multicast.NFTABLES)
         return passed_sockets.give(name, watching)
 
 

@@ -8,7 +8,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.backends.kernel import kernel_base
 from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
-from ovn_network_agent.netlink.objects import sysctls
+from ovn_network_agent.netlink.objects import procfs
 from ovn_network_agent.privileged.network import netlink
 
 
@@ -47,7 +47,7 @@ def _value(path: str) -> str | None:
     :raises base.BackendError: when the sysctl exists and cannot be read
     """
     try:
-        value: str | None = sysctls.read(path)
+        value: str | None = procfs.sysctl(path)
     except OSError as error:
         raise base.BackendError(
             f'sysctl {path}: {error_words.text(error)}') from error

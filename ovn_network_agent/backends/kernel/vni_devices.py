@@ -28,7 +28,6 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
-from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.privileged.network import vni_links as privileged
 
 # Seconds for which a bridge is down before it is up again.  After 0.05 s,
@@ -62,7 +61,7 @@ class VniDevicesBackend(base.Backend):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._next_hops = NextHops(functools.partial(
-            vni_neighbours.read_all, self.conf.evpn.table_base))
+            vni_links.read_next_hops, self.conf.evpn.table_base))
         # The VNIs that lacked neighbours for long at the last reading.
         self._lost: set[int] = set()
 
@@ -162,8 +161,8 @@ class NextHops:
 
     def __init__(
             self,
-            read: Callable[[], Iterable[vni_neighbours.Hop]] =
-            vni_neighbours.read_all,
+            read: Callable[[], Iterable[vni_links.Hop]] =
+            vni_links.read_next_hops,
             clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._clock = clock

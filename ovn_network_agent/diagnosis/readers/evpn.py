@@ -17,7 +17,6 @@ from ovn_network_agent.frr import evpn
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
-from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.ovn.subjects import vnis
 from ovn_network_agent.ovs import vni_port
 from ovn_network_agent.ovsdb import columns
@@ -50,7 +49,7 @@ class Vni:
     rds: dict[int, str] = _NOT_READ
     routes: dict[str, tuple[str, ...]] = _NOT_READ
     sessions: tuple[Session, ...] = _NOT_READ
-    hops: tuple[vni_neighbours.Hop, ...] = _NOT_READ
+    hops: tuple[vni_links.Hop, ...] = _NOT_READ
 
 
 def read_devices() -> Devices:
@@ -61,10 +60,10 @@ def read_devices() -> Devices:
         raise readers.Unread(f'kernel: {error_words.text(error)}') from error
 
 
-def read_hops(conf: cfg.ConfigOpts) -> tuple[vni_neighbours.Hop, ...]:
+def read_hops(conf: cfg.ConfigOpts) -> tuple[vni_links.Hop, ...]:
     """The next hops of all VNIs."""
     try:
-        return tuple(vni_neighbours.read_all(conf.evpn.table_base))
+        return tuple(vni_links.read_next_hops(conf.evpn.table_base))
     except OSError as error:
         raise readers.Unread(f'kernel: {error_words.text(error)}') from error
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The devices of EVPN: VRF, bridge, VXLAN device, and veth pairs."""
+"""A VNI in the kernel: VRF, bridge, VXLAN device, veth pairs, neighbours.
+
+zebra gives each next hop of a type 5 route a neighbour on the VNI's bridge,
+and its MAC an entry of the VXLAN device; a route without loses each packet.
+"""
 
 from collections.abc import Iterable
 import functools
@@ -12,6 +16,7 @@ from pyroute2 import netlink
 from pyroute2.netlink.rtnl import ifinfmsg
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
@@ -19,6 +24,8 @@ from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import neighbours
+from ovn_network_agent.netlink.objects import routes
 
 # IN6_ADDR_GEN_MODE_NONE of linux/if_link.h: no link-local address.
 _GENERATE_NONE = 1
@@ -243,3 +250,56 @@ def _tunnel(info: dict[int, bytes]) -> Tunnel | None:
                   int.from_bytes(data.get(_VXLAN_PORT, b'')),
                   route_codec.number(data.get(_VXLAN_LINK)),
                   data.get(_VXLAN_LEARNING) != b'\0')
+
+
+# -- neighbours --------------------------------------------------------------
+
+# RTPROT_BGP of linux/rtnetlink.h.
+_BGP = 186
+
+
+class Hop(typing.NamedTuple):
+    """A next hop of routes in the VRF of a VNI."""
+
+    vni: int
+    via: str  # address of the other end, for IPv6 an IPv4-mapped one
+    # 'neighbour', 'tunnel' (the entry of the VXLAN device), or ''.
+    lacks: str = ''
+
+
+def next_hops(kernel: connection.Connection, base: int) -> list[Hop]:
+    """The next hops of all VNIs, each once, sorted.
+
+    Asked for the VNIs' tables alone (from table_base): the underlay may have
+    the routes of the whole fabric.
+    """
+    names = {link.index: name for name, link in links.read(kernel).items()}
+    hops = {(vni, route.via) for name in names.values()
+            if (vni := evpn_names.vni_of_device(name)) and
+            name == evpn_names.bridge(vni)
+            for route in routes.read(kernel, _BGP,
+                                     evpn_names.table(base, vni))
+            if route.via and route.dev == name}
+    if not hops:
+        return []
+    macs = {(names.get(each.index), each.dst): each.mac
+            for each in neighbours.read(kernel)}
+    ends = {(names.get(each.index), each.mac, each.dst)
+            for each in neighbours.read_tunnels(kernel)}
+    return [Hop(vni, via, _lacks(vni, via, macs, ends))
+            for vni, via in sorted(hops)]
+
+
+def _lacks(vni: int, via: str, macs: dict[tuple[str | None, str], str],
+           ends: set[tuple[str | None, str, str]]) -> str:
+    mac = macs.get((evpn_names.bridge(vni), via))
+    if not mac:
+        return 'neighbour'
+    end = str(getattr(ip_text.address(via), 'ipv4_mapped', None) or via)
+    return '' if (evpn_names.vxlan(vni), mac, end) in ends else 'tunnel'
+
+
+def read_next_hops(base: int = ownership.EVPN_TABLES.start) -> list[Hop]:
+    """As :func:`next_hops`, on a new connection."""
+    with connection.Connection() as kernel:
+        return next_hops(kernel, base)

@@ -24,7 +24,7 @@ from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
 from ovn_network_agent.metrics import present
 from ovn_network_agent.migrate import sources
-from ovn_network_agent.netlink.objects import neighbour_table
+from ovn_network_agent.netlink.objects import procfs
 from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.ovn.egress import egress_file
@@ -95,7 +95,7 @@ def _kernel(data):
     agent.is_agent(words)
     managers.assigned(_text(data))
     managers.managed_devices(_text(data))
-    neighbour_table.parsed('1024\n', _text(data))
+    procfs.parsed('1024\n', _text(data))
     with _file(data) as path:
         original_program.is_executable(path)
         original_program._starts(path)
@@ -170,7 +170,7 @@ TARGETS = (
     Target('kernel.texts', _kernel, (),
            ('metrics.present', 'runtime.process.original_program',
             'diagnosis.readers.agent', 'diagnosis.node.managers',
-            'netlink.objects.neighbour_table'),
+            'netlink.objects.procfs'),
            words=(b'veth-default:', b'veth-provider:', b' 1', b'\n',
                   b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',
                   b'\x7fELF', b'--dry-run', b'[Network]\n',

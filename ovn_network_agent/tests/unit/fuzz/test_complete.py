@@ -52,8 +52,9 @@ OURS = {
         'conf.reload', 'ovn.inputs',
         'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.program',
         'ctl.terminal', 'diagnosis.address.gathering', 'migrate.settings',
-        'ovsdb.streams', 'privileged.daemon.helper', 'watches.frr.frr_witness',
-        'diagnosis.node.ovn', 'model.selection'),
+        'ovsdb.streams', 'privileged.daemon.helper',
+        'watches.frr.frr_verification', 'diagnosis.node.ovn',
+        'model.selection'),
     'answers of the agent that control.client has read': (
         'ctl.addresses', 'ctl.announce_method', 'ctl.drain', 'ctl.intents',
         'ctl.repair', 'ctl.report', 'ctl.settings', 'ctl.status',

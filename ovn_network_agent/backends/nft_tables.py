@@ -27,7 +27,6 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.common import counts
 from ovn_network_agent.common import error_words
-from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
@@ -243,7 +242,7 @@ class Family:
         if (before.digest == listing.ALTERED or
                 not self._exchange(table, sets, removed, before)):
             self._tables.change(nft.replace_table,
-                                codec.pack(_content(table)), sets, removed)
+                                values.pack(_content(table)), sets, removed)
         self._tables.forget(self.name, leaving)
         listed = self._tables.table(self.name) or _NOTHING
         self._tables.change(nft.stamp_table, self.name, table.digest,
@@ -264,7 +263,7 @@ class Family:
             {entry for entry in before.elements if entry[0] != of_rules} |
             {(of_rules, prefix) for prefix in before.networks})
         try:
-            self._tables.change(nft.extend_table, codec.pack(_content(table)),
+            self._tables.change(nft.extend_table, values.pack(_content(table)),
                                 sets, present, leaving)
             self._tables.change(
                 nft.prune_table, self.name, [list(r) for r in before.rules],

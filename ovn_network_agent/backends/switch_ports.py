@@ -26,9 +26,8 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
+from ovn_network_agent.ovs import bridge_ports
 from ovn_network_agent.ovs import commands
-from ovn_network_agent.ovs import relay
-from ovn_network_agent.ovs import vni_port
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged.network import vni_links as privileged
@@ -130,7 +129,7 @@ class RelayPortBackend(SwitchPorts):
 
         :raises base.BackendError: when the local database is not connected
         """
-        return self.rows(lambda ovs: list(relay.ports(ovs)))
+        return self.rows(lambda ovs: list(bridge_ports.relays(ovs)))
 
     def command(self, verb: str, resource: resources.RelayPort
                 ) -> ovsdb_writer.Make:
@@ -139,8 +138,8 @@ class RelayPortBackend(SwitchPorts):
 
     def made_ports(self, ovs: columns.Tables) -> MadePorts:
         """See :meth:`switch_ports.SwitchPorts.made_ports`."""
-        return ({port.key for port in relay.ports(ovs) if port.encap},
-                relay.errors(ovs))
+        return ({port.key for port in bridge_ports.relays(ovs) if port.encap},
+                bridge_ports.relay_errors(ovs))
 
 
 class VniPortBackend(SwitchPorts):
@@ -166,7 +165,7 @@ class VniPortBackend(SwitchPorts):
         found, details = kernel_base.reading('devices', vni_links.read_all)
         masters = {link.index: name for name, link in found.items()}
         ports = {evpn_names.vrf_end_of(name): port
-                 for name, port in self.rows(vni_port.ports).items()}
+                 for name, port in self.rows(bridge_ports.vni_ports).items()}
         ours = {name for name, link in found.items()
                 if evpn_names.is_vrf_end(name) and _is_ours(link)}
         return [resources.VniPort(
@@ -181,11 +180,11 @@ class VniPortBackend(SwitchPorts):
 
     def made_ports(self, ovs: columns.Tables) -> MadePorts:
         """See :meth:`switch_ports.SwitchPorts.made_ports`."""
+        ports = bridge_ports.vni_ports(ovs)
         return ({(evpn_names.vrf_end_of(name),)
-                 for name, (bridge, _tag) in vni_port.ports(ovs).items()
-                 if bridge},
+                 for name, (bridge, _tag) in ports.items() if bridge},
                 {(evpn_names.vrf_end_of(name),): reason
-                 for name, reason in vni_port.errors(ovs).items()})
+                 for name, reason in bridge_ports.vni_errors(ovs).items()})
 
     def apply(self, delta: base.Delta) -> base.Failures:
         """Make pairs, then all ports, then delete pairs."""

@@ -26,7 +26,7 @@ from ovn_network_agent.backends.northbound import server_question
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.writes import priorities
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import replica_query
+from ovn_network_agent.ovsdb import query
 
 
 class GatewayPriorityBackend(ovsdb_writer.NbWriter):
@@ -102,11 +102,11 @@ class GatewayPriorityBackend(ovsdb_writer.NbWriter):
             return {}
         chassis, *bindings = server_question.ask(
             self._context.databases['sb'], [
-                replica_query.select('Chassis',
-                                     ['name', '==', self._context.chassis()]),
-                *(replica_query.select('Port_Binding',
-                                       ['logical_port', '==', port],
-                                       columns=('chassis',))
+                query.select('Chassis',
+                             ['name', '==', self._context.chassis()]),
+                *(query.select('Port_Binding',
+                               ['logical_port', '==', port],
+                               columns=('chassis',))
                   for port in ports)])
         own = [row['_uuid'] for row in chassis]
         here = {port for port, answer in zip(ports, bindings, strict=True)

@@ -13,21 +13,21 @@ from ovn_network_agent import ownership
 from ovn_network_agent.backends import base
 from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import replica_query
+from ovn_network_agent.ovsdb import query
 
 # Seconds to wait for the answer.
 TIMEOUT = 5.0
 
 LOG = logging.getLogger(__name__)
 
-_CHASSIS = replica_query.select('Chassis',
-                                columns=('_uuid', 'name', 'hostname'))
+_CHASSIS = query.select('Chassis',
+                        columns=('_uuid', 'name', 'hostname'))
 _REPORTS = (
-    replica_query.select('Chassis_Private',
-                         columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
-    replica_query.select('SB_Global', columns=('nb_cfg',)),
-    replica_query.select('Port_Binding', ['type', '==', 'chassisredirect'],
-                         columns=('chassis',)))
+    query.select('Chassis_Private',
+                 columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
+    query.select('SB_Global', columns=('nb_cfg',)),
+    query.select('Port_Binding', ['type', '==', 'chassisredirect'],
+                 columns=('chassis',)))
 
 
 # Rows of an answer.
@@ -35,8 +35,8 @@ _Rows = Sequence[Any]
 
 
 def ask(database: connection.Database,
-        operations: Sequence[replica_query.Operation],
-        timeout: float = TIMEOUT) -> replica_query.Answers:
+        operations: Sequence[query.Operation],
+        timeout: float = TIMEOUT) -> query.Answers:
     """Ask the server, and wait for its answer: rows for each operation.
 
     :raises BackendError: when there is no answer in time
@@ -44,7 +44,7 @@ def ask(database: connection.Database,
     answered = threading.Event()
     found = []
 
-    def on_answer(answers: replica_query.Answers | None,
+    def on_answer(answers: query.Answers | None,
                   _tables: object) -> None:
         found.append(answers)
         answered.set()

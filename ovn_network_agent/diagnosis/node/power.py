@@ -22,10 +22,10 @@ from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.ovn.chassis import bfd
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import replica_query
+from ovn_network_agent.ovsdb import query
 
 # The key 'flow' leaves out the agent's relays, which have numbers.
-_SESSIONS = (replica_query.select(
+_SESSIONS = (query.select(
     'Interface', ['bfd', 'includes', ['map', [['enable', 'true']]]],
     ['options', 'includes', ['map', [['key', 'flow']]]],
     columns=('options', 'bfd', 'bfd_status')),)

@@ -18,9 +18,9 @@ from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.ovn.subjects import vnis
-from ovn_network_agent.ovs import vni_port
+from ovn_network_agent.ovs import bridge_ports
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 
 #: by name, see vni_links.read()
 Devices: typing.TypeAlias = tuple[dict[str, links.Link],
@@ -73,15 +73,15 @@ def read_port(conf: cfg.ConfigOpts, name: str, timeout: float
     """The port of Open vSwitch of a veth pair, None without one."""
     port = evpn_names.bridge_end(name)
     try:
-        with single_query.Session([conf.ovs.ovsdb_connection],
-                                  ovsdb.SCHEMAS['ovs'], timeout) as session:
+        with query.Session([conf.ovs.ovsdb_connection],
+                           ovsdb.SCHEMAS['ovs'], timeout) as session:
             rows, _bridges = session.select(('Port', ['name', '==', port]),
                                             ('Bridge',))
             session.by_uuid('Interface', (
                 key for row in rows
                 for key in columns.referenced(row, 'interfaces')))
-            return vni_port.ports(session.tables).get(port)
-    except (single_query.Failed, OSError) as error:
+            return bridge_ports.vni_ports(session.tables).get(port)
+    except (query.Failed, OSError) as error:
         raise readers.Unread(error_words.text(error)) from error
 
 

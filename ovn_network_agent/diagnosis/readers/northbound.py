@@ -19,7 +19,7 @@ from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.subjects import vnis
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 
 # Types of ports with hosts behind them that OVN does not know.
 _OPEN = ('localnet', 'l2gateway', 'vtep')
@@ -36,12 +36,12 @@ def read(conf: cfg.ConfigOpts, address: str, timeout: float) -> Tables:
     Logical_Router is empty when no router has the address.
     """
     try:
-        with single_query.Session(conf.ovn.ovn_nb_remote,
-                                  ovsdb.SCHEMAS['nb'], timeout) as session:
+        with query.Session(conf.ovn.ovn_nb_remote,
+                           ovsdb.SCHEMAS['nb'], timeout) as session:
             _select(session, address,
                     inputs.choice(conf).checks_backends)
             return session.tables
-    except (single_query.Failed, OSError) as error:
+    except (query.Failed, OSError) as error:
         raise readers.Unread(error_words.text(error)) from error
 
 
@@ -52,8 +52,8 @@ def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
     with few columns.
     """
     try:
-        with single_query.Session(conf.ovn.ovn_nb_remote,
-                                  ovsdb.SCHEMAS['nb'], timeout) as session:
+        with query.Session(conf.ovn.ovn_nb_remote,
+                           ovsdb.SCHEMAS['nb'], timeout) as session:
             routers = _behind(session, ip_text.network(prefix),
                               conf.tenant_network.extra_routes)
             session.by_uuid('NAT', {
@@ -66,11 +66,11 @@ def read_tenants(conf: cfg.ConfigOpts, prefix: str, timeout: float) -> Tables:
                 _checks(session, address)
             _select_routers(session, routers)
             return session.tables
-    except (single_query.Failed, OSError) as error:
+    except (query.Failed, OSError) as error:
         raise readers.Unread(error_words.text(error)) from error
 
 
-def _behind(session: single_query.Session, wanted: ip_text.Network,
+def _behind(session: query.Session, wanted: ip_text.Network,
             routes: bool) -> list[columns.Row]:
     """The routers with a network, or an extra route, that overlaps."""
     found = []
@@ -99,8 +99,8 @@ def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
                   ) -> Tables:
     """Select the networks of some ports of SB, and their router ports."""
     try:
-        with single_query.Session(conf.ovn.ovn_nb_remote,
-                                  ovsdb.SCHEMAS['nb'], timeout) as session:
+        with query.Session(conf.ovn.ovn_nb_remote,
+                           ovsdb.SCHEMAS['nb'], timeout) as session:
             keys: list[columns.Uuid] = [
                 columns.entry(row, 'external_ids', 'logical-switch')
                 for row in sb['Datapath_Binding'].values()]
@@ -112,11 +112,11 @@ def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables, timeout: float
             if plugins.requested(conf, plugins.VNIS):
                 _select_vnis(session, sb)
             return session.tables
-    except (single_query.Failed, OSError) as error:
+    except (query.Failed, OSError) as error:
         raise readers.Unread(error_words.text(error)) from error
 
 
-def _select_vnis(session: single_query.Session, sb: columns.Tables) -> None:
+def _select_vnis(session: query.Session, sb: columns.Tables) -> None:
     """Select the other networks of the same VNIs, and the gateways."""
     numbers = sorted({vni.number
                       for row in session.tables['Logical_Switch'].values()
@@ -150,14 +150,14 @@ def read_inside(conf: cfg.ConfigOpts, router: str, address: str, timeout: float
     external_ids.
     """
     try:
-        with single_query.Session(conf.ovn.ovn_nb_remote,
-                                  ovsdb.SCHEMAS['nb'], timeout) as session:
+        with query.Session(conf.ovn.ovn_nb_remote,
+                           ovsdb.SCHEMAS['nb'], timeout) as session:
             return _inside(session, router, ip_text.address(address))
-    except (single_query.Failed, OSError) as error:
+    except (query.Failed, OSError) as error:
         raise readers.Unread(error_words.text(error)) from error
 
 
-def _inside(session: single_query.Session, router: columns.Uuid,
+def _inside(session: query.Session, router: columns.Uuid,
             address: ip_text.Address) -> Inside:
     found = session.by_uuid('Logical_Router', [router])
     near = {port: network for row in found for port in session.by_uuid(
@@ -207,7 +207,7 @@ def addresses(port: columns.Row) -> set[ip_text.Address]:
     return found
 
 
-def _select(session: single_query.Session, address: str, checks: bool) -> None:
+def _select(session: query.Session, address: str, checks: bool) -> None:
     """Select the rows; ``checks`` adds health checks, also beside NAT."""
     routers = _routers(session, address)
     if checks or not routers:
@@ -217,14 +217,14 @@ def _select(session: single_query.Session, address: str, checks: bool) -> None:
     _select_routers(session, routers)
 
 
-def _checks(session: single_query.Session, address: str) -> None:
+def _checks(session: query.Session, address: str) -> None:
     session.by_uuid('Load_Balancer_Health_Check', {
         key for row in session.tables.get('Load_Balancer', {}).values()
         if address in rows.vip_keys(row)
         for key in columns.referenced(row, 'health_check')})
 
 
-def _select_routers(session: single_query.Session,
+def _select_routers(session: query.Session,
                     routers: Iterable[columns.Row]) -> None:
     """Select what a view has of routers, but for their addresses."""
     ports = session.by_uuid('Logical_Router_Port', {
@@ -250,7 +250,7 @@ def _select_routers(session: single_query.Session,
             columns.referenced(port, 'ha_chassis_group')))
 
 
-def _switches(session: single_query.Session,
+def _switches(session: query.Session,
               ports: Iterable[columns.Row]) -> None:
     """Select the networks on the other side of router ports."""
     found = session.select(*(
@@ -261,7 +261,7 @@ def _switches(session: single_query.Session,
         for rows_of_port in found for row in rows_of_port))
 
 
-def _routers(session: single_query.Session, address: str) -> list[columns.Row]:
+def _routers(session: query.Session, address: str) -> list[columns.Row]:
     lengths = range(1, ip_text.address(address).max_prefixlen + 1)
     nats, *ports = session.select(
         ('NAT', ['external_ip', '==', address]),
@@ -275,7 +275,7 @@ def _routers(session: single_query.Session, address: str) -> list[columns.Row]:
           for answer in ports for row in answer)))
 
 
-def _balanced(session: single_query.Session,
+def _balanced(session: query.Session,
               address: str) -> list[columns.Row]:
     """The routers with a load balancer of the address.
 

@@ -34,7 +34,7 @@ from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.writes import marked_rows
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 from ovn_network_agent.runtime import rows_files
 
 
@@ -79,14 +79,14 @@ def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
 def _rows(database: str, remote: Sequence[str], timeout: float,
           tables: Mapping[str, Iterable[str]],
           conditions: Iterable[tuple[str, str, typing.Any]]) -> columns.Tables:
-    """The rows of some tables, see :attr:`single_query.Session.tables`."""
+    """The rows of some tables, see :attr:`query.Session.tables`."""
     if not tables:
         return {}
     chosen = {table: clauses for name, table, clauses in conditions
               if name == database}
     try:
-        with single_query.Session(remote, ovsdb.SCHEMAS[database],
-                                  timeout) as session:
+        with query.Session(remote, ovsdb.SCHEMAS[database],
+                           timeout) as session:
             for table, columns in tables.items():
                 if session.has(table):
                     session.select(
@@ -95,7 +95,7 @@ def _rows(database: str, remote: Sequence[str], timeout: float,
                         columns=[each for each in sorted(columns)
                                  if session.has(table, each)])
             return session.tables
-    except (single_query.Failed, OSError) as error:
+    except (query.Failed, OSError) as error:
         raise readers.Unread(error_words.text(error)) from error
 
 

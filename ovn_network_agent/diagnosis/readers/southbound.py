@@ -18,7 +18,7 @@ from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 
 # The types of the ports of machines, and the columns with their addresses.
 _OF_MACHINES = ('', 'virtual', 'external', 'localport')
@@ -36,8 +36,8 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
     :param hosts: whether to select the machines in networks of tenants
     """
     try:
-        with single_query.Session(conf.ovn.ovn_sb_remote,
-                                  ovsdb.SCHEMAS['sb'], timeout) as session:
+        with query.Session(conf.ovn.ovn_sb_remote,
+                           ovsdb.SCHEMAS['sb'], timeout) as session:
             _select(session, here, lrps, chassis, hostnames, machines)
             if plugins.requested(conf, plugins.VNIS):
                 _select_attached(session)
@@ -49,7 +49,7 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
             if inputs.choice(conf).checks_backends:
                 session.select(('Service_Monitor',))
             return session.tables
-    except (single_query.Failed, OSError) as error:
+    except (query.Failed, OSError) as error:
         raise readers.Unread(error_words.text(error)) from error
 
 
@@ -61,17 +61,17 @@ def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
     of machines are looked at, with few columns.
     """
     try:
-        with single_query.Session(conf.ovn.ovn_sb_remote,
-                                  ovsdb.SCHEMAS['sb'], timeout) as session:
+        with query.Session(conf.ovn.ovn_sb_remote,
+                           ovsdb.SCHEMAS['sb'], timeout) as session:
             names = _with_address(session, address)
             if names:
                 _select_networks(session, here, names)
             return session.tables, names
-    except (single_query.Failed, OSError) as error:
+    except (query.Failed, OSError) as error:
         raise readers.Unread(error_words.text(error)) from error
 
 
-def _with_address(session: single_query.Session, address: str) -> list[str]:
+def _with_address(session: query.Session, address: str) -> list[str]:
     answers = session.select(
         *(('Port_Binding', ['type', '==', kind]) for kind in _OF_MACHINES),
         columns=[each for each in _OF_ADDRESSES
@@ -82,7 +82,7 @@ def _with_address(session: single_query.Session, address: str) -> list[str]:
             if address in rows.machine(row, True)[0]]
 
 
-def _select_networks(session: single_query.Session, here: wirings.Wiring,
+def _select_networks(session: query.Session, here: wirings.Wiring,
                      names: Iterable[str]) -> None:
     """Select ports of machines, with their networks and their chassis."""
     _select(session, here, (), (), [here.hostname], names)
@@ -101,7 +101,7 @@ def _select_networks(session: single_query.Session, here: wirings.Wiring,
           for row in ports if columns.optional(row, 'virtual_parent')))
 
 
-def _select_attached(session: single_query.Session) -> None:
+def _select_attached(session: query.Session) -> None:
     """Select the ports of other routers on the provider networks."""
     session.select(*(
         ('Port_Binding', ['type', '==', 'patch'],
@@ -111,7 +111,7 @@ def _select_attached(session: single_query.Session) -> None:
         for key in columns.referenced(row, 'datapath')))
 
 
-def _select_machines(session: single_query.Session) -> None:
+def _select_machines(session: query.Session) -> None:
     """Select the machines in the networks without a localnet port."""
     rows_ = [*session.tables['Port_Binding'].values()]
     keys = {kind: {key for row in rows_ if row.type == kind
@@ -127,7 +127,7 @@ def _select_machines(session: single_query.Session) -> None:
         for key in columns.referenced(row, 'chassis')})
 
 
-def _select_advertised(session: single_query.Session) -> None:
+def _select_advertised(session: query.Session) -> None:
     """Select what OVN advertises for the routers of the gateway ports."""
     datapaths = {key for row in session.tables['Port_Binding'].values()
                  if row.type == 'chassisredirect'
@@ -137,7 +137,7 @@ def _select_advertised(session: single_query.Session) -> None:
                      for key in sorted(datapaths)))
 
 
-def _select(session: single_query.Session, here: wirings.Wiring,
+def _select(session: query.Session, here: wirings.Wiring,
             lrps: Collection[str], chassis: Iterable[str],
             hostnames: Collection[str], machines: Iterable[str]) -> None:
     tunnels = session.select(

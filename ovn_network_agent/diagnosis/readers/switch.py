@@ -29,7 +29,7 @@ from ovn_network_agent.openflow import wire
 from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 
 _Answer = typing.TypeVar('_Answer')
 
@@ -37,19 +37,19 @@ _Answer = typing.TypeVar('_Answer')
 def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
     """The wiring of this node, with its devices."""
     try:
-        with single_query.Session([conf.ovs.ovsdb_connection],
-                                  ovsdb.SCHEMAS['ovs'], timeout) as session:
+        with query.Session([conf.ovs.ovsdb_connection],
+                           ovsdb.SCHEMAS['ovs'], timeout) as session:
             _select(session, conf.bridge_dev)
             found = wiring.read(session.tables, ())
         return dataclasses.replace(found, devices=devices(
             conf.bridge_dev, conf.frr.vrf_name,
             *(bridge for _network, bridge in found.mappings)),
             tunnel=local_state.tunnel(conf))
-    except (single_query.Failed, OSError) as error:
+    except (query.Failed, OSError) as error:
         raise readers.Unread(error_words.text(error)) from error
 
 
-def _select(session: single_query.Session, bridge_dev: str) -> None:
+def _select(session: query.Session, bridge_dev: str) -> None:
     roots, = session.select(('Open_vSwitch',))
     mappings = [wiring.bridge_mappings(root.external_ids) for root in roots]
     bridges = {bridge_dev, *(bridge for mapping in mappings

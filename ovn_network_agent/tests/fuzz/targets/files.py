@@ -25,8 +25,8 @@ from ovn_network_agent.forward import rules
 from ovn_network_agent.metrics import present
 from ovn_network_agent.migrate import sources
 from ovn_network_agent.netlink.objects import procfs
-from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
+from ovn_network_agent.nft import values
 from ovn_network_agent.ovn.egress import egress_file
 from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.privileged import overlap_keeper
@@ -70,8 +70,8 @@ def _egress(data):
 
 def _table(data):
     """What the root side takes as a table is one that nft can load."""
-    table = codec.unpack(_tuples(json.loads(data)))
-    assert codec.unpack(codec.pack(table)) == table
+    table = values.unpack(_tuples(json.loads(data)))
+    assert values.unpack(values.pack(table)) == table
     text = rendering.text(table)
     assert set(_QUOTED.findall(text)) <= _DEVICES, text
     assert text.count('{') == text.count('}'), text
@@ -162,7 +162,7 @@ TARGETS = (
                b'security_group: ', b'gateways: [', b'destinations: [',
                b'10.0.0.0/8', b']}', b'"', b'\n  ')),
     Target('nft.table', _table, (ValueError, RecursionError),
-           ('nft.codec', 'nft.rendering', 'nft.values'), json=True,
+           ('nft.values', 'nft.rendering'), json=True,
            values=('tcp', 'udp', 'ip', 'ip6', 64000, '192.0.2.53')),
     Target('migrate.files', _migrated, (),
            ('migrate.sources',),

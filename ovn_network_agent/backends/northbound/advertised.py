@@ -53,14 +53,11 @@ class AdvertisedBackend(ovsdb_writer.NbWriter):
 
         :raises base.BackendError: when the replica of NB is not usable
         """
-        try:
-            with self._context.databases['nb'].rows() as nb:
-                return [resources.Advertised(router, route.owner)
-                        for router, _row, route in commands.managed(
-                            nb, self._context.marks())
-                        if route.advertised == route.owner.hostname]
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
+        with self.tables() as nb:
+            return [resources.Advertised(router, route.owner)
+                    for router, _row, route in commands.managed(
+                        nb, self._context.marks())
+                    if route.advertised == route.owner.hostname]
 
     def taken_over(self, lost: list[resources.Ref]) -> set[resources.Ref]:
         """See :meth:`base.Backend.taken_over`."""

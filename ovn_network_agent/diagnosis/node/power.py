@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import typing
 
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.northbound import server_question
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.common import counts
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import check
@@ -76,7 +76,7 @@ def read_tunnels(sources: sources.Sources) -> Tunnels:
 
 def _sessions(database: connection.Database) -> tuple[Session, ...]:
     try:
-        answers = server_question.ask(database, _SESSIONS)
+        answers = ovsdb_writer.ask(database, _SESSIONS)
     except backends.BackendError as error:
         raise check.NotChecked(str(error)) from error
     return tuple(sorted(sessions(answers)))

@@ -36,7 +36,6 @@ _LEARNING, _SUPPRESS = 8, 32
 _VXLAN_ID, _VXLAN_LINK, _VXLAN_LOCAL, _VXLAN_LEARNING, _VXLAN_PORT = (
     1, 3, 4, 7, 15)
 _PEER = 'VETH_INFO_PEER'
-_MODE = 'IFLA_INET6_ADDR_GEN_MODE'
 
 MESSAGE = messages.narrow(
     ifinfmsg.ifinfmsg, (1, 'IFLA_ADDRESS', 'binary'), 'IFLA_IFNAME',
@@ -101,59 +100,20 @@ def encode_veth(name: str, peer: str, mac: str, mtu: int) -> bytes:
 def _new(name: str, kind: str, data: Iterable[tuple[str, typing.Any]],
          *attributes: tuple[str, typing.Any]) -> bytes:
     return messages.encode(MESSAGE, [
-        ('IFLA_IFNAME', name), ('IFLA_GROUP', ownership.EVPN_GROUP),
-        *attributes, ('IFLA_LINKINFO', {'attrs': [
+        ('IFLA_IFNAME', name), GROUP, *attributes,
+        ('IFLA_LINKINFO', {'attrs': [
             ('IFLA_INFO_KIND', kind),
             ('IFLA_INFO_DATA', {'attrs': list(data)})]})])
 
 
-def encode_alias(name: str, alias: str) -> bytes:
-    """Set the ifalias text of the device with a name."""
-    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
-                                     ('IFLA_IFALIAS', alias)])
-
-
-def encode_group(name: str) -> bytes:
-    """Put the device with a name into the group of VNIs."""
-    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
-                                     ('IFLA_GROUP', ownership.EVPN_GROUP)])
-
-
-def encode_silent(name: str) -> bytes:
-    """Give the device with a name no IPv6 address by itself."""
-    return messages.encode(MESSAGE, [
-        ('IFLA_IFNAME', name),
-        ('IFLA_AF_SPEC', {'attrs': [('AF_INET6', {'attrs': [
-            (_MODE, _GENERATE_NONE)]})]})])
-
-
-def encode_settled(name: str) -> bytes:
-    """Set a bridge port's learning (off) and neighbour suppression."""
-    return messages.encode(MESSAGE, [
-        ('IFLA_IFNAME', name),
-        ('IFLA_LINKINFO', {'attrs': [
-            ('IFLA_INFO_SLAVE_KIND', 'bridge'),
-            ('IFLA_INFO_SLAVE_DATA', {'attrs': [
-                ('IFLA_BRPORT_LEARNING', 0),
-                ('IFLA_BRPORT_NEIGH_SUPPRESS', 1)]})]})])
+def encode_change(name: str, *attributes: tuple[str, typing.Any]) -> bytes:
+    """Set attributes of the device with a name."""
+    return messages.encode(MESSAGE, [('IFLA_IFNAME', name), *attributes])
 
 
 def encode_mac(name: str, mac: str) -> bytes:
     """Set the MAC address."""
-    return messages.encode(MESSAGE, [
-        ('IFLA_IFNAME', name), ('IFLA_ADDRESS', texts.mac_bytes(mac))])
-
-
-def encode_mtu(name: str, mtu: int) -> bytes:
-    """Set the MTU."""
-    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
-                                     ('IFLA_MTU', mtu)])
-
-
-def encode_master(name: str, master: int) -> bytes:
-    """Enslave a device to the one with an ifindex."""
-    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
-                                     ('IFLA_MASTER', master)])
+    return encode_change(name, ('IFLA_ADDRESS', texts.mac_bytes(mac)))
 
 
 def encode_flags(name: str, up: bool) -> bytes:
@@ -161,6 +121,18 @@ def encode_flags(name: str, up: bool) -> bytes:
     return messages.encode(
         MESSAGE, [('IFLA_IFNAME', name)],
         flags=ifinfmsg.IFF_UP if up else 0, change=ifinfmsg.IFF_UP)
+
+
+#: attribute: the group of VNIs
+GROUP = 'IFLA_GROUP', ownership.EVPN_GROUP
+#: attribute: no IPv6 address by itself
+SILENT = 'IFLA_AF_SPEC', {'attrs': [('AF_INET6', {'attrs': [
+    ('IFLA_INET6_ADDR_GEN_MODE', _GENERATE_NONE)]})]}
+#: attribute of a bridge port: no learning, neighbour suppression
+SETTLED = 'IFLA_LINKINFO', {'attrs': [
+    ('IFLA_INFO_SLAVE_KIND', 'bridge'),
+    ('IFLA_INFO_SLAVE_DATA', {'attrs': [
+        ('IFLA_BRPORT_LEARNING', 0), ('IFLA_BRPORT_NEIGH_SUPPRESS', 1)]})]}
 
 
 # -- reading ----------------------------------------------------------------
@@ -202,7 +174,8 @@ def _take(message: wire.Body, found: dict[str, links.Link],
     link = links.decode(*message)
     found[link.name] = link
     if evpn_names.is_device(link.name):
-        details[link.name] = decode(_body(*message))
+        data, start, end = message
+        details[link.name] = decode(data[start:end])
 
 
 def read_mtu(kernel: connection.Connection, name: str) -> int:
@@ -210,18 +183,14 @@ def read_mtu(kernel: connection.Connection, name: str) -> int:
 
     :raises OSError: when it is missing, or the kernel does not answer
     """
-    return decode(_body(*kernel.ask(links.RTM_GETLINK, messages.encode(
-        MESSAGE, [('IFLA_IFNAME', name)])))).mtu
+    data, start, end = kernel.ask(links.RTM_GETLINK, encode_change(name))
+    return decode(data[start:end]).mtu
 
 
 def read_all() -> tuple[dict[str, links.Link], dict[str, Details]]:
     """As :func:`read`, on a new connection."""
     with connection.Connection() as kernel:
         return read(kernel)
-
-
-def _body(data: bytes, start: int, end: int) -> bytes:
-    return data[start:end]
 
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)

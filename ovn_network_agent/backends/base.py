@@ -240,6 +240,15 @@ class Backend(abc.ABC):
         """Close connections; called once at the end."""
 
 
+class KernelBackend(Backend):
+    """Base of the backends that the port-forward-only mode needs, too."""
+
+    @classmethod
+    def runs_without_ovn(cls, conf: typing.Any) -> bool:
+        """Port forwarding needs the kernel alone."""
+        return True
+
+
 class Memory(Generic[_Kind]):
     """The resources of the last reading.
 

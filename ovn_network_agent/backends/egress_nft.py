@@ -20,6 +20,7 @@ from typing import Any
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.backends import calls
 from ovn_network_agent.backends import nft_tables
 from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
@@ -166,14 +167,11 @@ class EgressNftBackend(base.Backend):
             self._run(nft.change_egress, family, *change)
 
     def _run(self, function: Callable[..., Any], *args: Any) -> None:
-        try:
-            own: nft_tables.OwnChange = (
-                self._watch.own_change() if self._watch else
-                contextlib.nullcontext(lambda _pid: None))
-            with own as ours:
-                ours(function(*args))
-        except context.FAILURES as error:
-            raise base.BackendError(error_words.text(error)) from error
+        own: nft_tables.OwnChange = (
+            self._watch.own_change() if self._watch else
+            contextlib.nullcontext(lambda _pid: None))
+        with calls.explained(), own as ours:
+            ours(function(*args))
 
     def _start_watch(self) -> None:
         """Report changes from here on, if there is a loop to wake."""

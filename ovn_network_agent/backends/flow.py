@@ -18,11 +18,10 @@ from typing import TypeAlias
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.common import error_words
+from ovn_network_agent.backends import calls
 from ovn_network_agent.common import notices
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.openflow import spec as specs
-from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.switch import openflow
 
 
@@ -109,9 +108,10 @@ class FlowBackend(base.Backend):
         count as missing, so the next change says why it failed.
         """
         try:
-            return _call(bridge, openflow.dump_flows, former, [
-                digest for other, digest in self._memory.keys
-                if other == bridge and not former])
+            with calls.explained(f'flows of bridge {bridge}'):
+                return openflow.dump_flows(bridge, former, [
+                    digest for other, digest in self._memory.keys
+                    if other == bridge and not former])
         except base.BackendError:
             if bridge == self.conf.bridge_dev:
                 raise
@@ -148,22 +148,12 @@ class FlowBackend(base.Backend):
                unwanted: list[_Flow]) -> base.Failures:
         flows = [f for f in unwanted if f.kind == resources.Flow.kind]
         strays = [f for f in unwanted if f.kind == StrayFlow.kind]
-        failures = _call(bridge, openflow.change_flows,
-                         [_fields(f) for f in wanted],
-                         [_fields(f) for f in flows],
-                         [_fields(f) for f in strays])
-        lists: dict[str, Sequence[_Flow]] = {
-            'adds': wanted, 'deletes': flows, 'strays': strays}
-        return {lists[name][index].ref: reason
-                for name, index, reason in failures}
-
-
-def _call(bridge: str, function: Callable[..., Any], *args: Any) -> Any:
-    try:
-        return function(bridge, *args)
-    except context.FAILURES as error:
-        raise base.BackendError(
-            f'flows of bridge {bridge}: {error_words.text(error)}') from error
+        with calls.explained(f'flows of bridge {bridge}'):
+            failures = openflow.change_flows(
+                bridge, *([_fields(f) for f in some]
+                          for some in (wanted, flows, strays)))
+        return calls.of_lists(failures, adds=wanted, deletes=flows,
+                              strays=strays)
 
 
 def _fields(resource: _Flow) -> list[Any]:

@@ -25,15 +25,14 @@ from oslo_log import log as logging
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.backends import calls
 from ovn_network_agent.common import counts
 from ovn_network_agent.common import error_words
-from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values
 from ovn_network_agent.privileged import nft
-from ovn_network_agent.privileged.daemon import context
 
 LOG = logging.getLogger(__name__)
 
@@ -44,6 +43,7 @@ OwnChange: TypeAlias = contextlib.AbstractContextManager[
 
 _Resource: typing.TypeAlias = resources.NftTable | resources.NftElement
 
+_READING = f'the table {ownership.NFT_TABLE} cannot be read'
 _NOTHING = listing.Listed(listing.ALTERED, '')
 # Changes that fail before the others are not tried any more.
 _TRIES = 3
@@ -63,59 +63,45 @@ class Tables:
 
     def all(self) -> dict[str, listing.Listed]:
         """Our tables that are there, by family."""
-        return {family: _parsed(printed) for family, printed in
-                _reading(nft.read_tables, list(elements.FAMILIES)).items()}
+        with calls.explained(_READING):
+            found = nft.read_tables(list(elements.FAMILIES))
+        return {family: _parsed(printed) for family, printed in found.items()}
 
     def table(self, family: str) -> listing.Listed | None:
         """Our table of one family, None when it is not there.
 
         :raises base.BackendError: when it cannot be read
         """
-        found = _reading(nft.read_tables, [family])
+        with calls.explained(_READING):
+            found = nft.read_tables([family])
         return _parsed(found[family]) if found else None
 
     def sets(self, family: str, wanted: set[str]) -> listing.Listed:
         """Those of some sets of our table that are there, and nothing else."""
         if ownership.NFT_NETWORKS in wanted:
             wanted = {*wanted, ownership.NFT_PREFIXES}
-        return _parsed(*_reading(
-            nft.read_sets, family, [name for name in sorted(wanted)
-                                    if values.is_name(name)]).values())
+        with calls.explained(_READING):
+            found = nft.read_sets(family, [name for name in sorted(wanted)
+                                           if values.is_name(name)])
+        return _parsed(*found.values())
 
     def change(self, function: Callable[..., Any], *args: Any) -> None:
         """Call an entry point that changes the table."""
-        try:
-            with self._own_change() as ours:
-                ours(function(*args))
-        except context.FAILURES as error:
-            raise base.BackendError(error_words.text(error)) from error
+        with calls.explained(), self._own_change() as ours:
+            ours(function(*args))
 
     def forget(self, family: str, targets: Collection[values.Target]) -> None:
         """Delete the connections that were translated to these."""
         if not targets:
             return
-        try:
+        with calls.explained('connections to destinations that were removed '
+                             'stay in connection tracking'):
             count = nft.delete_connections(
                 family, self._conf.port_forward.port_forward_ct_zone,
                 [list(target) for target in sorted(targets)])
-        except context.FAILURES as error:
-            raise base.BackendError(
-                f'connections to destinations that were removed stay in '
-                f'connection tracking: {error_words.text(error)}') from error
         LOG.info('%s to %s deleted',
                  counts.of(count, 'connection'),
                  counts.of(len(targets), 'removed destination'))
-
-
-def _reading(function: Callable[..., Any], *args: Any) -> Any:
-    """Call an entry point that lists."""
-    try:
-        return function(*args)
-    except context.FAILURES as error:
-        raise base.BackendError(
-            f'the table {ownership.NFT_TABLE} cannot be read: '
-            f'{error_words.text(error)}'
-        ) from error
 
 
 def _parsed(*printed: str) -> listing.Listed:
@@ -243,7 +229,7 @@ class Family:
         if (before.digest == listing.ALTERED or
                 not self._exchange(table, sets, removed, before)):
             self._tables.change(nft.replace_table,
-                                codec.pack(_content(table)), sets, removed)
+                                values.pack(_content(table)), sets, removed)
         self._tables.forget(self.name, leaving)
         listed = self._tables.table(self.name) or _NOTHING
         self._tables.change(nft.stamp_table, self.name, table.digest,
@@ -264,7 +250,7 @@ class Family:
             {entry for entry in before.elements if entry[0] != of_rules} |
             {(of_rules, prefix) for prefix in before.networks})
         try:
-            self._tables.change(nft.extend_table, codec.pack(_content(table)),
+            self._tables.change(nft.extend_table, values.pack(_content(table)),
                                 sets, present, leaving)
             self._tables.change(
                 nft.prune_table, self.name, [list(r) for r in before.rules],

@@ -20,7 +20,6 @@ from oslo_log import log as logging
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import nft_tables
-from ovn_network_agent.backends.kernel import kernel_base
 from ovn_network_agent.common import notices
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
@@ -32,7 +31,7 @@ from ovn_network_agent.watches import nftables
 LOG = logging.getLogger(__name__)
 
 
-class NftablesBackend(kernel_base.KernelBackend):
+class NftablesBackend(base.KernelBackend):
     """One nftables table for each family, and its elements."""
 
     name = 'nftables'

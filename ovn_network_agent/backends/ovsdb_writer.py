@@ -1,23 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The common part of the backends that write to OVSDB: the transaction."""
+"""Common parts of the backends of OVSDB: reading, writing, questions."""
 
 from collections.abc import Callable
 from collections.abc import Hashable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import threading
 from typing import Any
 from typing import TypeAlias
 
+from oslo_log import log as logging
 from ovsdbapp import exceptions
 
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.ovn.chassis import absent_chassis
+from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.ovsdb import query
 from ovn_network_agent.ovsdb import time_limits
 
 #: From an ovsdbapp API.
 Make: TypeAlias = Callable[[Any], command.Command]
+
+
+@contextlib.contextmanager
+def tables(database: connection.Database) -> Iterator[columns.Tables]:
+    """The tables of a database, in this context.
+
+    :raises base.BackendError: when the replica is not usable
+    """
+    try:
+        with database.rows() as found:
+            yield found
+    except connection.Unavailable as e:
+        raise base.BackendError(str(e)) from e
 
 
 class Writer(base.Backend):
@@ -47,14 +69,14 @@ class Writer(base.Backend):
         now = self._inputs()
         return (None if now == mark else self.read(known())), now
 
+    def tables(self) -> contextlib.AbstractContextManager[columns.Tables]:
+        """As :func:`tables`, of the backend's database."""
+        return tables(self._context.databases[self.database])
+
     def _inputs(self) -> tuple[Any, ...]:
         context = self._context
-        database = context.databases[self.database]
-        try:
-            with database.rows():
-                changes = database.dirty.changes
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
+        with self.tables():
+            changes = context.databases[self.database].dirty.changes
         return (changes, context.marks(), context.chassis(),
                 context.dead(), context.silent(), context.groups())
 
@@ -122,3 +144,94 @@ class NbWriter(Writer):
     """A backend of rows in NB, see :class:`ovsdb_writer.Writer`."""
 
     database = 'nb'
+
+
+# Seconds to wait for the answer.
+TIMEOUT = 5.0
+
+LOG = logging.getLogger(__name__)
+
+_CHASSIS = query.select('Chassis',
+                              columns=('_uuid', 'name', 'hostname'))
+_REPORTS = (
+    query.select('Chassis_Private',
+                 columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
+    query.select('SB_Global', columns=('nb_cfg',)),
+    query.select('Port_Binding', ['type', '==', 'chassisredirect'],
+                 columns=('chassis',)))
+
+
+# Rows of an answer.
+_Rows = Sequence[Any]
+
+
+def ask(database: connection.Database,
+        operations: Sequence[query.Operation],
+        timeout: float = TIMEOUT) -> query.Answers:
+    """Ask the server, and wait for its answer: rows for each operation.
+
+    :raises BackendError: when there is no answer in time
+    """
+    answered = threading.Event()
+    found = []
+
+    def on_answer(answers: query.Answers | None,
+                  _tables: object) -> None:
+        found.append(answers)
+        answered.set()
+
+    with tables(database):
+        database.ask(operations, on_answer)
+    if not answered.wait(timeout) or found[0] is None:
+        raise base.BackendError(
+            f'{connection.SCHEMAS[database.name]} does not answer')
+    return found[0]
+
+
+def ask_chassis(context: base.Context, conf: Any,
+                timeout: float = TIMEOUT) -> set[ownership.Owner]:
+    """The server's chassis that are not silent.
+
+    :raises base.BackendError: when there is no answer in time
+    """
+    silent = context.silent()
+    chassis, *answers = ask(
+        context.databases['sb'], [_CHASSIS, *(_REPORTS if silent else ())],
+        timeout)
+    present = {ownership.Owner(row['hostname'], row['name'])
+               for row in chassis}
+    if silent:
+        facts = _facts(context.chassis(), chassis, *answers)
+        present -= silent & absent_chassis.owners(
+            facts, absent_chassis.outdated(
+                facts, conf.gateway_drain.silent_chassis_limit))
+    return present
+
+
+def confirmed_gone(context: base.Context, conf: Any, names: frozenset[str]
+                   ) -> frozenset[str]:
+    """The chassis of some names that are gone, also for the server.
+
+    A replica may lack rows. Without an answer nobody is gone.
+    """
+    if not names:
+        return frozenset()
+    try:
+        present = ask_chassis(context, conf)
+    except base.BackendError as e:
+        LOG.warning('Rows in NB of chassis that may be gone are kept: %s', e)
+        return frozenset()
+    return names - {each.chassis for each in present}
+
+
+def _facts(own: str, chassis: _Rows, reports: _Rows, globals_: _Rows,
+           ports: _Rows) -> absent_chassis.Facts:
+    """The facts of the answers."""
+    bound = {row['chassis'][1] for row in ports
+             if row['chassis'][0] == 'uuid'}
+    return absent_chassis.Facts(
+        own, max((row['nb_cfg'] for row in globals_), default=0),
+        {row['name']: row['hostname'] for row in chassis},
+        {row['name']: (row['nb_cfg'], row['nb_cfg_timestamp'])
+         for row in reports},
+        frozenset(row['name'] for row in chassis if row['_uuid'][1] in bound))

@@ -1,36 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backends relay_port and vni_port: ports of Open vSwitch.
+"""Backends relay_port, vni_port, overlap: objects of the local Open vSwitch.
 
 A port is the agent's by its name and mark. What another program has under a
 wanted name is never touched, and the resource fails. Both ends of a veth pair
 have the agent's alias, too.
+
+A separate program makes the overlap and undoes it even if the agent dies; see
+:mod:`ovn_network_agent.privileged.overlap_keeper`.  During the overlap, the
+program keeps a key in external_ids of the local Open_vSwitch database.
 """
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import time
 from typing import Any
 from typing import TypeAlias
-from typing import TypeVar
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.backends import calls
 from ovn_network_agent.backends import ovsdb_writer
-from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
+from ovn_network_agent.ovs import bridge_ports
 from ovn_network_agent.ovs import commands
-from ovn_network_agent.ovs import relay
-from ovn_network_agent.ovs import vni_port
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import connection
+from ovn_network_agent.privileged import overlap
+from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.network import vni_links as privileged
 
 # Seconds between two checks whether ovs-vswitchd has made a port.
@@ -39,7 +42,6 @@ _INTERVAL = 0.02
 
 #: See SwitchPorts.made_ports
 MadePorts: TypeAlias = tuple[set[Any], dict[Any, str]]
-_T = TypeVar('_T')
 
 _RELAY_COMMANDS = {'set': commands.SetRelayPort,
                    'remove': commands.RemoveRelayPort}
@@ -92,7 +94,8 @@ class SwitchPorts(ovsdb_writer.Writer):
         """
         deadline = time.monotonic() + self.conf.ovn.transaction_timeout
         while True:
-            made, errors = self.rows(self.made_ports)
+            with self.tables() as ovs:
+                made, errors = self.made_ports(ovs)
             left = [r for r in wanted if r.key not in made]
             failures = {r.ref: errors[r.key] for r in left if r.key in errors}
             waiting = [r.ref for r in left if r.ref not in failures]
@@ -104,17 +107,6 @@ class SwitchPorts(ovsdb_writer.Writer):
                     f'{self.conf.ovn.transaction_timeout:d} s; is it running?')
                     for ref in waiting}, failures
             time.sleep(_INTERVAL)
-
-    def rows(self, function: Callable[[columns.Tables], _T]) -> _T:
-        """Call a function with the rows of the local database.
-
-        :raises BackendError: when the database is not available
-        """
-        try:
-            with self._context.databases[self.database].rows() as ovs:
-                return function(ovs)
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
 
 
 class RelayPortBackend(SwitchPorts):
@@ -130,7 +122,8 @@ class RelayPortBackend(SwitchPorts):
 
         :raises base.BackendError: when the local database is not connected
         """
-        return self.rows(lambda ovs: list(relay.ports(ovs)))
+        with self.tables() as ovs:
+            return list(bridge_ports.relays(ovs))
 
     def command(self, verb: str, resource: resources.RelayPort
                 ) -> ovsdb_writer.Make:
@@ -139,8 +132,8 @@ class RelayPortBackend(SwitchPorts):
 
     def made_ports(self, ovs: columns.Tables) -> MadePorts:
         """See :meth:`switch_ports.SwitchPorts.made_ports`."""
-        return ({port.key for port in relay.ports(ovs) if port.encap},
-                relay.errors(ovs))
+        return ({port.key for port in bridge_ports.relays(ovs) if port.encap},
+                bridge_ports.relay_errors(ovs))
 
 
 class VniPortBackend(SwitchPorts):
@@ -163,10 +156,11 @@ class VniPortBackend(SwitchPorts):
         :raises base.BackendError: when the kernel or the local database does
             not answer
         """
-        found, details = kernel_base.reading('devices', vni_links.read_all)
+        found, details = calls.reading('devices', vni_links.read_all)
         masters = {link.index: name for name, link in found.items()}
-        ports = {evpn_names.vrf_end_of(name): port
-                 for name, port in self.rows(vni_port.ports).items()}
+        with self.tables() as ovs:
+            ports = {evpn_names.vrf_end_of(name): port for name, port
+                     in bridge_ports.vni_ports(ovs).items()}
         ours = {name for name, link in found.items()
                 if evpn_names.is_vrf_end(name) and _is_ours(link)}
         return [resources.VniPort(
@@ -181,11 +175,11 @@ class VniPortBackend(SwitchPorts):
 
     def made_ports(self, ovs: columns.Tables) -> MadePorts:
         """See :meth:`switch_ports.SwitchPorts.made_ports`."""
+        ports = bridge_ports.vni_ports(ovs)
         return ({(evpn_names.vrf_end_of(name),)
-                 for name, (bridge, _tag) in vni_port.ports(ovs).items()
-                 if bridge},
+                 for name, (bridge, _tag) in ports.items() if bridge},
                 {(evpn_names.vrf_end_of(name),): reason
-                 for name, reason in vni_port.errors(ovs).items()})
+                 for name, reason in bridge_ports.vni_errors(ovs).items()})
 
     def apply(self, delta: base.Delta) -> base.Failures:
         """Make pairs, then all ports, then delete pairs."""
@@ -193,7 +187,7 @@ class VniPortBackend(SwitchPorts):
         self._forget(_without_devices(
             new for _old, new in
             resources.updates_of(resources.VniPort, delta)))
-        failures = kernel_base.refused(
+        failures = calls.refused(
             privileged.set_ports, wanted,
             [[r.name, r.vni, r.mac, r.bridge] for r in wanted])
         failures.update(super().apply(base.Delta(
@@ -201,7 +195,7 @@ class VniPortBackend(SwitchPorts):
             delete=delta.delete)))
         gone = [r for r in resources.of_kind(resources.VniPort, delta.delete)
                 if r.ref not in failures]
-        failures.update(kernel_base.refused(
+        failures.update(calls.refused(
             privileged.delete_ports, gone, [r.name for r in gone]))
         return failures
 
@@ -226,7 +220,7 @@ def _without_devices(ports: Iterable[resources.VniPort]
                      ) -> tuple[resources.VniPort, ...]:
     """The ports of which neither end is there."""
     ports = tuple(ports)
-    found = kernel_base.reading('devices', links.read_all) if ports else {}
+    found = calls.reading('devices', links.read_all) if ports else {}
     return tuple(r for r in ports if found.keys().isdisjoint(
         (r.name, evpn_names.bridge_end(r.name))))
 
@@ -247,3 +241,47 @@ def _pair(found: dict[str, links.Link],
                 details[name].silent and details[name].grouped)
     return (evpn_names.vni_of_vrf(masters.get(end.master, '')),
             end.mac if complete else '')
+
+
+class OverlapBackend(base.Backend):
+    """The pause of ovn-controller, in which two chassis own a port."""
+
+    name = 'overlap'
+    kinds = (resources.Overlap,)
+    revived_by = (notices.connected('ovs'),)
+
+    def attach(self, context: base.Context) -> None:
+        """Receive the databases, of which 'ovs' is read."""
+        self._context = context
+
+    def read(self, known: base.Known) -> list[resources.Overlap]:
+        """Read the overlap that the keeper has noted in the local database.
+
+        :raises base.BackendError: when the local database is not connected
+        """
+        with ovsdb_writer.tables(self._context.databases['ovs']) as ovs:
+            marks = [row.external_ids.get(ownership.EXT_ID_OVERLAP, '')
+                     for row in ovs['Open_vSwitch'].values()]
+        return [resources.Overlap(tuple(mark.split()))
+                for mark in marks if mark]
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Begin or end the overlap; an update changes nothing.
+
+        :returns: the text of the privileged side
+        """
+        failures = {}
+        for wanted in resources.of_kind(resources.Overlap, delta.create):
+            try:
+                overlap.begin(list(wanted.addresses))
+            except context.FAILURES as e:
+                failures[wanted.ref] = error_words.text(e)
+        # An update leaves the present overlap alone: it ends soon, when the
+        # ports have left.
+        if delta.delete:
+            try:
+                overlap.end()
+            except context.FAILURES as e:
+                failures.update({gone.ref: error_words.text(e)
+                                 for gone in delta.delete})
+        return failures

@@ -46,7 +46,6 @@ from ovn_network_agent.runtime.process import signals  # noqa: E402
 from ovn_network_agent.runtime.process import single_instance  # noqa: E402
 from ovn_network_agent.watches import base as watches  # noqa: E402
 from ovn_network_agent.watches import flows  # noqa: E402
-from ovn_network_agent.watches import heartbeat  # noqa: E402
 from ovn_network_agent.watches import kernel  # noqa: E402
 from ovn_network_agent.watches import node_conflicts  # noqa: E402
 from ovn_network_agent.watches import rate_limit  # noqa: E402
@@ -244,7 +243,7 @@ def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]
 
 def _observers(conf: cfg.ConfigOpts, limiter: rate_limit.RateLimit
                ) -> list[watches.Observer]:
-    heartbeats = heartbeat.Heartbeat()
+    heartbeats = watches.Heartbeat()
     found = [heartbeats, kernel.Sysctls(limiter, heartbeats)]
     if mode.name(conf) != mode.FULL:
         return found

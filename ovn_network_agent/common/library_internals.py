@@ -28,7 +28,7 @@ NAMES = (
         'not; attributes of a row have neither, and cost ten times as much'),
     PrivateName(
         'ovs.db.idl:Row', '_uuid_to_row',
-        ('ovsdb.columns', 'ovsdb.single_query'),
+        ('ovsdb.columns', 'ovsdb.query'),
         'the rows that a column refers to; the attribute makes copies of the '
         'column first, which shows in a view of a thousand routers'),
     PrivateName(
@@ -39,7 +39,7 @@ NAMES = (
         'a row that is verified and not changed belongs to a transaction, '
         'too; verify() alone does nothing for it'),
     PrivateName(
-        'ovs.db.idl:Idl', '_session', ('ovsdb.followed',),
+        'ovs.db.idl:Idl', '_session', ('ovsdb.session_idl',),
         'probes of Unix sockets, whether and since when it is connected, a '
         'reconnection with a pause, questions beside the updates'),
     PrivateName(

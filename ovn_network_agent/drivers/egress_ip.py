@@ -18,7 +18,7 @@ from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf.options import egress_ip as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import egress_host
-from ovn_network_agent.resources import egress_rows as rows
+from ovn_network_agent.resources import northbound as rows
 
 _Places = list[model.EgressPlace]
 
@@ -129,7 +129,7 @@ _READ = (
     ('Logical_Router', ('policies',)))
 _WRITTEN = {table: tuple(column for column in (*columns, 'external_ids')
                          if not column.startswith('ovn-network-agent'))
-            for table, columns in rows.COLUMNS.items()}
+            for table, columns in rows.EGRESS_COLUMNS.items()}
 
 
 class EgressIpDriver(base.Driver):

@@ -16,7 +16,7 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf.options import network_peer as options
 from ovn_network_agent.drivers import base
-from ovn_network_agent.resources import peering as rows
+from ovn_network_agent.resources import northbound as rows
 
 _FAMILIES = {4: 'ip4', 6: 'ip6'}
 
@@ -33,7 +33,7 @@ class NetworkPeerDriver(base.Driver):
         return (base.Watch('nb', 'Logical_Router', ('policies',)),
                 *(base.Watch('nb', table, (*columns, 'external_ids'),
                              stale=(notices.PEERINGS,))
-                  for table, columns in rows.COLUMNS.items()))
+                  for table, columns in rows.PEERING_COLUMNS.items()))
 
     def resources(self, subject: model.Peering,
                   node: model.Node) -> base.Wanted:

@@ -21,7 +21,7 @@ from ovn_network_agent.conf.options import network_peer
 from ovn_network_agent.control import intents
 from ovn_network_agent.forward import vip_state
 from ovn_network_agent.metrics import declared
-from ovn_network_agent.netlink.objects import neighbour_table
+from ovn_network_agent.netlink.objects import procfs
 from ovn_network_agent.ovsdb import connection
 
 # The devices of the network namespace of this process.
@@ -90,7 +90,7 @@ def _egress(snapshot: model.Snapshot, conf: cfg.ConfigOpts) -> declared.Gauges:
 
 def of_neighbours() -> declared.Gauges:
     """The tables of neighbours of the kernel, which are read here."""
-    tables = {(f'ipv{version}',): neighbour_table.read(version)
+    tables = {(f'ipv{version}',): procfs.neighbour_table(version)
               for version in networks.VERSIONS}
     return {name: {family: getattr(table, attribute)
                    for family, table in tables.items() if table}

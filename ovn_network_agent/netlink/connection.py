@@ -21,7 +21,6 @@ import typing
 from pyroute2 import netlink
 
 from ovn_network_agent.netlink import messages
-from ovn_network_agent.netlink import raw
 from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
 
@@ -135,7 +134,7 @@ class Connection:
         interrupted = False
         while True:
             data = self._socket.recv(DATAGRAM)
-            for kind, flags, seq, start, end in raw.kinds(data):
+            for kind, flags, seq, start, end in wire.kinds(data):
                 if seq != sequence:
                     # The rest of an earlier answer.
                     data = b''

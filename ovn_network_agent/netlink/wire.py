@@ -4,12 +4,15 @@
 """The frames of netlink messages: netlink(7), linux/netlink.h.
 
 The frames enclose the bodies that :mod:`netlink.messages` and
-:mod:`netlink.route_codec` encode.  All integers are in host byte order.
-"""
+:mod:`netlink.route_codec` encode.  All integers are in host byte order."""
 
+from collections.abc import Iterable
 from collections.abc import Iterator
+import hashlib
 import struct
 import typing
+
+from ovn_network_agent.common import equal_records
 
 # A datagram, and where the body of one message begins and ends.
 Body: typing.TypeAlias = tuple[bytes, int, int]
@@ -53,3 +56,38 @@ def messages(data: bytes, offset: int = 0
         yield (kind, flags, sequence, port, offset + HEADER.size,
                offset + length)
         offset += (length + 3) & ~3
+
+
+# Bytes of a digest.
+SIZE = 16
+# Length, type and flags of a message, which are at its begin.
+_HEAD = 8
+
+
+def digest(dumps: Iterable[Iterable[bytes]]) -> str:
+    """The digest of some dumps, of each its datagrams.
+
+    For a comparison before dumps are decoded, which takes longer: the same
+    objects give the same bytes, by the same sequence number and port.
+    """
+    found = hashlib.blake2b(digest_size=SIZE)
+    for number, dump in enumerate(dumps):
+        found.update(bytes([number]))
+        for datagram in dump:
+            found.update(datagram)
+    return found.hexdigest()
+
+
+def kinds(datagram: bytes) -> Iterator[tuple[int, int, int, int, int]]:
+    """The messages of a datagram, those of one kind and length as one.
+
+    :returns: start and end are of the body of the first one
+    """
+    at = 0
+    while at + HEADER.size <= len(datagram):
+        kind, flags, sequence, _port, start, end = next(
+            messages(datagram, at))
+        yield kind, flags, sequence, start, end
+        length = (end - at + 3) & ~3
+        at += length * (equal_records.count_equal(datagram, at, length, _HEAD)
+                        if at + length <= len(datagram) else 1)

@@ -12,13 +12,11 @@ dropped behind it.
 from collections.abc import Iterable
 import dataclasses
 import functools
-import json
 from typing import Any
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.nft import elements
-from ovn_network_agent.nft import lines
 from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
 
@@ -48,13 +46,9 @@ class Listed:
     held: frozenset[str] = frozenset()
 
 
-# By version.
-FAMILIES = {4: 'ip', 6: 'ip6'}
-
-
 def family(address: str) -> str:
     """The family of an address for nft: 'ip' or 'ip6'."""
-    return FAMILIES[6 if ':' in address else 4]
+    return 'ip6' if ':' in address else 'ip'
 
 
 def text(of: str) -> str:
@@ -62,31 +56,31 @@ def text(of: str) -> str:
     address = elements.ADDRESS_TYPES[of]
     place, mark = f'{of} saddr . oifname', f'{ownership.MARK_EGRESS:#x}'
     return '\n'.join((
-        *lines.block('set', ownership.NFT_MACHINES,
-                     [f'type {address} . ifname']),
-        *lines.block('map', ownership.NFT_ADDRESSES,
-                     [f'type {address} . ifname : {address}']),
-        *lines.block('set', ownership.NFT_HELD, [f'type {address}']),
-        *lines.block('chain', ownership.NFT_LOADED, []),
+        *rendering.braces('set', ownership.NFT_MACHINES,
+                          [f'type {address} . ifname']),
+        *rendering.braces('map', ownership.NFT_ADDRESSES,
+                          [f'type {address} . ifname : {address}']),
+        *rendering.braces('set', ownership.NFT_HELD, [f'type {address}']),
+        *rendering.braces('chain', ownership.NFT_LOADED, []),
         # What belongs to a connection of a machine is forwarded, and not here.
-        *lines.chain('strangers', ('filter', 'input', 'filter'), [[
+        *rendering.chain('strangers', ('filter', 'input', 'filter'), [[
             f'{of} daddr @{ownership.NFT_HELD} '
             f'meta l4proto != {_ANSWERED[of]} drop']]),
         # The policy rules of the way back are for answers alone, whose
         # destination is translated before; what is forwarded to a machine on
         # purpose may pass.
-        *lines.chain('answers', ('filter', 'prerouting', 'dstnat + 10'), [
+        *rendering.chain('answers', ('filter', 'prerouting', 'dstnat + 10'), [
             [f'ct direction reply ct mark and {mark} == {mark} '
              f'meta mark set meta mark or {mark}'],
             ['ct direction reply accept'], ['ct status dnat accept'],
             ['fib daddr type local accept'],
             [f'{of} daddr . iifname @{ownership.NFT_MACHINES} drop']]),
         # Before the chain of port forwarding, which may masquerade.
-        *lines.chain('sources', ('nat', 'postrouting', 'srcnat - 1'), [_OWN, [
-            f'{place} @{ownership.NFT_MACHINES} '
-            f'ct mark set ct mark or {mark}'], [
-            f'snat {of} to {place} map @{ownership.NFT_ADDRESSES}']]),
-        *lines.chain('untranslated', (
+        *rendering.chain('sources', ('nat', 'postrouting', 'srcnat - 1'), [
+            _OWN, [f'{place} @{ownership.NFT_MACHINES} '
+                   f'ct mark set ct mark or {mark}'], [
+                f'snat {of} to {place} map @{ownership.NFT_ADDRESSES}']]),
+        *rendering.chain('untranslated', (
             'filter', 'postrouting', 'srcnat + 10'), [[
                 # A tunnel would go by it, too.
                 f'meta mark and {mark} == {mark} '
@@ -109,8 +103,8 @@ def replacement(of: str, machines: Iterable[object],
     :raises ValueError: for a value that is refused
     :raises TypeError: likewise
     """
-    _check(of)
-    return (f'{removal(of)}table {of} {TABLE} {{\n{text(of)}}}\n' +
+    return (rendering.removal(of, TABLE) +
+            f'table {of} {TABLE} {{\n{text(of)}}}\n' +
             _elements('add', of, machines, sources, held))
 
 
@@ -118,26 +112,15 @@ def change(of: str, gone: Iterable[Iterable[object]],
            come: Iterable[Iterable[object]]) -> str:
     """Remove and add (machines, sources, held) of :func:`replacement` at once.
     """
-    _check(of)
+    elements.check_family(of)
     return ''.join(_elements(verb, of, *_fields(each, 3))
                    for verb, each in (('delete', gone), ('add', come)))
 
 
 def stamp(of: str, listed: str) -> str:
     """Note the load of a table in its comment, with the listing's digest."""
-    _check(of)
     listing.check_digest(listed)
-    comment = listing.comment(digest(of), listed)
-    return (f'flush chain {of} {TABLE} {ownership.NFT_LOADED}\n'
-            f'add rule {of} {TABLE} {ownership.NFT_LOADED} return '
-            f'comment "{comment}"\n')
-
-
-def removal(of: str) -> str:
-    """Remove a table."""
-    _check(of)
-    # The addition comes first, because nft deletes no missing table.
-    return f'add table {of} {TABLE}\ndelete table {of} {TABLE}\n'
+    return rendering.stamp(of, TABLE, listing.comment(digest(of), listed))
 
 
 def parse(printed: str) -> Listed:
@@ -145,9 +128,8 @@ def parse(printed: str) -> Listed:
 
     :raises listing.Unreadable: when nft prints no such text
     """
-    try:
-        items = [next(iter(item.items()))
-                 for item in json.loads(printed)['nftables']]
+    with listing.understood():
+        items = listing.items(printed)
         found = listing.digest(items, _CHANGING)
         loaded, listed = listing.stamp(items)
         contents = {value['name']: value.get('elem', [])
@@ -161,10 +143,6 @@ def parse(printed: str) -> Listed:
                       contents.get(ownership.NFT_ADDRESSES, [])),
             frozenset(map(ip_text.canonical,
                           contents.get(ownership.NFT_HELD, []))))
-    except (LookupError, TypeError, ValueError, AttributeError,
-            StopIteration, RecursionError) as error:
-        raise listing.Unreadable(f'the listing of nft was not understood: '
-                                 f'{type(error).__name__}: {error}') from error
 
 
 def _elements(verb: str, of: str, machines: Any, sources: Any,
@@ -201,8 +179,3 @@ def _host(version: int, address: object) -> str:
         raise ValueError(f'{address!r} is no address of a host of '
                          f'IPv{version}')
     return str(found)
-
-
-def _check(of: object) -> None:
-    if type(of) is not str or of not in elements.FAMILIES:
-        raise ValueError(f'{of!r} is no family of ours')

@@ -26,6 +26,13 @@ ADDRESS_TYPES = {'ip': 'ipv4_addr', 'ip6': 'ipv6_addr'}
 _DEVICE = re.compile(r'[A-Za-z0-9_.:@+-]{1,15}')
 
 
+def check_family(family: object) -> str:
+    """Check a family of our tables; ValueError for another."""
+    if type(family) is not str or family not in FAMILIES:
+        raise ValueError(f'{family!r} is no family of ours')
+    return family
+
+
 def declaration(family: str, name: str) -> str:
     """The text after ``set NAME {`` for a set of prefixes or targets."""
     address = ADDRESS_TYPES[family]

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
+from ovn_network_agent.nft import listing
 
 # Hooks that packets of floating IPs pass (nft(8), address families).
 _HOOKS = ('ingress', 'prerouting', 'forward', 'postrouting', 'egress')
@@ -27,10 +28,6 @@ _EVERYTHING = ('0.0.0.0/0', '::/0')
 _LEAVES = ('accept', 'return', 'jump', 'goto', 'queue')
 _PROTOCOLS = ('ip', 'ip6')
 _FIELDS = ('saddr', 'daddr')
-
-
-class Unreadable(Exception):
-    """The listing was not understood; the text says why."""
 
 
 _Range: TypeAlias = tuple[ip_text.Address, ip_text.Address]
@@ -68,19 +65,14 @@ class Found(NamedTuple):
 def parse(text: str) -> Found:
     """Parse the output of "nft -j list ruleset".
 
-    :raises Unreadable: when nft prints no such text
+    :raises listing.Unreadable: when nft prints no such text
     """
-    try:
-        tables = _tables(json.loads(text)['nftables'])
-        filters: list[Filter] = []
-        closed: list[str] = []
-        for table in tables.values():
+    filters: list[Filter] = []
+    closed: list[str] = []
+    with listing.understood():
+        for table in _tables(json.loads(text)['nftables']).values():
             filters += table.filters()
             closed += table.closed()
-    except (AttributeError, IndexError, KeyError, RecursionError, TypeError,
-            ValueError) as error:
-        raise Unreadable('the listing of nft was not understood: '
-                         f'{type(error).__name__}: {error}') from error
     return Found(tuple(filters), tuple(closed))
 
 

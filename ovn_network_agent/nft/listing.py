@@ -9,6 +9,8 @@ listing.
 """
 
 from collections.abc import Collection
+from collections.abc import Iterator
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -81,20 +83,30 @@ def comment(digest: str, listing: str) -> str:
     return f'text:{digest} list:{listing}'
 
 
+@contextlib.contextmanager
+def understood() -> Iterator[None]:
+    """Raise Unreadable where nft prints no such text."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError,
+            StopIteration, RecursionError) as error:
+        raise Unreadable(f'the listing of nft was not understood: '
+                         f'{type(error).__name__}: {error}') from error
+
+
+def items(*listings: str) -> list[Item]:
+    """The objects of listings; only in :func:`understood`."""
+    return [next(iter(item.items())) for listing in listings
+            for item in json.loads(listing)['nftables']]
+
+
 def parse(*listings: str) -> Listed:
     """Parse the listing of a table, or the listings of some of its sets.
 
     :raises Unreadable: when nft prints no such text
     """
-    try:
-        items = [next(iter(item.items()))
-                 for listing in listings
-                 for item in json.loads(listing)['nftables']]
-        return _listed(items)
-    except (LookupError, TypeError, ValueError, AttributeError,
-            StopIteration, RecursionError) as error:
-        raise Unreadable(f'the listing of nft was not understood: '
-                         f'{type(error).__name__}: {error}') from error
+    with understood():
+        return _listed(items(*listings))
 
 
 def _listed(items: list[Item]) -> Listed:

@@ -9,18 +9,79 @@ and with a thousand.
 
 The agent renders the text only for its digest, by which it recognises the
 table in the kernel; the privileged side loads it.
+
+Tried with nft 1.0.6: the value of a map is ``address . port``, because a colon
+is a syntax error (trap T59). A set or a hash hides the family, so the text
+names it there.
 """
 
 from collections.abc import Iterable
 from collections.abc import Iterator
 import functools
 import hashlib
+import itertools
 import re
 
 from ovn_network_agent import ownership
 from ovn_network_agent.nft import elements
-from ovn_network_agent.nft import lines
 from ovn_network_agent.nft import values
+
+
+def braces(kind: str, name: str, lines: Iterable[str]) -> list[str]:
+    """The lines of a 'set' or 'chain' of the table, from unindented ones."""
+    return [f'\t{kind} {name} {{',
+            *('\t\t' + line for line in lines), '\t}']
+
+
+def chain(name: str, base: tuple[str, str, str], rules: list[list[str]]
+          ) -> list[str]:
+    """The lines of a chain of (type, hook, priority), none without rules."""
+    if not rules:
+        return []
+    kind, hook, priority = base
+    return braces('chain', name, [
+        f'type {kind} hook {hook} priority {priority}; policy accept;',
+        *itertools.chain(*rules)])
+
+
+def lookup(before: str, elements: Iterable[str], after: str = '') -> list[str]:
+    """The lines of a rule that uses a set or map.
+
+    Each element has its own line, so that two tables are easily compared.
+    """
+    elements = list(elements)
+    return [before + ' {',
+            *(f'\t{element},' for element in elements[:-1]),
+            '\t' + elements[-1],
+            ('} ' + after).rstrip()]
+
+
+def _service(address: str, proto: str, port: int) -> str:
+    """A key of a set of services."""
+    return f'{address} . {proto} . {port}'
+
+
+def removal(family: object, table: str = ownership.NFT_TABLE) -> str:
+    """The input of nft that removes a table.
+
+    The addition comes first, because nft deletes no missing table.
+    """
+    elements.check_family(family)
+    return f'add table {family} {table}\ndelete table {family} {table}\n'
+
+
+def stamp(family: object, table: str, comment: str) -> str:
+    """The input of nft that notes the load of a table, see nft.listing."""
+    elements.check_family(family)
+    return (f'flush chain {family} {table} {ownership.NFT_LOADED}\n'
+            f'add rule {family} {table} {ownership.NFT_LOADED} return '
+            f'comment "{comment}"\n')
+
+
+def address_match(family: str, direction: str) -> str:
+    """The key of a packet in sets: address ('d' or 's'), protocol, port."""
+    return f'{family} {direction}addr . meta l4proto . th {direction}port'
+
 
 # About packets that are too big or in vain. Answers to the host's own requests
 # are none of them.
@@ -65,11 +126,11 @@ def chains(rendered: str) -> frozenset[str]:
 def _sets(table: values.Table) -> Iterator[str]:
     """Sets whose elements follow the routers."""
     address = f'type {elements.ADDRESS_TYPES[table.family]}'
-    yield from lines.block('set', ownership.NFT_NETWORKS,
-                           [address, 'flags interval'])
-    yield from lines.block('set', ownership.NFT_SNAT, [address])
+    yield from braces('set', ownership.NFT_NETWORKS,
+                      [address, 'flags interval'])
+    yield from braces('set', ownership.NFT_SNAT, [address])
     if table.vrf:
-        yield from lines.block('set', ownership.NFT_GUARDED, ['type ifname'])
+        yield from braces('set', ownership.NFT_GUARDED, ['type ifname'])
 
 
 def _zones(table: values.Table) -> Iterator[str]:
@@ -81,21 +142,21 @@ def _zones(table: values.Table) -> Iterator[str]:
     name = table.family
     behind = _behind(table)
     towards = sorted({
-        *(lines.service(vip.address, service.proto, service.port)
+        *(_service(vip.address, service.proto, service.port)
           for vip in table.vips for service in vip.services), *behind})
     zone = f'ct zone set {table.zone}'
     rules = [
-        lines.lookup(lines.address_match(name, 'd'), towards, zone),
-        lines.lookup(lines.address_match(name, 's'), sorted(behind), zone)]
+        lookup(address_match(name, 'd'), towards, zone),
+        lookup(address_match(name, 's'), sorted(behind), zone)]
     # Without the zone, an ICMP error belongs to no connection, and a client
     # behind a smaller MTU would never get a long reply. The error comes from
     # this node where an uplink has the smaller MTU, and for IPv6 where a
     # destination on this node has had one: the kernel remembers the MTU with
     # the route, and also forwards by it.
-    errors = lines.lookup(f'{_ERRORS[name]} {name} daddr',
-                          _addresses(table.vips), zone)
+    errors = lookup(f'{_ERRORS[name]} {name} daddr',
+                    _addresses(table.vips), zone)
     for hook in ('prerouting', 'output'):
-        yield from lines.chain(
+        yield from chain(
             hook + '_ctzone', ('filter', hook, 'raw'),
             [*((*_tenants(table), *_crossed(table)) if hook == 'prerouting'
                else ()), *rules, errors])
@@ -114,18 +175,18 @@ def _crossed(table: values.Table) -> Iterator[list[str]]:
     to find the one that was translated.
     """
     if table.vrf:
-        yield lines.lookup(
+        yield lookup(
             f'iifname "{ownership.VETH_PROVIDER}" ' +
-            lines.address_match(table.family, 's'), sorted({
-                lines.service(vip.address, service.proto, service.port)
+            address_match(table.family, 's'), sorted({
+                _service(vip.address, service.proto, service.port)
                 for vip in table.vips for service in vip.services}),
             'notrack')
 
 
 def _behind(table: values.Table, masqueraded: bool = False) -> set[str]:
     """Services of all destinations, or only of the masqueraded."""
-    return {lines.service(destination.address, service.proto,
-                          service.dest_port)
+    return {_service(destination.address, service.proto,
+                     service.dest_port)
             for vip in table.vips for service in vip.services
             for destination in service.destinations
             if service.masquerade or not masqueraded}
@@ -140,7 +201,7 @@ def _translation(table: values.Table) -> Iterator[str]:
     single, several, chains = [], [], {}
     for vip in table.vips:
         for service in vip.services:
-            key = lines.service(vip.address, service.proto, service.port)
+            key = _service(vip.address, service.proto, service.port)
             if len(service.shares) == 1:
                 [(index, _buckets)] = service.shares
                 single.append(
@@ -155,33 +216,33 @@ def _translation(table: values.Table) -> Iterator[str]:
     for _target, block in sorted(chains.items()):
         yield from block
     rules = []
-    match = lines.address_match(name, 'd')
+    match = address_match(name, 'd')
     if single:
-        rules.append(lines.lookup(
+        rules.append(lookup(
             f'dnat {name} to {match} map', sorted(single)))
     if several:
-        rules.append(lines.lookup(match + ' vmap', sorted(several)))
-    yield from lines.chain('prerouting_dnat',
-                           ('nat', 'prerouting', 'dstnat'),
-                           [*_tenants(table), *rules] if rules else [])
+        rules.append(lookup(match + ' vmap', sorted(several)))
+    yield from chain('prerouting_dnat',
+                     ('nat', 'prerouting', 'dstnat'),
+                     [*_tenants(table), *rules] if rules else [])
 
 
 def _marks(table: values.Table) -> Iterator[str]:
     """The marks that lead packets out of the VRF and back into it."""
     addresses = _addresses(table.vips)
     to, back = (
-        lines.lookup(f'ct direction {direction} {_dnated(table)}',
-                     addresses, f'meta mark set {mark:#x}')
+        lookup(f'ct direction {direction} {_dnated(table)}',
+               addresses, f'meta mark set {mark:#x}')
         for direction, mark in (('original', ownership.MARK_FORWARD),
                                 ('reply', ownership.MARK_REPLY)))
-    yield from lines.chain(
+    yield from chain(
         'prerouting_fwmark', ('filter', 'prerouting', 'filter'), [to, back])
     # A packet of a destination on this node, and an ICMP error of this node,
     # is routed before the mark is set; the type route makes the kernel route
     # it again.
-    yield from lines.chain(
+    yield from chain(
         'output_fwmark', ('route', 'output', 'filter'), [to, back])
-    yield from lines.chain(
+    yield from chain(
         'forward_veth_guard', ('filter', 'forward', 'filter'), [[
             f'{_LEAK} {table.family} saddr @{ownership.NFT_NETWORKS} accept',
             f'{_LEAK} meta mark {ownership.MARK_REPLY:#x} accept',
@@ -189,7 +250,7 @@ def _marks(table: values.Table) -> Iterator[str]:
             # dropped (trap T63).
             f'oifname @{ownership.NFT_GUARDED} drop']])
     # The mark would cross the veth pair and send the packet back (trap T60).
-    yield from lines.chain(
+    yield from chain(
         'postrouting_fwmark_clear', ('filter', 'postrouting', 'filter'),
         [[f'{_LEAK} meta mark {ownership.MARK_REPLY:#x} meta mark set 0x0']])
 
@@ -199,8 +260,8 @@ def _sources(table: values.Table) -> Iterator[str]:
     name, rules = table.family, []
     masqueraded = sorted(_behind(table, masqueraded=True))
     if masqueraded:
-        rules.append(lines.lookup(
-            'ct status dnat ' + lines.address_match(name, 'd'), masqueraded,
+        rules.append(lookup(
+            'ct status dnat ' + address_match(name, 'd'), masqueraded,
             'masquerade'))
     for wanted, where in (
             ([v for v in table.vips if v.hairpin_masquerade],
@@ -208,11 +269,11 @@ def _sources(table: values.Table) -> Iterator[str]:
             ([v for v in table.vips if v.router_masquerade],
              ownership.NFT_SNAT)):
         if wanted:
-            rules.append(lines.lookup(
+            rules.append(lookup(
                 _dnated(table), _addresses(wanted),
                 f'{name} saddr @{where} masquerade'))
-    yield from lines.chain('postrouting_snat',
-                           ('nat', 'postrouting', 'srcnat'), rules)
+    yield from chain('postrouting_snat',
+                     ('nat', 'postrouting', 'srcnat'), rules)
 
 
 def _redirects(table: values.Table) -> Iterator[str]:
@@ -223,9 +284,9 @@ def _redirects(table: values.Table) -> Iterator[str]:
     section 8.2); IPv6 has none.
     """
     if table.family == 'ip6':
-        yield from lines.chain(
+        yield from chain(
             'output_redirects', ('filter', 'output', 'filter'),
-            [lines.lookup('icmpv6 type nd-redirect ip6 daddr', sorted({
+            [lookup('icmpv6 type nd-redirect ip6 daddr', sorted({
                 destination.address for vip in table.vips
                 for service in vip.services
                 for destination in service.destinations}), 'drop')])
@@ -250,12 +311,12 @@ def balance(family: str, addresses: tuple[str, ...], dest_port: int,
         ranges.append(f'{_range(first, first + buckets - 1)} : '
                       f'{addresses[index]} . {dest_port}')
         first += buckets
-    body = lines.lookup(
+    body = lookup(
         f'meta l4proto {{ tcp, udp }} dnat {family} to jhash {family} saddr '
         f'mod {first} seed {_SEED:#x} map', ranges)
     hashed = hashlib.sha256('\n'.join(body).encode()).hexdigest()
     name = 'balance_' + hashed[:16]
-    return name, tuple(lines.block('chain', name, body))
+    return name, tuple(braces('chain', name, body))
 
 
 def _range(first: int, last: int) -> str:

@@ -4,7 +4,7 @@
 """Transactions: the standard input of nft, made only by this module.
 
 All arguments are checked here, and the :class:`values.Table` by
-:mod:`nft.codec`: no text of a caller reaches nft unchecked.
+:mod:`nft.values`: no text of a caller reaches nft unchecked.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,6 @@ from ovn_network_agent.nft import values
 TABLE = ownership.NFT_TABLE
 # A comment has at most 127 bytes (NFTNL_UDATA_COMMENT_MAXLEN).
 _TEXT_DIGEST = re.compile(r'[0-9a-f]{8,64}')
-_LISTING_DIGEST = re.compile(r'[0-9a-f]{40}')
 # No other program uses these.
 _OWN = (ownership.NFT_PREFIXES, ownership.NFT_TARGETS, ownership.NFT_LEAVING)
 # By the name of a set.
@@ -43,9 +42,8 @@ def replacement(table: values.Table, contents: _Contents, leaving: list[Any]
     family = table.family
     filled = _filled(table, contents, leaving)
     return ''.join((
-        # First the addition, because nft deletes no missing table.
-        f'add table {family} {TABLE}\ndelete table {family} {TABLE}\n',
-        _declared(table), *_elements('add', family, filled)))
+        rendering.removal(family), _declared(table),
+        *_elements('add', family, filled)))
 
 
 def extension(table: values.Table, contents: _Contents, present: _Contents,
@@ -80,7 +78,7 @@ def pruning(family: str, rules: list[Any], chains: list[str], sets: list[str]
 
     :param rules: (chain, handle)
     """
-    _check_family(family)
+    elements.check_family(family)
     for name in (*(chain for chain, _handle in rules), *chains, *sets):
         if not values.is_name(name):
             raise ValueError(f'{name!r} is no name of a chain or set')
@@ -100,7 +98,7 @@ def change(family: str, deletes: _Contents, adds: _Contents) -> str:
     Packets see no order. But nft adds a network only after the removal of a
     network around it.
     """
-    _check_family(family)
+    elements.check_family(family)
     for name in (*deletes, *adds):
         if type(name) is not str or name not in _CHANGED:
             raise ValueError(f'{name!r} is no set that is changed')
@@ -113,28 +111,12 @@ def stamp(family: str, digest: str, listing_digest: str) -> str:
 
     The digests are of :func:`rendering.digest` and :func:`listing.digest`.
     """
-    _check_family(family)
-    for value, shape in ((digest, _TEXT_DIGEST),
-                         (listing_digest, _LISTING_DIGEST)):
-        if type(value) is not str or not shape.fullmatch(value):
-            raise ValueError(f'{value!r} is no digest of ours')
-    comment = listing.comment(digest, listing_digest)
-    return (f'flush chain {family} {TABLE} {ownership.NFT_LOADED}\n'
-            f'add rule {family} {TABLE} {ownership.NFT_LOADED} return '
-            f'comment "{comment}"\n'
+    listing.check_digest(listing_digest)
+    if type(digest) is not str or not _TEXT_DIGEST.fullmatch(digest):
+        raise ValueError(f'{digest!r} is no digest of ours')
+    return (rendering.stamp(family, TABLE,
+                            listing.comment(digest, listing_digest)) +
             f'delete set {family} {TABLE} {ownership.NFT_LEAVING}\n')
-
-
-def removal(family: str) -> str:
-    """Remove a table."""
-    _check_family(family)
-    return (f'add table {family} {TABLE}\n'
-            f'delete table {family} {TABLE}\n')
-
-
-def _check_family(family: object) -> None:
-    if type(family) is not str or family not in elements.FAMILIES:
-        raise ValueError(f'{family!r} is no family of ours')
 
 
 def _declared(table: values.Table) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import uuid
 
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import replica_query
+from ovn_network_agent.ovsdb import query
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Rows
 from ovn_network_agent.ovsdb.columns import Tables
@@ -71,14 +71,14 @@ class Comparison:
 
 
 def operations(compared: Iterable[Comparison]
-               ) -> list[replica_query.Operation]:
+               ) -> list[query.Operation]:
     """What to ask the server."""
-    return [replica_query.select(each.table, *clauses,
-                                 columns=('_uuid', *each.columns))
+    return [query.select(each.table, *clauses,
+                         columns=('_uuid', *each.columns))
             for each in compared for clauses in each.selects]
 
 
-def difference(compared: Iterable[Comparison], answers: replica_query.Answers,
+def difference(compared: Iterable[Comparison], answers: query.Answers,
                tables: Tables) -> str:
     """The first difference of the replica from the answers, or ''."""
     left = iter(answers)

@@ -23,7 +23,7 @@ from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
-from ovn_network_agent.ovsdb.replica_query import Answers
+from ovn_network_agent.ovsdb.query import Answers
 
 _Addresses = Mapping[str, model.ServedAddress]
 _Compared = Mapping[str, Collection[comparisons.Comparison]]  # by database

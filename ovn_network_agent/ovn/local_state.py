@@ -19,7 +19,6 @@ from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.model import wiring as wirings
 from ovn_network_agent.netlink.objects import addresses
-from ovn_network_agent.netlink.objects import devices
 from ovn_network_agent.netlink.objects import egress_links
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.ovs import wiring
@@ -41,7 +40,7 @@ class LocalState:
         self._conf = conf
         self._databases = databases
         self._look_at_ports = look_at_ports
-        self.kernel = devices.Devices()
+        self.kernel = links.Devices()
         self._links = (watching.EgressLinks(wake)
                        if plugins.requested(conf, plugins.LINKS) else None)
         self._alone = False  # whether this node may be cut off from all others

@@ -9,8 +9,7 @@ from typing import Any
 
 from ovn_network_agent import resources
 from ovn_network_agent.model import evpn_names
-from ovn_network_agent.ovs import relay
-from ovn_network_agent.ovs import vni_port
+from ovn_network_agent.ovs import bridge_ports
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
 
@@ -75,7 +74,7 @@ class SetPort(PortCommand):
         if port is None:
             port = txn.insert(self.api.idl.tables['Port'])
             port.name = self.name
-            port.external_ids = dict(relay.MARK)
+            port.external_ids = dict(bridge_ports.MARK)
             bridge.addvalue('ports', port.uuid)
         else:
             command.verify(txn, port, 'external_ids')
@@ -98,7 +97,7 @@ class SetPort(PortCommand):
     def _set_interface(self, txn: Any, port: columns.Row,
                        settings: Mapping[str, Any]) -> None:
         interfaces: Any = getattr(port, 'interfaces', ())
-        if len(interfaces) == 1 and relay.ofport(interfaces[0]) >= 0:
+        if len(interfaces) == 1 and bridge_ports.ofport(interfaces[0]) >= 0:
             interface = interfaces[0]
         else:
             # ovs-vswitchd tries again to make an interface only after some
@@ -106,7 +105,7 @@ class SetPort(PortCommand):
             # interfaces without a port.
             interface = txn.insert(self.api.idl.tables['Interface'])
             interface.name = self.name
-            interface.external_ids = dict(relay.MARK)
+            interface.external_ids = dict(bridge_ports.MARK)
             port.interfaces = [interface.uuid]
         _set(interface, settings)
 
@@ -134,7 +133,7 @@ class _Relay:
 
     @staticmethod
     def is_ours(row: columns.Row) -> bool:
-        return relay.is_ours(row)
+        return bridge_ports.is_relay(row)
 
 
 class SetRelayPort(_Relay, SetPort):
@@ -142,13 +141,13 @@ class SetRelayPort(_Relay, SetPort):
 
     def objection(self) -> str:
         """A relay has a known type of tunnel."""
-        return '' if self.port.encap in relay.ENCAPS else (
-            f'a relay has tunnels of type {" or ".join(relay.ENCAPS)}, and '
-            f'not of type {self.port.encap!r}')
+        return '' if self.port.encap in bridge_ports.ENCAPS else (
+            f'a relay has tunnels of type {" or ".join(bridge_ports.ENCAPS)}'
+            f', and not of type {self.port.encap!r}')
 
     def settings(self) -> tuple[_Columns, _Columns]:
         """See :meth:`SetPort.settings`."""
-        return relay.PORT_SETTINGS, relay.interface_settings(
+        return bridge_ports.RELAY_SETTINGS, bridge_ports.relay_interface(
             self.port.remote, self.port.encap, self.port.tunnel)
 
 
@@ -172,7 +171,7 @@ class _VniPort:
 
     @staticmethod
     def is_ours(row: columns.Row) -> bool:
-        return vni_port.is_ours(row)
+        return bridge_ports.is_vni_port(row)
 
 
 class SetVniPort(_VniPort, SetPort):
@@ -189,8 +188,8 @@ class SetVniPort(_VniPort, SetPort):
 
     def settings(self) -> tuple[_Columns, _Columns]:
         """See :meth:`SetPort.settings`."""
-        return (vni_port.port_settings(self.port.tag),
-                vni_port.INTERFACE_SETTINGS)
+        return (bridge_ports.vni_settings(self.port.tag),
+                bridge_ports.VNI_INTERFACE)
 
 
 class RemoveVniPort(_VniPort, RemovePort):

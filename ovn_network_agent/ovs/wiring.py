@@ -11,8 +11,8 @@ import os
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.model import wiring as values
+from ovn_network_agent.ovs import bridge_ports
 from ovn_network_agent.ovs import drain_writer
-from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovsdb import columns
 
 MAPPINGS = 'ovn-bridge-mappings'
@@ -35,7 +35,8 @@ def read(ovs: columns.Tables,
         of_chassis(external_ids, 'hostname') or os.uname().nodename, mappings,
         tuple(sorted(_patch_ports(ovs, bridges))), devices, wanted,
         problems, tuple(sorted(
-            relay.usable(ovs), key=lambda r: (r.bridge, r.address, r.port))),
+            bridge_ports.usable_relays(ovs),
+            key=lambda r: (r.bridge, r.address, r.port))),
         ownership.EXT_ID_OVERLAP in external_ids,
         _addresses(external_ids),
         egress=external_ids.get(

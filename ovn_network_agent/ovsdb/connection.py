@@ -29,8 +29,8 @@ from ovn_network_agent import ovsdb
 from ovn_network_agent.common import backoff
 from ovn_network_agent.common import error_words
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import query
 from ovn_network_agent.ovsdb import replica
-from ovn_network_agent.ovsdb import replica_query
 from ovn_network_agent.ovsdb import streams
 from ovn_network_agent.ovsdb import time_limits
 
@@ -333,16 +333,16 @@ class Database(replica.Lent):
             raise self.unusable()
         return self._connection
 
-    def ask(self, operations: Sequence[replica_query.Operation],
-            answered: Callable[[replica_query.Answers | None, columns.Tables],
+    def ask(self, operations: Sequence[query.Operation],
+            answered: Callable[[query.Answers | None, columns.Tables],
                                object]) -> None:
         """Ask the server, inside of :meth:`rows`, without a wait.
 
-        :param answered: see :func:`replica_query.ask`; tables as of
+        :param answered: see :func:`query.ask`; tables as of
             :meth:`rows`
         """
         idl = self._connection.idl
-        replica_query.ask(idl, operations, lambda answers: answered(
+        query.ask(idl, operations, lambda answers: answered(
             answers, replica.tables(idl)))
 
     def distrust(self, reason: str) -> None:

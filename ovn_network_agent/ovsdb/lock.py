@@ -26,8 +26,8 @@ from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent import ovsdb
 from ovn_network_agent.common import backoff
-from ovn_network_agent.ovsdb import followed
 from ovn_network_agent.ovsdb import lock_state
+from ovn_network_agent.ovsdb import session_idl
 from ovn_network_agent.ovsdb import streams
 
 LOG = logging.getLogger(__name__)
@@ -213,7 +213,7 @@ class Lock:
             self._pause = backoff.FIRST
 
 
-class _Idl(followed.SessionIdl):
+class _Idl(session_idl.SessionIdl):
     """A connection to the leader that replicates nothing.
 
     The lock is asked for before this is known to be the leader.

@@ -23,8 +23,7 @@ from ovn_network_agent import ovsdb
 from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import followed
-from ovn_network_agent.ovsdb import update_warnings
+from ovn_network_agent.ovsdb import session_idl
 
 LOG = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ _FROM_THE_START = str(uuid.UUID(int=0))
 _OFTEN = 2000
 
 
-class Idl(followed.SessionIdl, connection.OvsdbIdl):
+class Idl(session_idl.SessionIdl, connection.OvsdbIdl):
     """Replica that remembers changed rows and feeds the event handler.
 
     :param changed: called when :attr:`in_sync` has changed, and repeatedly
@@ -74,7 +73,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
         """
         self._set_pace()
         heard: list[str] = []
-        update_warnings.WARNINGS.collect(heard)
+        session_idl.collect(heard)
         before = self.state
         try:
             return bool(super().run())
@@ -84,7 +83,7 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
             heard.clear()
             return True
         finally:
-            update_warnings.WARNINGS.collect(None)
+            session_idl.collect(None)
             self._judge(before, heard)
 
     def choose(self, table: str, clauses: list[Any]) -> None:
@@ -127,8 +126,8 @@ class Idl(followed.SessionIdl, connection.OvsdbIdl):
         self._asks_often = self._often
         reconnect = self.session.reconnect
         reconnect.set_backoff(*(
-            2 * (followed.SHORTEST_PAUSE,) if self._asks_often
-            else followed.pauses()))
+            2 * (session_idl.SHORTEST_PAUSE,) if self._asks_often
+            else session_idl.pauses()))
         reconnect.set_probe_interval(
             min(self._usual, _OFTEN) if self._asks_often else self._usual)
 

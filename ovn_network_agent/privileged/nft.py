@@ -3,7 +3,7 @@
 
 """Privileged entry points for our nftables table and its connections.
 
-None takes words of nft: values are checked (:mod:`nft.codec`) and rendered
+None takes words of nft: values are checked (:mod:`nft.values`) and rendered
 (:mod:`nft.rendering`) here, for our table of the families ip and ip6 alone.
 """
 
@@ -18,9 +18,9 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import multicast
-from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import elements
+from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import transaction
 from ovn_network_agent.nft import values
 from ovn_network_agent.privileged.daemon import command
@@ -63,7 +63,7 @@ def replace_table(table: Sequence[typing.Any], contents: _Contents,
                   leaving: checks.Items) -> int:
     """Replace a table, in one transaction: a failure leaves the former one.
 
-    :param table: see :func:`nft.codec.pack`
+    :param table: see :func:`nft.values.pack`
     :param leaving: each [proto, VIP, port, destination, port], see
         :func:`nft.transaction.replacement`
     :returns: process id of nft, which notifications of the kernel carry
@@ -104,7 +104,7 @@ def change_elements(family: str, deletes: _Contents, adds: _Contents) -> int:
 @privileged.netfilter.change
 def delete_table(family: str) -> int:
     """Take our table away."""
-    return load(transaction.removal, family)
+    return load(rendering.removal, family)
 
 
 @privileged.netfilter.change
@@ -139,13 +139,11 @@ def subscribe(name: str) -> int:
     allowed = limits.current()
     if not allowed.egress.loaded:
         allowed.check_forwards()
-    with socket.socket(
-            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
-            socket.SOCK_NONBLOCK, connection.NETLINK_NETFILTER) as watching:
+    with multicast.subscribe(
+            multicast.NFTABLES,
+            protocol=connection.NETLINK_NETFILTER) as watching:
         watching.setsockopt(socket.SOL_SOCKET, connection.SO_RCVBUFFORCE,
                             connection.RECEIVE_BUFFER)
-        watching.bind((0, 0))
-        multicast.join(watching, multicast.NFTABLES)
         return passed_sockets.give(name, watching)
 
 
@@ -163,7 +161,7 @@ def _unpacked(packed: Sequence[typing.Any]) -> values.Table:
     allowed = limits.current()
     allowed.check_forwards()
     try:
-        table = codec.unpack(packed)
+        table = values.unpack(packed)
     except ValueError as error:
         raise checks.invalid(f'refused: {error}') from error
     allowed.check_table(table.zone, table.vrf)
@@ -282,7 +280,7 @@ def delete_senders(family: str, machines: checks.Items) -> int:
 @privileged.netfilter.change
 def delete_egress(family: str) -> int:
     """Take our table away."""
-    return load(egress.removal, family)
+    return load(rendering.removal, family, egress.TABLE)
 
 
 def _pair(machine: object, address: object) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Rows of OVN NB that belong to a router."""
+"""Rows of OVN's Northbound database."""
 
 import dataclasses
 
@@ -132,3 +132,166 @@ class Advertised(base.Resource):
     stage = base.Stage.LEAD
     # The proof goes with the route, or when the next owner takes the route.
     retained = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GatewayPriority(base.Resource):
+    """The priority of a candidate in a gateway group, in OVN NB."""
+
+    # 'Gateway_Chassis' or 'HA_Chassis_Group'.
+    table: str
+    # UUID of the Logical_Router_Port or HA_Chassis_Group.
+    group: str
+    chassis: str
+    # 0..32767.
+    priority: int
+    # The reason of an agent that has lowered the priority, as in
+    # model.Candidate, else ''.
+    drained: str = ''
+    # The priority before that, 0 when not drained.
+    earlier: int = 0
+    # chassisredirect ports that have to be on this chassis at the write; not
+    # part of the value.
+    owned: tuple[str, ...] = dataclasses.field(
+        default=(), compare=False, repr=False)
+    # (chassis, priority) of the group at the decision; not part of the value.
+    before: tuple[tuple[str, int], ...] = dataclasses.field(
+        default=(), compare=False, repr=False)
+    # Likewise the wanted priorities of the group.
+    after: tuple[tuple[str, int], ...] = dataclasses.field(
+        default=(), compare=False, repr=False)
+
+    kind = 'gateway_priority'
+    key_fields = ('table', 'group', 'chassis')
+    stage = base.Stage.LEAD
+    # The row is Neutron's.
+    retained = True
+
+
+#: By table of NB, the columns that count; the first one says which row is
+#: changed, if its values are not as desired.
+PEERING_COLUMNS = {
+    'Logical_Router_Port': ('name', 'mac', 'networks', 'peer', 'enabled'),
+    'Logical_Router_Static_Route': ('ip_prefix', 'nexthop', 'output_port',
+                                    'policy', 'route_table'),
+    'Logical_Router_Policy': ('match', 'priority', 'action'),
+    'Address_Set': ('name', 'addresses')}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class PeerPolicy:
+    """A row of Logical_Router_Policy; its action is 'allow' or 'drop'."""
+
+    priority: int
+    match: str
+    action: str
+
+    def __str__(self) -> str:
+        return f'{self.priority:d} {self.action} {self.match}'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PeerSide:
+    """The rows of one router.  All tuples are sorted."""
+
+    # UUID of the Logical_Router row.
+    router: str
+    # The port that leads to the other router: its name, MAC and networks, as
+    # '10.0.1.1/32'.
+    port: str
+    mac: str
+    networks: tuple[str, ...]
+    # (prefix, next hop), all by the port.
+    routes: tuple[tuple[str, str], ...]
+    policies: tuple[PeerPolicy, ...]
+    # Rows of Address_Set: (name, addresses).
+    address_sets: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def __str__(self) -> str:
+        routes = ', '.join(' via '.join(each) for each in self.routes)
+        policies = ', '.join(map(str, self.policies))
+        sets = ', '.join(f'{name} = {" ".join(addresses) or "empty"}'
+                         for name, addresses in self.address_sets)
+        return (f'[router {self.router}: port {self.port} {self.mac} '
+                f'{" ".join(self.networks)}; routes {routes or "none"}; '
+                f'policies {policies or "none"}; address sets '
+                f'{sets or "none"}]')
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Peering(base.Resource):
+    """A link between two routers, whose rows change in one transaction."""
+
+    # '<UUID of a router>~<UUID of a router>', the lower one first.
+    pair: str
+    # In the order of the pair.
+    sides: tuple[PeerSide, PeerSide]
+
+    kind = 'peering'
+    key_fields = ('pair',)
+    stage = base.Stage.NORTHBOUND
+
+
+#: As :data:`PEERING_COLUMNS`; two of the names are keys of
+#: external_ids.
+EGRESS_COLUMNS = {
+    'NAT': ('logical_ip', 'type', 'external_ip', 'gateway_port',
+            'allowed_ext_ips', ownership.EXT_ID_EGRESS_ADDRESS,
+            ownership.EXT_ID_EGRESS_CHASSIS),
+    'Logical_Router_Policy': ('match', 'priority', 'action', 'nexthops'),
+    'Address_Set': ('name', 'addresses')}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class EgressNat:
+    """A row of NAT, of the type 'snat'."""
+
+    machine: str
+    external: str
+    # Name of the gateway port, '' where the router has one.
+    port: str = ''
+    # Name of the address set with the destinations, '' for all.
+    destinations: str = ''
+    # The egress address, and the chassis that translates to it, if the
+    # machine keeps its own address up to there.
+    address: str = ''
+    chassis: str = ''
+
+    def __str__(self) -> str:
+        return (f'{self.machine} to {self.external}' +
+                f' by {self.port}' * bool(self.port) +
+                f' for ${self.destinations}' * bool(self.destinations) +
+                f', {self.address} at {self.chassis}' * bool(self.chassis))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class EgressPolicy:
+    """A row of Logical_Router_Policy: 'reroute', 'allow' without next hops."""
+
+    priority: int
+    match: str
+    # Sorted.
+    nexthops: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return (f'{self.priority:d} {self.match} '
+                f'{" ".join(("via", *self.nexthops)) if self.nexthops else ""}'
+                ).rstrip()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EgressRows(base.Resource):
+    """The rows of an egress address at one router, sorted, in one transaction.
+    """
+
+    name: str
+    # UUID of the Logical_Router row.
+    router: str
+    nats: tuple[EgressNat, ...]
+    policies: tuple[EgressPolicy, ...] = ()
+    # (name, addresses).
+    address_sets: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    kind = 'egress_rows'
+    key_fields = ('name', 'router')
+    stage = base.Stage.NORTHBOUND

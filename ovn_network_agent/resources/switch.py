@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Objects of Open vSwitch: flows and tunnel ports."""
+"""Objects of the local Open vSwitch: flows, tunnel ports, the overlap."""
 
 import dataclasses
 
@@ -77,3 +77,16 @@ class Flow(base.Resource):
     def subject(self) -> str | None:
         """The destination prefix."""
         return self.dst
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Overlap(base.Resource):
+    """A moment in which this chassis and others have the same gateways."""
+
+    # IP addresses of the tunnels of the others.
+    addresses: tuple[str, ...]
+
+    kind = 'overlap'
+    key_fields = ()
+    # Packets have to be relayed to the chassis that takes over.
+    stage = base.Stage.LEAD

@@ -59,16 +59,7 @@ class EgressLinks(notifications.Watch):
             wake('a link, or its addresses or routes, have changed')
 
     def _open(self) -> socket.socket:
-        sock = socket.socket(
-            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
-            socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)
-        try:
-            sock.bind((0, 0))
-            multicast.join(sock, multicast.LINKS)
-        except OSError:
-            sock.close()
-            raise
-        return sock
+        return multicast.subscribe(multicast.LINKS)
 
     def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         return [()] if sum(1 for _data in datagrams) else []

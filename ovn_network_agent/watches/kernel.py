@@ -7,15 +7,15 @@ A notice carries only a kind, and its receiver reads again: order and
 completeness do not matter.  ENOBUFS, an overflow, counts as all kinds.
 
 Devices of machines are left out, as they come and go.  Routes change all the
-time with BGP: a filter (:mod:`netlink.bpf`) passes deletions of the agent's
-and of FRR's static routes, replacements by other programs, and default routes,
-which the VRF needs.
+time with BGP: a filter (:func:`multicast.route_filter`) passes deletions of
+the agent's and of FRR's static routes, replacements by other programs, and
+default routes, which the VRF needs.
 
 FRR itself does not tell when a static route is removed from its configuration,
 but zebra deletes the route in the kernel.
 
-The kernel reports only ``forwarding`` and ``proxy_arp`` of a device
-(:mod:`watches.kernel`).  Others are read each second, which takes some
+The kernel reports only ``forwarding`` and ``proxy_arp`` of a device.  Others
+are read each second, which takes some
 microseconds and no privileges.
 
 Nobody reports a route without a neighbour, so it looks in the kernel.  See
@@ -37,19 +37,17 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.model import evpn_names
-from ovn_network_agent.netlink import bpf
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import addresses
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import neighbours
+from ovn_network_agent.netlink.objects import procfs
 from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.netlink.objects import rules
-from ovn_network_agent.netlink.objects import sysctls
-from ovn_network_agent.netlink.objects import vni_neighbours
+from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.watches import base
-from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import notifications
 from ovn_network_agent.watches import rate_limit
 
@@ -78,8 +76,6 @@ _KIND = {
 
 # Kind and text of each change, and the port of its author.
 _Changes: typing.TypeAlias = Iterator[tuple[str, str, int]]
-
-_RECEIVE_BUFFER = 1024 * 1024
 
 
 class LinkWatch(notifications.Watch):
@@ -118,7 +114,9 @@ class LinkWatch(notifications.Watch):
         self._announced = announced
 
     def _open(self) -> socket.socket:
-        return _subscribe()
+        return multicast.subscribe(multicast.KERNEL, multicast.route_filter(
+            routes.RTM_NEWROUTE, routes.RTM_DELROUTE,
+            ownership.ROUTE_PROTOCOL, ZEBRA_STATIC))
 
     def _news(self, datagrams: Iterator[bytes]) -> notifications.News:
         kinds: dict[str, str] = {}
@@ -206,28 +204,11 @@ def _kind_of_route(kind: int, data: bytes, start: int) -> str:
     return ROUTE
 
 
-def _subscribe() -> socket.socket:
-    sock = socket.socket(
-        socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC |
-        socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
-        bpf.attach(sock, bpf.route_filter(
-            routes.RTM_NEWROUTE, routes.RTM_DELROUTE,
-            ownership.ROUTE_PROTOCOL, ZEBRA_STATIC))
-        sock.bind((0, 0))
-        multicast.join(sock, multicast.KERNEL)
-    except OSError:
-        sock.close()
-        raise
-    return sock
-
-
 class Sysctls(base.Observer):
     """Checks once a second the sysctls that the agent has set."""
 
     def __init__(self, limiter: rate_limit.RateLimit,
-                 heartbeats: heartbeat.Heartbeat) -> None:
+                 heartbeats: base.Heartbeat) -> None:
         self._limiter = limiter
         self._heartbeats = heartbeats
         self._expected: dict[str, str] = {}
@@ -252,7 +233,7 @@ class Sysctls(base.Observer):
         """Check once."""
         for path, value in self._expected.items():
             try:
-                found = sysctls.read(path)
+                found = procfs.sysctl(path)
             except OSError:
                 # The backend reports the error at its next reading.
                 continue
@@ -268,7 +249,7 @@ class NextHops(base.Observer):
     """Looks every few seconds while the agent has a VNI."""
 
     def __init__(self, limiter: rate_limit.RateLimit,
-                 heartbeats: heartbeat.Heartbeat, base: int) -> None:
+                 heartbeats: base.Heartbeat, base: int) -> None:
         self._limiter = limiter
         self._heartbeats = heartbeats
         self._base = base
@@ -297,7 +278,7 @@ class NextHops(base.Observer):
     def look(self) -> None:
         """Look once."""
         try:
-            lost = [hop for hop in vni_neighbours.read_all(self._base)
+            lost = [hop for hop in vni_links.read_next_hops(self._base)
                     if hop.lacks]
         except OSError:
             # The backend reports the error at its next reading.

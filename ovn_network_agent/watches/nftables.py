@@ -21,7 +21,6 @@ from ovn_network_agent import ownership
 from ovn_network_agent.common import error_words
 from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import wire
-from ovn_network_agent.netlink.objects import nftables
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.daemon import passed_sockets
@@ -82,7 +81,7 @@ class TableWatch(notifications.Watch):
         if self._table.encode() + b'\0' not in data:
             return
         for kind, _flags, _seq, port, start, end in wire.messages(data):
-            if port not in self._own and nftables.table(
+            if port not in self._own and multicast.table(
                     kind, data, start, end) == self._table:
                 yield port
 

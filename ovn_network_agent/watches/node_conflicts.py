@@ -28,7 +28,7 @@ from ovn_network_agent.netlink.objects import addresses
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.privileged.routing import frr_setup
+from ovn_network_agent.privileged.routing import bgp
 
 LOG = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def _look(conf: cfg.ConfigOpts) -> None:
 def frr(conf: cfg.ConfigOpts) -> list[str]:
     """The settings that FRR lacks for announcements."""
     names = conf.frr.vrf_name, conf.frr.frr_prefix_list
-    found = setup.Setup(*frr_setup.read_setup(*names))
+    found = setup.Setup(*bgp.read_setup(*names))
     return setup.lacks(found, names[0], conf.fip_route.announce_method,
                        names[1])
 

@@ -31,7 +31,6 @@ from ovn_network_agent.common import unix_sockets
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.watches import base
-from ovn_network_agent.watches import heartbeat
 
 LOG = logging.getLogger(__name__)
 
@@ -62,7 +61,7 @@ class RestartWatch(base.Observer):
 
     _trigger: trigger.Trigger
 
-    def __init__(self, heartbeats: heartbeat.Heartbeat, name: str, where: str,
+    def __init__(self, heartbeats: base.Heartbeat, name: str, where: str,
                  read: Read, privileged: Read, word: str,
                  restarted: Callable[[], object] = lambda: None,
                  metric: str = '', at_once: bool = False,
@@ -101,7 +100,7 @@ class RestartWatch(base.Observer):
         self._heartbeats.remove(self.look)
 
     def _pause(self) -> float:
-        return _AWAITED if self._awaited() else heartbeat.INTERVAL
+        return _AWAITED if self._awaited() else base.INTERVAL
 
     def look(self) -> None:
         """Check once, if need be on another thread."""
@@ -178,7 +177,7 @@ class RestartWatch(base.Observer):
 
 
 def of_ovs(conf: cfg.ConfigOpts,
-         heartbeats: heartbeat.Heartbeat) -> RestartWatch:
+         heartbeats: base.Heartbeat) -> RestartWatch:
     """The watch of the provider bridge."""
     bridge = conf.bridge_dev
 

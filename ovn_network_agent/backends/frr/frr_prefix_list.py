@@ -30,12 +30,10 @@ from typing import TypeAlias
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.kernel import kernel_base
-from ovn_network_agent.common import error_words
+from ovn_network_agent.backends import calls
 from ovn_network_agent.common import notices
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import prefix_list_lines
-from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.routing import prefix_lists
 
 
@@ -46,6 +44,7 @@ class PartialEntry(resources.PrefixListEntry):
     missing_in: tuple[str, ...] = ()
 
 
+_WHAT = 'prefix list of FRR'  # in errors
 _Copies: TypeAlias = Mapping[str, list[output.Entry]]
 _Entries: TypeAlias = list[resources.PrefixListEntry]
 # (network, ge, le)
@@ -174,26 +173,23 @@ class PrefixListBackend(base.Backend):
         missing = [r for r in numbered if r.ref not in failures]
         if not missing and not deletes:
             return failures
-        refused, message = self._call(
-            prefix_lists.change, name,
-            [[r.network, r.ge, r.le, numbered[r]] for r in missing],
-            [[r.network, r.ge, r.le] for r in deletes])
-        lists = {'adds': missing, 'deletes': deletes}
-        failures.update({lists[kind][index].ref: reason
-                         for kind, index, reason in refused})
+        with calls.explained(_WHAT):
+            refused, message = prefix_lists.change(
+                name, [[r.network, r.ge, r.le, numbered[r]] for r in missing],
+                [[r.network, r.ge, r.le] for r in deletes])
+        failures.update(calls.of_lists(refused, adds=missing,
+                                       deletes=deletes))
         after = _found(name, _of(networks, self._copies(name, only)), known)
         reason = 'FRR rejected it: ' + (
             ' '.join(message.split()) or 'no message')
-        missed = [r for r in missing if after.get(r.ref) != r]
-        missed += [r for r in deletes if r.ref in after]
-        for resource in missed:
+        for resource in calls.missed(after, missing, deletes):
             failures.setdefault(resource.ref, reason)
         return failures
 
     def _ours(self, copies: _Copies) -> set[_Line]:
         """Those that may be removed."""
         leak = self.conf.veth_leak
-        left = kernel_base.reading(
+        left = calls.reading(
             'what the Go program has left', prefix_lists.go_networks, copies,
             (leak.veth_leak_rule_priority, leak.veth_leak_table_id))
         ours: set[_Line] = prefix_list_lines.numbered(copies)
@@ -202,17 +198,11 @@ class PrefixListBackend(base.Backend):
 
     def _copies(self, name: str, only: list[str] | None = None) -> _Copies:
         """By daemon, of all networks or of those to look up by number."""
-        found = (self._call(prefix_lists.read_of, name, only) if only else
-                 self._call(prefix_lists.read, name))
+        with calls.explained(_WHAT):
+            found = (prefix_lists.read_of(name, only) if only else
+                     prefix_lists.read(name))
         return {daemon: [output.Entry(*entry) for entry in entries]
                 for daemon, entries in found.items()}
-
-    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return function(*args)
-        except context.FAILURES as error:
-            raise base.BackendError(
-                f'prefix list of FRR: {error_words.text(error)}') from error
 
 
 def _of(networks: list[str], copies: _Copies) -> _Copies:

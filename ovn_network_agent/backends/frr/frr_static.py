@@ -32,8 +32,8 @@ from oslo_log import log as logging
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
+from ovn_network_agent.backends import calls
 from ovn_network_agent.backends.frr import frr_refresh
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf.options import bridges
@@ -56,6 +56,7 @@ _ONLINK = ' onlink'
 _NO_WAY = ('blackhole', 'reject', 'Null0')
 
 
+_WHAT = 'static routes of FRR'  # in errors
 _Reading: TypeAlias = tuple[
     Sequence[resources.Announcement] | None, str | None]
 
@@ -132,8 +133,8 @@ class StaticBackend(base.Backend):
         if self._kernel_announces and not self._vtysh_found():
             # Without vtysh, FRR is not on this node.
             return [], None
-        configured, digest = self._call(vtysh.read_static_again, self._vrf,
-                                        mark or '')
+        with calls.explained(_WHAT):
+            configured, digest = vtysh.read_static_again(self._vrf, mark or '')
         return (None if configured is None else
                 self._announcements(configured)), digest
 
@@ -227,7 +228,8 @@ class StaticBackend(base.Backend):
 
         :raises base.BackendError: when FRR does not answer
         """
-        known = self._call(vtysh.read_known, self._vrf, 'static')
+        with calls.explained(_WHAT):
+            known = vtysh.read_known(self._vrf, 'static')
         return {
             r.ref for r in resources.of_kind(resources.Announcement, announced)
             if r.prefix in known}
@@ -240,13 +242,12 @@ class StaticBackend(base.Backend):
         FRR rejects a whole transaction for one bad route, such as a route that
         the operator has as a blackhole.
         """
-        routes = {'adds': adds, 'deletes': deletes}
-        refused, output = self._call(
-            vtysh.change_static, self._vrf,
-            [[r.prefix, r.nexthop, r.tag or _own_tag(r)] for r in adds],
-            [[r.prefix, r.nexthop] for r in deletes])
-        failures = {routes[name][index].ref: reason
-                    for name, index, reason in refused}
+        with calls.explained(_WHAT):
+            refused, output = vtysh.change_static(
+                self._vrf,
+                [[r.prefix, r.nexthop, r.tag or _own_tag(r)] for r in adds],
+                [[r.prefix, r.nexthop] for r in deletes])
+        failures = calls.of_lists(refused, adds=adds, deletes=deletes)
         # vtysh may print a message without a failure.
         missed = [r for r in self._missed(adds, deletes)
                   if r.ref not in failures] if output else []
@@ -295,13 +296,6 @@ class StaticBackend(base.Backend):
         except context.FAILURES:
             return ()
         return names
-
-    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return function(*args)
-        except context.FAILURES as error:
-            raise base.BackendError(
-                f'static routes of FRR: {error_words.text(error)}') from error
 
 
 def _tagged(rest: str) -> tuple[str, int | None]:

@@ -22,7 +22,7 @@ from oslo_log import log as logging
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.backends import calls
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import notices
 from ovn_network_agent.netlink import connection
@@ -41,7 +41,7 @@ _TRIES = 64
 _CHANCE = random.SystemRandom()
 
 
-class AddressBackend(kernel_base.KernelBackend):
+class AddressBackend(base.KernelBackend):
     """IP addresses that the agent sets, and addresses of VIPs."""
 
     name = 'address'
@@ -62,13 +62,13 @@ class AddressBackend(kernel_base.KernelBackend):
         :raises base.BackendError: when the kernel does not answer
         """
         keys = {ref.key for ref in known}
-        names = {link.index: name for name, link in kernel_base.reading(
+        names = {link.index: name for name, link in calls.reading(
             'devices', links.read_all).items()}
         # A wanted address of another program counts as present; the
         # privileged side never deletes it.
         return [self._kind(dev, address.address, known)(dev, address.address)
-                for address in kernel_base.reading('addresses',
-                                                   addresses.read_all)
+                for address in calls.reading('addresses',
+                                             addresses.read_all)
                 if (dev := names.get(address.index)) and (
                     address.protocol == ownership.ADDRESS_PROTOCOL or
                     (dev, address.address) in keys)]
@@ -98,8 +98,8 @@ class AddressBackend(kernel_base.KernelBackend):
                 if r.kind == resources.VipAddress.kind]
         others = [r for r in delta.delete
                   if r not in vips and r.key not in self._egress]
-        failures = kernel_base.refused(netlink.set_addresses, wanted,
-                                       [list(r.key) for r in wanted])
+        failures = calls.refused(netlink.set_addresses, wanted,
+                                 [list(r.key) for r in wanted])
         for each in wanted:
             own, _slash, _length = each.address.partition('/')
             if (_is_egress(each) and each.ref not in failures and
@@ -108,11 +108,11 @@ class AddressBackend(kernel_base.KernelBackend):
         return {
             **failures,
             # A VIP that stays attracts its clients, so this is a failure.
-            **kernel_base.refused(netlink.delete_addresses, vips,
-                                  [list(r.key) for r in vips]),
-            **kernel_base.refused(netlink.delete_addresses, others,
-                                  [list(r.key) for r in others],
-                                  kept=(errno.EBUSY,))}
+            **calls.refused(netlink.delete_addresses, vips,
+                            [list(r.key) for r in vips]),
+            **calls.refused(netlink.delete_addresses, others,
+                            [list(r.key) for r in others],
+                            kept=(errno.EBUSY,))}
 
 
 def _is_egress(resource: resources.Resource) -> bool:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backend link: the provider bridges, the veth pair, and VLAN devices.
+"""Backends link and sysctl: devices, and their settings.
 
 The bridges and the VRF are the operator's, so they are only checked. A VLAN
 device of the agent has its alias; one of another program is adopted only if it
@@ -15,7 +15,7 @@ from typing import Any
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.backends import calls
 from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import vlan_names
@@ -23,10 +23,12 @@ from ovn_network_agent.conf import mode
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import procfs
 from ovn_network_agent.privileged.network import links as privileged
+from ovn_network_agent.privileged.network import netlink
 
 
-class LinkBackend(kernel_base.KernelBackend):
+class LinkBackend(base.KernelBackend):
     """Devices: provider bridges are up, veth pair and VLANs exist."""
 
     name = 'link'
@@ -54,7 +56,7 @@ class LinkBackend(kernel_base.KernelBackend):
             pair is among them
         :raises base.BackendError: when the kernel does not answer
         """
-        found = kernel_base.reading('devices', links.read_all)
+        found = calls.reading('devices', links.read_all)
         present: list[resources.Resource] = [
             resources.LinkUp(name) for name, link in found.items()
                    if link.up and
@@ -75,18 +77,18 @@ class LinkBackend(kernel_base.KernelBackend):
         tagged, untagged = (resources.of_kind(resources.VlanDevice, some)
                             for some in (delta.wanted, delta.delete))
         return {
-            **kernel_base.refused(privileged.set_links_up, up,
-                                  [r.dev for r in up]),
-            **kernel_base.refused(privileged.set_veth_pairs, pairs,
-                                  [[r.name, r.peer, r.vrf] for r in pairs]),
-            **kernel_base.refused(privileged.delete_veth_pairs, gone,
-                                  [[r.name, r.peer] for r in gone]),
+            **calls.refused(privileged.set_links_up, up,
+                            [r.dev for r in up]),
+            **calls.refused(privileged.set_veth_pairs, pairs,
+                            [[r.name, r.peer, r.vrf] for r in pairs]),
+            **calls.refused(privileged.delete_veth_pairs, gone,
+                            [[r.name, r.peer] for r in gone]),
             # A VLAN device can only be up when its bridge is.
-            **kernel_base.refused(privileged.set_vlans, tagged,
-                                  [[r.name, r.bridge, r.vlan]
-                                   for r in tagged]),
-            **kernel_base.refused(privileged.delete_vlans, untagged,
-                                  [r.name for r in untagged])}
+            **calls.refused(privileged.set_vlans, tagged,
+                            [[r.name, r.bridge, r.vlan]
+                             for r in tagged]),
+            **calls.refused(privileged.delete_vlans, untagged,
+                            [r.name for r in untagged])}
 
 
 def _vlans(found: dict[str, links.Link], known: base.Known
@@ -158,3 +160,36 @@ def _tables(conf: Any, name: str, table: int) -> Iterator[str]:
         if number == table:
             yield (f'{option} = {number}: this is the table of VRF '
                    f'{name}; choose another one between 1 and 252')
+
+
+class SysctlBackend(base.KernelBackend):
+    """Kernel settings that the agent sets and never restores."""
+
+    name = 'sysctl'
+    kinds = (resources.Sysctl,)
+    finds_wanted_only = True
+    doubted_by = (notices.kernel('link'), notices.kernel('sysctl'))
+
+    def read(self, known: base.Known) -> list[resources.Sysctl]:
+        """Read the wanted values that exist; no value has a mark.
+
+        :raises base.BackendError: when an existing value cannot be read
+        """
+        present = []
+        for ref in known:
+            if ref.kind == resources.Sysctl.kind:
+                path = str(ref.key[0])
+                try:
+                    value = procfs.sysctl(path)
+                except OSError as error:
+                    raise base.BackendError(
+                        f'sysctl {path}: {error_words.text(error)}') from error
+                if value is not None:
+                    present.append(resources.Sysctl(path, value))
+        return present
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Set values; see :meth:`base.Backend.apply`."""
+        wanted = resources.of_kind(resources.Sysctl, delta.wanted)
+        return calls.refused(netlink.set_sysctls, wanted,
+                             [[r.path, r.value] for r in wanted])

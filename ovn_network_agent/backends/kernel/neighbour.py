@@ -15,7 +15,7 @@ import socket
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.backends import calls
 from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
@@ -24,7 +24,7 @@ from ovn_network_agent.privileged.network import neighbour_proxies
 from ovn_network_agent.privileged.network import netlink
 
 
-class NeighbourBackend(kernel_base.KernelBackend):
+class NeighbourBackend(base.KernelBackend):
     """Permanent neighbour entries of the agent."""
 
     name = 'neighbour'
@@ -44,12 +44,12 @@ class NeighbourBackend(kernel_base.KernelBackend):
         """
         keys = {ref.key for ref in known
                 if ref.kind == resources.Neighbour.kind}
-        found = kernel_base.reading('devices', links.read_all)
+        found = calls.reading('devices', links.read_all)
         names = {link.index: name for name, link in found.items()}
         return [
             _resource(found, names[entry.index], entry)
-            for entry in kernel_base.reading('neighbours',
-                                             neighbours.read_permanent)
+            for entry in calls.reading('neighbours',
+                                       neighbours.read_permanent)
             if entry.index in names and (
                 entry.protocol == ownership.NEIGHBOUR_PROTOCOL or
                 (names[entry.index], entry.dst) in keys)]
@@ -64,13 +64,13 @@ class NeighbourBackend(kernel_base.KernelBackend):
         if delta.create or delta.update:
             failed = self._write(
                 resources.of_kind(resources.Neighbour, delta.wanted))
-        failed.update(kernel_base.refused(
+        failed.update(calls.refused(
             netlink.delete_neighbours, delta.delete,
             [list(r.key) for r in delta.delete]))
         return failed
 
     def _write(self, wanted: list[resources.Neighbour]) -> base.Failures:
-        found = kernel_base.reading('devices', links.read_all) if any(
+        found = calls.reading('devices', links.read_all) if any(
             r.lladdr_of for r in wanted) else {}
         failed = {}
         ready = []
@@ -85,7 +85,7 @@ class NeighbourBackend(kernel_base.KernelBackend):
                     f'needs, does not exist or has none')
             else:
                 ready.append((resource, link.mac))
-        failed.update(kernel_base.refused(
+        failed.update(calls.refused(
             netlink.set_neighbours, [r for r, _mac in ready],
             [[r.dev, r.dst, mac] for r, mac in ready]))
         return failed
@@ -112,7 +112,7 @@ def _lladdr_of(found: Mapping[str, links.Link], dev: str, mac: str) -> str:
     return owners[0][1] if owners else ''
 
 
-class NeighbourProxyBackend(kernel_base.KernelBackend):
+class NeighbourProxyBackend(base.KernelBackend):
     """Addresses that the kernel answers NDP for.
 
     NDA_PROTOCOL, which the kernel keeps from 5.0 on, marks the agent's. The
@@ -131,12 +131,12 @@ class NeighbourProxyBackend(kernel_base.KernelBackend):
 
         :raises base.BackendError: when the kernel does not answer
         """
-        found = [entry for entry in kernel_base.reading(
+        found = [entry for entry in calls.reading(
             'neighbour proxies', neighbours.read_all_proxies, socket.AF_INET6)
             if entry.protocol == ownership.NEIGHBOUR_PROTOCOL]
         if not found:
             return []
-        names = {link.index: name for name, link in kernel_base.reading(
+        names = {link.index: name for name, link in calls.reading(
             'devices', links.read_all).items()}
         return [resources.NeighbourProxy(names[entry.index], entry.dst)
                 for entry in found if entry.index in names]
@@ -145,7 +145,7 @@ class NeighbourProxyBackend(kernel_base.KernelBackend):
         """Make and delete entries, see :meth:`base.Backend.apply`."""
         wanted, unwanted = delta.wanted, delta.delete
         return {
-            **kernel_base.refused(neighbour_proxies.set_proxies, wanted,
-                                  [list(r.key) for r in wanted]),
-            **kernel_base.refused(neighbour_proxies.delete_proxies, unwanted,
-                                  [list(r.key) for r in unwanted])}
+            **calls.refused(neighbour_proxies.set_proxies, wanted,
+                            [list(r.key) for r in wanted]),
+            **calls.refused(neighbour_proxies.delete_proxies, unwanted,
+                            [list(r.key) for r in unwanted])}

@@ -18,14 +18,12 @@ from typing import TypeAlias
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.kernel import kernel_base
-from ovn_network_agent.common import error_words
+from ovn_network_agent.backends import calls
 from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import routes
-from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.network import kernel_routes
 from ovn_network_agent.privileged.routing import vtysh
 
@@ -36,7 +34,7 @@ _NAMES = (resources.KernelRoute.kind, resources.AnnouncedRoute.kind)
 _Place: TypeAlias = tuple[Any, ...]
 
 
-class RouteBackend(kernel_base.KernelBackend):
+class RouteBackend(base.KernelBackend):
     """Kernel routes that carry the protocol number of the agent."""
 
     name = 'route'
@@ -86,7 +84,7 @@ class RouteBackend(kernel_base.KernelBackend):
             for digest, some in found), (table, seen)
 
     def _read(self, former: routes.Seen | None) -> Any:
-        return kernel_base.reading(
+        return calls.reading(
             'routes', routes.read_again, ownership.ROUTE_PROTOCOL, former,
             self._last, self._memory.keys)
 
@@ -95,13 +93,13 @@ class RouteBackend(kernel_base.KernelBackend):
         vrf = self.conf.frr.vrf_name
         if not vrf:
             return resources.MAIN_TABLE
-        link = kernel_base.reading('devices', links.read_all).get(vrf)
+        link = calls.reading('devices', links.read_all).get(vrf)
         return link.vrf_table if link else 0
 
     def apply(self, delta: base.Delta) -> base.Failures:
         """Set and delete routes."""
         wanted = resources.of_kind(resources.KernelRoute, delta.wanted)
-        failures = kernel_base.refused(
+        failures = calls.refused(
             kernel_routes.set_routes, wanted,
             [[r.table, r.dst, r.dev, r.via or '', r.metric or 0]
              for r in wanted])
@@ -111,8 +109,8 @@ class RouteBackend(kernel_base.KernelBackend):
                  if old.metric != new.metric and new.ref not in failures]
         return {
             **failures,
-            **kernel_base.refused(kernel_routes.keep_metrics, moved,
-                                  [[*r.key, r.metric or 0] for r in moved]),
+            **calls.refused(kernel_routes.keep_metrics, moved,
+                            [[*r.key, r.metric or 0] for r in moved]),
             **_deleted(resources.of_kind(
                 resources.KernelRoute, delta.delete))}
 
@@ -123,12 +121,8 @@ class RouteBackend(kernel_base.KernelBackend):
         :raises base.BackendError: when FRR does not answer
         """
         # Only asked if static routes of FRR are to go, so there is an FRR.
-        try:
+        with calls.explained('kernel routes that FRR knows'):
             known = vtysh.read_known(self.conf.frr.vrf_name, 'kernel')
-        except context.FAILURES as error:
-            raise base.BackendError(
-                'kernel routes that FRR knows: '
-                f'{error_words.text(error)}') from error
         return {
             r.ref for r in resources.of_kind(resources.KernelRoute, announced)
             if r.dst in known}
@@ -156,13 +150,13 @@ def _deleted(unwanted: list[resources.KernelRoute]) -> base.Failures:
     # Each deletion takes one route of the place.
     several = {r.key for r in unwanted if r.metric == resources.SEVERAL}
     counts = collections.Counter[_Place](
-        (route.table, route.dst) for route in kernel_base.reading(
+        (route.table, route.dst) for route in calls.reading(
             'routes', routes.read_ours, ownership.ROUTE_PROTOCOL)
     ) if several else collections.Counter()
     unwanted = [r for r in unwanted for _route in range(
         counts[r.key] if r.key in several else 1)]
-    return kernel_base.refused(kernel_routes.delete_routes, unwanted,
-                               [list(r.key) for r in unwanted])
+    return calls.refused(kernel_routes.delete_routes, unwanted,
+                         [list(r.key) for r in unwanted])
 
 
 class _Usual(NamedTuple):

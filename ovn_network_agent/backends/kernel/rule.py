@@ -14,7 +14,7 @@ from typing import Any
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.backends import calls
 from ovn_network_agent.common import notices
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.model import evpn_names
@@ -23,7 +23,7 @@ from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.privileged.network import netlink
 
 
-class RuleBackend(kernel_base.KernelBackend):
+class RuleBackend(base.KernelBackend):
     """Policy rules that carry the protocol number of the agent."""
 
     name = 'rule'
@@ -43,7 +43,7 @@ class RuleBackend(kernel_base.KernelBackend):
 
         :raises base.BackendError: when the kernel does not answer
         """
-        found = kernel_base.reading('rules', rules.read_all)
+        found = calls.reading('rules', rules.read_all)
         if self._originals is None:
             self._originals = self._find_originals(found)
         ours: dict[object, resources.Rule] = {}
@@ -72,8 +72,8 @@ class RuleBackend(kernel_base.KernelBackend):
                       if not rule.protocol and self._shape(rule)]
         if not candidates:
             return set()
-        routed = kernel_base.reading('routes', routes.read_ours,
-                                     ownership.ROUTE_PROTOCOL)
+        routed = calls.reading('routes', routes.read_ours,
+                               ownership.ROUTE_PROTOCOL)
         proofs = {True, *((r.table, r.dst) for r in routed),
                   *((r.dev, r.dst) for r in routed)}
         marked = {rule.selector for rule in found
@@ -137,11 +137,11 @@ class RuleBackend(kernel_base.KernelBackend):
             key=lambda old: old.priority, reverse=True)
         originals = self._originals or set[resources.Rule]()
         failures = {
-            **kernel_base.refused(netlink.set_rules, wanted,
-                                  [_item(r) for r in wanted]),
-            **kernel_base.refused(netlink.delete_rules, gone,
-                                  [[r in originals, _item(r)] for r in gone],
-                                  kept=(errno.EBUSY,))}
+            **calls.refused(netlink.set_rules, wanted,
+                            [_item(r) for r in wanted]),
+            **calls.refused(netlink.delete_rules, gone,
+                            [[r in originals, _item(r)] for r in gone],
+                            kept=(errno.EBUSY,))}
         originals.difference_update(
             r for r in gone if isinstance(
                 failures.get(r.ref, base.Kept()), base.Kept))

@@ -23,12 +23,11 @@ from oslo_log import log as logging
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.backends.kernel import kernel_base
+from ovn_network_agent.backends import calls
 from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
-from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.privileged.network import vni_links as privileged
 
 # Seconds for which a bridge is down before it is up again.  After 0.05 s,
@@ -62,7 +61,7 @@ class VniDevicesBackend(base.Backend):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._next_hops = NextHops(functools.partial(
-            vni_neighbours.read_all, self.conf.evpn.table_base))
+            vni_links.read_next_hops, self.conf.evpn.table_base))
         # The VNIs that lacked neighbours for long at the last reading.
         self._lost: set[int] = set()
 
@@ -73,13 +72,13 @@ class VniDevicesBackend(base.Backend):
             when zebra has to make its neighbours again
         :raises base.BackendError: when the kernel does not answer
         """
-        found, details = kernel_base.reading('devices', vni_links.read_all)
+        found, details = calls.reading('devices', vni_links.read_all)
         ours = {name: link for name, link in found.items()
                 if link.alias == ownership.LINK_ALIAS}
         names = {link.index: name for name, link in found.items()}
         vnis = {vni for name in ours
                 if (vni := evpn_names.vni_of_device(name))}
-        self._lost = kernel_base.reading(
+        self._lost = calls.reading(
             'neighbours', self._next_hops.lost) & vnis if vnis else set()
         there = [_resource(vni, ours, details, names) for vni in sorted(vnis)]
         return [dataclasses.replace(r, mtu=0) if r.vni in self._lost else r
@@ -92,14 +91,14 @@ class VniDevicesBackend(base.Backend):
         renewed = [r for r in wanted if r.vni in self._lost]
         failed: base.Failures = {}
         if renewed:
-            failed = kernel_base.refused(privileged.lower_bridges, renewed,
-                                         [r.vni for r in renewed])
+            failed = calls.refused(privileged.lower_bridges, renewed,
+                                   [r.vni for r in renewed])
             self._next_hops.renewed(
                 [r.vni for r in renewed if r.ref not in failed])
             self._lost = set()
         failed |= _set(wanted, False, (errno.EAGAIN,))
-        failed |= kernel_base.refused(privileged.delete_devices, unwanted,
-                                      [r.vni for r in unwanted])
+        failed |= calls.refused(privileged.delete_devices, unwanted,
+                                [r.vni for r in unwanted])
         down = [r for r in wanted
                 if isinstance(failed.get(r.ref), base.Kept)]
         if not down:
@@ -111,11 +110,11 @@ class VniDevicesBackend(base.Backend):
 
 def _set(wanted: Sequence[resources.VniDevices], rested: bool,
          kept: Collection[int] = ()) -> base.Failures:
-    """Make devices or repair them; see :func:`kernel_base.refused`."""
+    """Make devices or repair them; see :func:`calls.refused`."""
     def set_devices(items: list[Any]) -> Any:
         return privileged.set_devices(items, rested)
 
-    return kernel_base.refused(
+    return calls.refused(
         set_devices, wanted,
         [[r.vni, r.table, r.mac, r.local, r.port, r.mtu, r.underlay]
          for r in wanted], kept)
@@ -162,8 +161,8 @@ class NextHops:
 
     def __init__(
             self,
-            read: Callable[[], Iterable[vni_neighbours.Hop]] =
-            vni_neighbours.read_all,
+            read: Callable[[], Iterable[vni_links.Hop]] =
+            vni_links.read_next_hops,
             clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._clock = clock

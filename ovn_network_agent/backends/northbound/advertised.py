@@ -24,7 +24,7 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.watches.frr import frr_witness
+from ovn_network_agent.watches.frr import frr_verification
 
 # Seconds until a missing announcement is a failure, and between two checks.
 # With FRR 8.4, bgpd advertised a route after 0.06 to 0.23 s (20 measurements
@@ -53,14 +53,11 @@ class AdvertisedBackend(ovsdb_writer.NbWriter):
 
         :raises base.BackendError: when the replica of NB is not usable
         """
-        try:
-            with self._context.databases['nb'].rows() as nb:
-                return [resources.Advertised(router, route.owner)
-                        for router, _row, route in commands.managed(
-                            nb, self._context.marks())
-                        if route.advertised == route.owner.hostname]
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
+        with self.tables() as nb:
+            return [resources.Advertised(router, route.owner)
+                    for router, _row, route in commands.managed(
+                        nb, self._context.marks())
+                    if route.advertised == route.owner.hostname]
 
     def taken_over(self, lost: list[resources.Ref]) -> set[resources.Ref]:
         """See :meth:`base.Backend.taken_over`."""
@@ -122,13 +119,14 @@ class AdvertisedBackend(ovsdb_writer.NbWriter):
         if not wanted:
             return
         try:
-            found = frr_witness.announced(self.conf, wanted)
+            found = frr_verification.announced(self.conf, wanted)
         except context.FAILURES as error:
             raise base.BackendError(
                 'it is unknown whether the addresses are announced: '
                 f'{error_words.text(error)}; without FRR, '
                 'set [frr] bgp_check to false'
-                if self.conf.frr.bgp_check and not frr_witness.tools(self.conf)
+                if self.conf.frr.bgp_check and not (
+                    frr_verification.tools(self.conf))
                 else 'it is unknown whether the addresses are announced'
                      f': {error_words.text(error)}') from error
         for prefixes in missing.values():
@@ -137,4 +135,4 @@ class AdvertisedBackend(ovsdb_writer.NbWriter):
     def _reason(self, prefixes: Collection[str]) -> str:
         first, *rest = sorted(prefixes)
         more = f' and {len(rest)} more' if rest else ''
-        return f'{frr_witness.witness(self.conf)} {first}{more} yet'
+        return f'{frr_verification.witness(self.conf)} {first}{more} yet'

@@ -22,11 +22,9 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import ovsdb_writer
-from ovn_network_agent.backends.northbound import server_question
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.writes import priorities
-from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import replica_query
+from ovn_network_agent.ovsdb import query
 
 
 class GatewayPriorityBackend(ovsdb_writer.NbWriter):
@@ -43,12 +41,9 @@ class GatewayPriorityBackend(ovsdb_writer.NbWriter):
 
         :raises base.BackendError: when the replica of NB is not usable
         """
-        try:
-            with self._context.databases['nb'].rows() as nb:
-                return list(priorities.gateway_priorities(
-                    nb, self._context.chassis(), self._context.groups()))
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
+        with self.tables() as nb:
+            return list(priorities.gateway_priorities(
+                nb, self._context.chassis(), self._context.groups()))
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
@@ -100,13 +95,13 @@ class GatewayPriorityBackend(ovsdb_writer.NbWriter):
         ports = sorted({port for r in wanted for port in r.owned})
         if not ports:
             return {}
-        chassis, *bindings = server_question.ask(
+        chassis, *bindings = ovsdb_writer.ask(
             self._context.databases['sb'], [
-                replica_query.select('Chassis',
-                                     ['name', '==', self._context.chassis()]),
-                *(replica_query.select('Port_Binding',
-                                       ['logical_port', '==', port],
-                                       columns=('chassis',))
+                query.select('Chassis',
+                             ['name', '==', self._context.chassis()]),
+                *(query.select('Port_Binding',
+                               ['logical_port', '==', port],
+                               columns=('chassis',))
                   for port in ports)])
         own = [row['_uuid'] for row in chassis]
         here = {port for port, answer in zip(ports, bindings, strict=True)

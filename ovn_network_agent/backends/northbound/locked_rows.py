@@ -21,7 +21,6 @@ from ovn_network_agent.conf.options import network_peer
 from ovn_network_agent.ovn.egress import egress_rows
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovsdb import command
-from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import lock
 from ovn_network_agent.ovsdb import lock_state
 
@@ -65,11 +64,8 @@ class Backend(ovsdb_writer.NbWriter):
         if self.driver not in self.conf.drivers:
             # The agents with the driver want them.
             return []
-        try:
-            with self._context.databases['nb'].rows() as nb:
-                return list(type(self).rows(nb))
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
+        with self.tables() as nb:
+            return list(type(self).rows(nb))
 
     def command(self, verb: str, resource: resources.Resource
                 ) -> ovsdb_writer.Make:

@@ -11,8 +11,8 @@ chassis of a request is gone for good. Of several agents that notice, the
 server lets one write.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Mapping
 from typing import Any
 
 from oslo_log import log as logging
@@ -20,26 +20,59 @@ from oslo_log import log as logging
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import ovsdb_writer
-from ovn_network_agent.backends.northbound import server_question
 from ovn_network_agent.common import notices
 from ovn_network_agent.ovn.chassis import bfd
 from ovn_network_agent.ovn.egress import egress_rows
-from ovn_network_agent.ovsdb import connection
 
 LOG = logging.getLogger(__name__)
 
 
-class BfdTimersBackend(ovsdb_writer.NbWriter):
-    """The request of this chassis for timers of BFD."""
+class _Entry(ovsdb_writer.NbWriter):
+    """The entry of this chassis; a change also removes those of the gone."""
 
-    name = 'bfd_timers'
-    kinds = (resources.BfdTimers,)
-    doubted_by = (notices.BFD_TIMERS, notices.CHASSIS_GONE, notices.IDENTITY)
     revived_by = (notices.connected('nb'),)
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         self._gone = frozenset[str]()
+
+    def present(self) -> Collection[str]:
+        """Names of the chassis that have an entry."""
+        raise NotImplementedError
+
+    def of_the_gone(self, present: Collection[str]) -> frozenset[str]:
+        """Names of chassis with an entry that are gone for good."""
+        return frozenset(present) & {
+            each.chassis for each in self._context.dead()} - {
+                self._context.chassis()}
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Change the entry, and remove those of chassis that are gone.
+
+        The Southbound server confirms first; without its answer, they stay,
+        which is no failure.
+
+        :raises base.BackendError: when NB does not answer
+        """
+        try:
+            gone = self.of_the_gone(self.present())
+        except base.BackendError:
+            # The transaction says so.
+            gone = frozenset()
+        self._gone = ovsdb_writer.confirmed_gone(self._context, self.conf,
+                                                 gone)
+        return super().apply(delta)
+
+
+class BfdTimersBackend(_Entry):
+    """The request of this chassis for timers of BFD."""
+
+    name = 'bfd_timers'
+    kinds = (resources.BfdTimers,)
+    doubted_by = (notices.BFD_TIMERS, notices.CHASSIS_GONE, notices.IDENTITY)
+
+    def __init__(self, conf: Any) -> None:
+        super().__init__(conf)
         # The text that the log has about requests that differ.
         self._logged = ''
 
@@ -50,12 +83,9 @@ class BfdTimersBackend(ovsdb_writer.NbWriter):
             unreadable
         :raises base.BackendError: when the replica of NB is not usable
         """
-        try:
-            with self._context.databases['nb'].rows() as nb:
-                fleets = [bfd.read(row) for row in nb.get(
-                    'NB_Global', {}).values()]
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
+        with self.tables() as nb:
+            fleets = [bfd.read(row) for row in nb.get(
+                'NB_Global', {}).values()]
         chassis = self._context.chassis()
         found = [self._found(fleet, chassis) for fleet in fleets
                  if chassis in fleet.requests]
@@ -66,11 +96,11 @@ class BfdTimersBackend(ovsdb_writer.NbWriter):
     def _found(self, fleet: bfd.Fleet, chassis: str) -> resources.BfdTimers:
         rx, tx, mult = fleet.requests[chassis] or (0, 0, 0)
         return resources.BfdTimers(chassis, rx, tx, mult,
-                                   self._difference(fleet, chassis))
+                                   self._difference(fleet))
 
-    def _difference(self, fleet: bfd.Fleet, chassis: str) -> str | None:
+    def _difference(self, fleet: bfd.Fleet) -> str | None:
         """Why the row of NB is not as the requests want it, or None."""
-        gone = self._of_the_gone(fleet, chassis)
+        gone = self.of_the_gone(fleet.requests)
         if gone:
             return f'{", ".join(sorted(gone))} is gone, and has a request'
         foreign = bfd.in_the_way(fleet)
@@ -79,11 +109,6 @@ class BfdTimersBackend(ovsdb_writer.NbWriter):
         if fleet.decided() != fleet:
             return 'the options differ from the requests'
         return None
-
-    def _of_the_gone(self, fleet: bfd.Fleet, chassis: str) -> frozenset[str]:
-        """Names of chassis with a request that are gone for good."""
-        return frozenset(fleet.requests.keys() & {
-            each.chassis for each in self._context.dead()} - {chassis})
 
     def _say(self, fleet: bfd.Fleet, chassis: str) -> None:
         """Warn of requests that differ, once."""
@@ -113,29 +138,11 @@ class BfdTimersBackend(ovsdb_writer.NbWriter):
         return lambda api: bfd.Request(api, resource.chassis, values,
                                        gone)
 
-    def apply(self, delta: base.Delta) -> base.Failures:
-        """Change the request, and remove those of chassis that are gone.
-
-        The Southbound server confirms first; without its answer, they stay,
-        which is no failure.
-
-        :raises base.BackendError: when NB does not answer
-        """
-        self._gone = self._confirmed()
-        return super().apply(delta)
-
-    def _confirmed(self) -> frozenset[str]:
-        """The chassis with a request that are gone, also for the server."""
-        try:
-            with self._context.databases['nb'].rows() as nb:
-                chassis = self._context.chassis()
-                gone = frozenset().union(*(
-                    self._of_the_gone(bfd.read(row), chassis)
-                    for row in nb.get('NB_Global', {}).values()))
-        except connection.Unavailable:
-            # The transaction says so.
-            return frozenset()
-        return server_question.confirmed_gone(self._context, self.conf, gone)
+    def present(self) -> Collection[str]:
+        """Names of the chassis that have a request."""
+        with self.tables() as nb:
+            return {name for row in nb.get('NB_Global', {}).values()
+                    for name in bfd.read(row).requests}
 
 
 def _shown(values: Iterable[object]) -> str:
@@ -143,7 +150,7 @@ def _shown(values: Iterable[object]) -> str:
     return f'{rx}/{tx} ms x {mult}'
 
 
-class EgressNetworksBackend(ovsdb_writer.NbWriter):
+class EgressNetworksBackend(_Entry):
     """The entry of this chassis: the links of this node.
 
     An entry of a chassis that is gone for good makes the own entry count as
@@ -156,19 +163,14 @@ class EgressNetworksBackend(ovsdb_writer.NbWriter):
     kinds = (resources.EgressNetworks,)
     doubted_by = (notices.EGRESS_NETWORKS, notices.CHASSIS_GONE,
                   notices.IDENTITY)
-    revived_by = (notices.connected('nb'),)
-
-    def __init__(self, conf: Any) -> None:
-        super().__init__(conf)
-        self._gone = frozenset[str]()
 
     def read(self, known: base.Known) -> list[resources.EgressNetworks]:
         """Read the entry of this chassis.
 
         :raises base.BackendError: when the replica of NB is not usable
         """
-        chassis, found = self._context.chassis(), self._found()
-        gone = tuple(sorted(self._of_the_gone(found)))
+        chassis, found = self._context.chassis(), self.present()
+        gone = tuple(sorted(self.of_the_gone(found)))
         return [resources.EgressNetworks(
             chassis, found.get(chassis, ()), gone
         )] if chassis in found or gone else []
@@ -181,31 +183,10 @@ class EgressNetworksBackend(ovsdb_writer.NbWriter):
         return lambda api: egress_rows.SetNetworks(
             api, resource.chassis, addresses, gone)
 
-    def apply(self, delta: base.Delta) -> base.Failures:
-        """Change the entry, and remove those of chassis that are gone.
-
-        The Southbound server confirms first; without its answer, they stay,
-        which is no failure.
-
-        :raises base.BackendError: when NB does not answer
-        """
-        self._gone = server_question.confirmed_gone(
-            self._context, self.conf, self._of_the_gone(self._found()))
-        return super().apply(delta)
-
-    def _found(self) -> dict[str, tuple[str, ...]]:
-        try:
-            with self._context.databases['nb'].rows() as nb:
-                return {chassis: addresses
-                        for row in nb.get('NB_Global', {}).values()
-                        for chassis, addresses in egress_rows.read_networks(
-                            row).items()}
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
-
-    def _of_the_gone(self, found: Mapping[str, tuple[str, ...]]
-                     ) -> frozenset[str]:
-        """Names of chassis with an entry that are gone for good."""
-        return frozenset(found.keys() & {
-            each.chassis for each in self._context.dead()} - {
-                self._context.chassis()})
+    def present(self) -> dict[str, tuple[str, ...]]:
+        """The addresses by name of chassis."""
+        with self.tables() as nb:
+            return {chassis: addresses
+                    for row in nb.get('NB_Global', {}).values()
+                    for chassis, addresses in egress_rows.read_networks(
+                        row).items()}

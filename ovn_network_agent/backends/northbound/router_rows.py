@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backend northbound: the agent's rows in the OVN Northbound database.
+"""Backends northbound and stale_route: rows of NB that belong to a router.
 
-These are the managed default routes with the host name of this chassis, and
-the MAC bindings for (port, next hop) of such a route. A managed route with the
-tag of another chassis is taken over when a driver wants it here. A proof of
-another chassis on a route of this one means nothing, and is removed.
+The agent's own are the managed default routes with the host name of this
+chassis, and the MAC bindings for (port, next hop) of such a route. A managed
+route with the tag of another chassis is taken over when a driver wants it
+here. A proof of another chassis on a route of this one means nothing, and is
+removed.
 
 Without SB, the agent does not know whether a gateway port is still here. So
 the rows of another chassis stay: two agents must not take rows from each
 other. The same holds for rows that another chassis has just taken, until a
 view is newer than an answer of SB (:mod:`ovn.writes.barrier`).
+
+No driver wants a route of a chassis that is gone for good, so the ordinary
+difference removes it. The view decides which chassis are gone, and the
+Southbound server is asked once more, because a replica may lack rows.
 """
 
 from collections.abc import Callable
@@ -26,6 +31,7 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.common import notices
+from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovn.writes import barrier
 from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovsdb import columns
@@ -39,7 +45,6 @@ _COMMANDS = {
                                  commands.RemoveDefaultRoute),
     resources.MacBinding.kind: (commands.SetMacBinding,
                                 commands.RemoveMacBinding)}
-
 
 _Row: TypeAlias = resources.DefaultRoute | resources.MacBinding
 
@@ -72,11 +77,8 @@ class NorthboundBackend(ovsdb_writer.NbWriter):
             gone
         :raises base.BackendError: when the replica of NB is not usable
         """
-        try:
-            with self._context.databases['nb'].rows() as nb:
-                found = self._read(nb, known)
-        except connection.Unavailable as e:
-            raise base.BackendError(str(e)) from e
+        with self.tables() as nb:
+            found = self._read(nb, known)
         refs = {resource.ref for resource in found}
         lost = (self._had & known) - refs
         if lost:
@@ -176,3 +178,53 @@ class NorthboundBackend(ovsdb_writer.NbWriter):
                                         'since then')
         return reason and normal_wait.like(
             reason, f'whether its port is still here is not known: {reason}')
+
+
+class StaleRouteBackend(ovsdb_writer.NbWriter):
+    """Managed default routes of chassis that are gone for good."""
+
+    name = 'stale_route'
+    kinds = (resources.StaleRoute,)
+    doubted_by = (notices.STATIC_ROUTES, notices.CHASSIS_GONE)
+    revived_by = (notices.connected('nb'),)
+    reads_only_rows = True
+
+    def __init__(self, conf: Any,
+                 timeout: float = ovsdb_writer.TIMEOUT) -> None:
+        super().__init__(conf)
+        self._timeout = timeout
+
+    def read(self, known: base.Known) -> list[resources.StaleRoute]:
+        """Read the managed routes of chassis that are gone for good.
+
+        :raises base.BackendError: when the replica of NB is not usable
+        """
+        dead = self._context.dead()
+        with self.tables() as nb:
+            return [resources.StaleRoute(router, route.output_port,
+                                         route.nexthop, route.owner)
+                    for router, _row, route in (
+                        commands.managed(nb, dead) if dead else ())]
+
+    def command(self, verb: str, resource: resources.StaleRoute
+                ) -> ovsdb_writer.Make:
+        """The command that removes a route; only 'remove' occurs."""
+        dead = self._context.dead()
+        return lambda api: commands.RemoveStaleRoute(api, resource, dead)
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Remove the routes of chassis that SB does not have, either.
+
+        :param delta: only its deletions are looked at
+        :returns: :class:`base.Kept` for the route of a chassis that is there
+        :raises base.BackendError: when SB or NB does not answer
+        """
+        present = ovsdb_writer.ask_chassis(self._context, self.conf,
+                                              self._timeout)
+        back = {r.ref for r in resources.of_kind(
+            resources.StaleRoute, delta.delete)
+                if absent_chassis.known(r.owner, present)}
+        failures = {ref: base.Kept('its chassis is there') for ref in back}
+        rest = tuple(r for r in delta.delete if r.ref not in back)
+        return failures | (super().apply(base.Delta(delete=rest))
+                           if rest else {})

@@ -32,7 +32,7 @@ from ovn_network_agent.frr import setup
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context as contexts
-from ovn_network_agent.privileged.routing import frr_setup
+from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.privileged.switch import ovsdb
 from ovn_network_agent.runtime import pass_log
 
@@ -86,7 +86,7 @@ class BugReport:
             'openvswitch': tried(self._switch)}}
 
     def _frr(self) -> str:
-        return setup.Setup(*frr_setup.read_setup(
+        return setup.Setup(*bgp.read_setup(
             self._conf.frr.vrf_name, self._conf.frr.frr_prefix_list)).version
 
     def _switch(self) -> str:

@@ -29,7 +29,7 @@ from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn.chassis import own_chassis
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 
 # The types of the ports of machines, and the columns with their addresses.
 _OF_MACHINES = ('', 'virtual', 'external', 'localport')
@@ -203,7 +203,7 @@ def _ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str
         return session.tables, names
 
 
-def _with_address(session: single_query.Session, address: str) -> list[str]:
+def _with_address(session: query.Session, address: str) -> list[str]:
     answers = session.select(
         *(('Port_Binding', ['type', '==', kind]) for kind in _OF_MACHINES),
         columns=[each for each in _OF_ADDRESSES
@@ -214,7 +214,7 @@ def _with_address(session: single_query.Session, address: str) -> list[str]:
             if address in rows.machine(row, True)[0]]
 
 
-def _select_networks(session: single_query.Session, here: wirings.Wiring,
+def _select_networks(session: query.Session, here: wirings.Wiring,
                      names: Iterable[str]) -> None:
     """Select ports of machines, with their networks and their chassis."""
     _select(session, here, (), (), [here.hostname], names)
@@ -233,7 +233,7 @@ def _select_networks(session: single_query.Session, here: wirings.Wiring,
           for row in ports if columns.optional(row, 'virtual_parent')))
 
 
-def _select_attached(session: single_query.Session) -> None:
+def _select_attached(session: query.Session) -> None:
     """Select the ports of other routers on the provider networks."""
     session.select(*(
         ('Port_Binding', ['type', '==', 'patch'],
@@ -243,7 +243,7 @@ def _select_attached(session: single_query.Session) -> None:
         for key in columns.referenced(row, 'datapath')))
 
 
-def _select_machines(session: single_query.Session) -> None:
+def _select_machines(session: query.Session) -> None:
     """Select the machines in the networks without a localnet port."""
     rows_ = [*session.tables['Port_Binding'].values()]
     keys = {kind: {key for row in rows_ if row.type == kind
@@ -259,7 +259,7 @@ def _select_machines(session: single_query.Session) -> None:
         for key in columns.referenced(row, 'chassis')})
 
 
-def _select_advertised(session: single_query.Session) -> None:
+def _select_advertised(session: query.Session) -> None:
     """Select what OVN advertises for the routers of the gateway ports."""
     datapaths = {key for row in session.tables['Port_Binding'].values()
                  if row.type == 'chassisredirect'
@@ -269,7 +269,7 @@ def _select_advertised(session: single_query.Session) -> None:
                      for key in sorted(datapaths)))
 
 
-def _select(session: single_query.Session, here: wirings.Wiring,
+def _select(session: query.Session, here: wirings.Wiring,
             lrps: Collection[str], chassis: Iterable[str],
             hostnames: Collection[str], machines: Iterable[str]) -> None:
     tunnels = session.select(

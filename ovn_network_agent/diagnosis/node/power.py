@@ -14,17 +14,17 @@ from collections.abc import Sequence
 import typing
 
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.northbound import server_question
+from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.common import counts
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.ovn.chassis import bfd
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import replica_query
+from ovn_network_agent.ovsdb import query
 
 # The key 'flow' leaves out the agent's relays, which have numbers.
-_SESSIONS = (replica_query.select(
+_SESSIONS = (query.select(
     'Interface', ['bfd', 'includes', ['map', [['enable', 'true']]]],
     ['options', 'includes', ['map', [['key', 'flow']]]],
     columns=('options', 'bfd', 'bfd_status')),)
@@ -75,7 +75,7 @@ def read_tunnels(sources: sources.Sources) -> Tunnels:
 
 def _sessions(database: connection.Database) -> tuple[Session, ...]:
     try:
-        answers = server_question.ask(database, _SESSIONS)
+        answers = ovsdb_writer.ask(database, _SESSIONS)
     except backends.BackendError as error:
         raise check.NotChecked(str(error)) from error
     return tuple(sorted(sessions(answers)))

@@ -43,7 +43,6 @@ from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.ovsdb import streams
 from ovn_network_agent.privileged.daemon import start
 from ovn_network_agent.privileged.routing import bgp
-from ovn_network_agent.privileged.routing import frr_setup
 from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.privileged.switch import ovsdb
 from ovn_network_agent.runtime import loader
@@ -258,7 +257,7 @@ class Sources:
     def frr(self, version: int) -> setup.Setup:
         """The running configuration of FRR for a family."""
         self._with_frr()
-        return setup.Setup(*frr_setup.read_setup(
+        return setup.Setup(*bgp.read_setup(
             self.vrf, self.conf.frr.frr_prefix_list, version))
 
     @shared

@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import ovsdb
 from ovn_network_agent.common import error_words
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 
 # Seconds for all questions of a session to one database.
 _DATABASE = 5.0
@@ -33,11 +33,11 @@ class unread:
 
     def __exit__(self, *raised: object) -> None:
         error = raised[1]
-        if isinstance(error, OSError | single_query.Failed):
+        if isinstance(error, OSError | query.Failed):
             raise Unread(self._begin + error_words.text(error)) from error
 
 
-class Session(single_query.Session):
+class Session(query.Session):
     """Questions to the database 'nb', 'sb' or 'ovs'; Unread when it fails."""
 
     def __init__(self, conf: cfg.ConfigOpts, name: str) -> None:

@@ -15,10 +15,10 @@ from ovn_network_agent.frr import evpn
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
-from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.ovn.subjects import vnis
-from ovn_network_agent.ovs import vni_port
+from ovn_network_agent.ovs import bridge_ports
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import query
 
 #: by name, see vni_links.read()
 Devices: typing.TypeAlias = tuple[dict[str, links.Link],
@@ -47,7 +47,7 @@ class Vni:
     rds: dict[int, str] = _NOT_READ
     routes: dict[str, tuple[str, ...]] = _NOT_READ
     sessions: tuple[Session, ...] = _NOT_READ
-    hops: tuple[vni_neighbours.Hop, ...] = _NOT_READ
+    hops: tuple[vni_links.Hop, ...] = _NOT_READ
 
 
 def read_devices() -> Devices:
@@ -56,10 +56,10 @@ def read_devices() -> Devices:
         return vni_links.read_all()
 
 
-def read_hops(conf: cfg.ConfigOpts) -> tuple[vni_neighbours.Hop, ...]:
+def read_hops(conf: cfg.ConfigOpts) -> tuple[vni_links.Hop, ...]:
     """The next hops of all VNIs."""
     with readers.unread('kernel'):
-        return tuple(vni_neighbours.read_all(conf.evpn.table_base))
+        return tuple(vni_links.read_next_hops(conf.evpn.table_base))
 
 
 def read_port(conf: cfg.ConfigOpts, name: str) -> tuple[str, int] | None:
@@ -71,7 +71,7 @@ def read_port(conf: cfg.ConfigOpts, name: str) -> tuple[str, int] | None:
         session.by_uuid('Interface', (
             key for row in rows
             for key in columns.referenced(row, 'interfaces')))
-        return vni_port.ports(session.tables).get(port)
+        return bridge_ports.vni_ports(session.tables).get(port)
 
 
 def read_states() -> dict[int, evpn.State]:

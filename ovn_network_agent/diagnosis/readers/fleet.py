@@ -23,7 +23,7 @@ from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovn.subjects import policies
 from ovn_network_agent.ovn.writes import lowered_priority
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 
 UP, SILENT, GONE, UNKNOWN = 'up', 'silent', 'gone', 'unknown'
 ANNOUNCED, UNPROVEN, UNBOUND = 'announced', 'not announced', 'no owner'
@@ -99,11 +99,11 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> Fleet:
             ('nb', conf.ovn.ovn_nb_remote, _select_nb),
             ('sb', conf.ovn.ovn_sb_remote, _select_sb)):
         try:
-            with single_query.Session(remotes, ovsdb.SCHEMAS[name],
-                                      timeout) as session:
+            with query.Session(remotes, ovsdb.SCHEMAS[name],
+                               timeout) as session:
                 select(session)
                 found[name] = session.tables
-        except (single_query.Failed, OSError) as error:
+        except (query.Failed, OSError) as error:
             problems.append(f'OVN {name.upper()} could not be asked: '
                             f'{error_words.text(error)}')
     return make(found.get('nb'), found.get('sb'), tuple(problems),
@@ -111,7 +111,7 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> Fleet:
                 time.time())
 
 
-def _select_nb(session: single_query.Session) -> None:
+def _select_nb(session: query.Session) -> None:
     bound = [('Logical_Router_Port', [column, '!=', ['set', []]])
              for column in ('gateway_chassis', 'ha_chassis_group')]
     session.select(('Gateway_Chassis',), ('HA_Chassis_Group',),
@@ -124,7 +124,7 @@ def _select_nb(session: single_query.Session) -> None:
         'name', 'ports', 'static_routes', 'external_ids', 'options'))
 
 
-def _select_sb(session: single_query.Session) -> None:
+def _select_sb(session: query.Session) -> None:
     session.select(('Chassis',), ('SB_Global',), *(
         [('Chassis_Private',)] if session.has('Chassis_Private') else []))
     session.select(('Port_Binding', ['type', '==', 'chassisredirect']),

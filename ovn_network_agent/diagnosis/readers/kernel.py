@@ -238,7 +238,7 @@ def read_filters() -> filters.Found:
     """Read what other programs drop by address."""
     try:
         return filters.parse(_list_nft('ruleset'))
-    except filters.Unreadable as error:
+    except listing.Unreadable as error:
         raise readers.Unread(error_words.text(error)) from error
 
 

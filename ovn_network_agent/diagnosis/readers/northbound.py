@@ -17,7 +17,7 @@ from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.subjects import vnis
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 
 # Types of ports with hosts behind them that OVN does not know.
 _OPEN = ('localnet', 'l2gateway', 'vtep')
@@ -59,7 +59,7 @@ def read_tenants(conf: cfg.ConfigOpts, prefix: str) -> Tables:
         return session.tables
 
 
-def _behind(session: single_query.Session, wanted: ip_text.Network,
+def _behind(session: query.Session, wanted: ip_text.Network,
             routes: bool) -> list[columns.Row]:
     """The routers with a network, or an extra route, that overlaps."""
     found = []
@@ -100,7 +100,7 @@ def read_networks(conf: cfg.ConfigOpts, sb: columns.Tables) -> Tables:
         return session.tables
 
 
-def _select_vnis(session: single_query.Session, sb: columns.Tables) -> None:
+def _select_vnis(session: query.Session, sb: columns.Tables) -> None:
     """Select the other networks of the same VNIs, and the gateways."""
     numbers = sorted({vni.number
                       for row in session.tables['Logical_Switch'].values()
@@ -136,7 +136,7 @@ def read_inside(conf: cfg.ConfigOpts, router: str, address: str) -> Inside:
         return _inside(session, router, ip_text.address(address))
 
 
-def _inside(session: single_query.Session, router: columns.Uuid,
+def _inside(session: query.Session, router: columns.Uuid,
             address: ip_text.Address) -> Inside:
     found = session.by_uuid('Logical_Router', [router])
     near = {port: network for row in found for port in session.by_uuid(
@@ -186,7 +186,7 @@ def addresses(port: columns.Row) -> set[ip_text.Address]:
     return found
 
 
-def _select(session: single_query.Session, address: str, checks: bool) -> None:
+def _select(session: query.Session, address: str, checks: bool) -> None:
     """Select the rows; ``checks`` adds health checks, also beside NAT."""
     routers = _routers(session, address)
     if checks or not routers:
@@ -196,14 +196,14 @@ def _select(session: single_query.Session, address: str, checks: bool) -> None:
     _select_routers(session, routers)
 
 
-def _checks(session: single_query.Session, address: str) -> None:
+def _checks(session: query.Session, address: str) -> None:
     session.by_uuid('Load_Balancer_Health_Check', {
         key for row in session.tables.get('Load_Balancer', {}).values()
         if address in rows.vip_keys(row)
         for key in columns.referenced(row, 'health_check')})
 
 
-def _select_routers(session: single_query.Session,
+def _select_routers(session: query.Session,
                     routers: Iterable[columns.Row]) -> None:
     """Select what a view has of routers, but for their addresses."""
     ports = session.by_uuid('Logical_Router_Port', {
@@ -229,7 +229,7 @@ def _select_routers(session: single_query.Session,
             columns.referenced(port, 'ha_chassis_group')))
 
 
-def _switches(session: single_query.Session,
+def _switches(session: query.Session,
               ports: Iterable[columns.Row]) -> None:
     """Select the networks on the other side of router ports."""
     found = session.select(*(
@@ -240,7 +240,7 @@ def _switches(session: single_query.Session,
         for rows_of_port in found for row in rows_of_port))
 
 
-def _routers(session: single_query.Session, address: str) -> list[columns.Row]:
+def _routers(session: query.Session, address: str) -> list[columns.Row]:
     lengths = range(1, ip_text.address(address).max_prefixlen + 1)
     nats, *ports = session.select(
         ('NAT', ['external_ip', '==', address]),
@@ -254,7 +254,7 @@ def _routers(session: single_query.Session, address: str) -> list[columns.Row]:
           for answer in ports for row in answer)))
 
 
-def _balanced(session: single_query.Session,
+def _balanced(session: query.Session,
               address: str) -> list[columns.Row]:
     """The routers with a load balancer of the address.
 

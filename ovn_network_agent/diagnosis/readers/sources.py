@@ -32,6 +32,7 @@ from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.writes import marked_rows
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import query
 from ovn_network_agent.runtime import rows_files
 
 
@@ -72,7 +73,7 @@ def read(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver]
 
 def _rows(conf: cfg.ConfigOpts, database: str,
           tables: Mapping[str, Iterable[str]]) -> columns.Tables:
-    """The rows of some tables, see :attr:`single_query.Session.tables`."""
+    """The rows of some tables, see :attr:`query.Session.tables`."""
     if not tables:
         return {}
     chosen = {table: clauses for name, table, clauses

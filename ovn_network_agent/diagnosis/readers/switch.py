@@ -27,7 +27,7 @@ from ovn_network_agent.openflow import wire
 from ovn_network_agent.ovn import local_state
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 
 _Answer = typing.TypeVar('_Answer')
 
@@ -43,7 +43,7 @@ def read(conf: cfg.ConfigOpts) -> wirings.Wiring:
             tunnel=local_state.tunnel(conf))
 
 
-def _select(session: single_query.Session, bridge_dev: str) -> None:
+def _select(session: query.Session, bridge_dev: str) -> None:
     roots, = session.select(('Open_vSwitch',))
     mappings = [wiring.bridge_mappings(root.external_ids) for root in roots]
     bridges = {bridge_dev, *(bridge for mapping in mappings

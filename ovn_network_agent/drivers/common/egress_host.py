@@ -53,7 +53,7 @@ def _answers(version: int) -> Iterator[resources.Resource]:
     Not by machines: an answer to one that leaves here no longer is dropped,
     and does not take the default route of the node.
     """
-    family = egress.FAMILIES[version]
+    family = 'ip6' if version == 6 else 'ip'
     yield resources.EgressTable(family, egress.digest(family))
     drop = resources.EgressDrop(
         ownership.EGRESS_DROP, resources.BLACKHOLE, fwmark=_MARK,

@@ -4,9 +4,11 @@
 """Network devices: struct ifinfomsg, linux/if_link.h."""
 
 from collections.abc import Iterable
+import contextlib
 import errno
 import functools
 import re
+import select
 import socket
 import struct
 import sys
@@ -19,6 +21,7 @@ from pyroute2.netlink.rtnl import ifinfmsg
 from ovn_network_agent import model
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink.objects import routes
@@ -244,3 +247,81 @@ def _default_route(kernel: connection.Connection, link: Link,
     except OSError:
         # A VRF that is down or gone must not make the reading fail.
         return None
+
+
+# A device also loses its routes with its last IPv4 address, see
+# :mod:`watches.kernel`.
+_GROUPS = (rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_IPV4_IFADDR,
+           rtnl.RTNLGRP_IPV4_ROUTE, rtnl.RTNLGRP_IPV6_ROUTE,
+           multicast.NEXTHOP)
+_DATAGRAM = 64 * 1024
+
+
+class _Always:
+    """The news while nothing tells them."""
+
+    def poll(self, _timeout: int) -> list[tuple[()]]:
+        """There may be news."""
+        return [()]
+
+
+class Devices:
+    """Reads the devices, and has the news since the reading.
+
+    The kernel puts each notification into a socket's buffer before the change
+    returns to its author. So a reader without news has what the kernel has; a
+    thread that watches could be late.
+
+    For one thread, with its network namespace at the first reading.
+    """
+
+    def __init__(self) -> None:
+        self._socket: socket.socket | None = None
+        # Its poll(0) is empty as long as the last reading is true; a lost
+        # notification counts as news.
+        self.news: _Always | select.poll = _Always()
+
+    def read(self) -> tuple[model.Device, ...]:
+        """The present devices, see :func:`links.read_devices`.
+
+        News from before the reading are taken away, never those since its
+        begin.
+
+        :raises OSError: when they cannot be read; then read again, whatever
+            the news
+        """
+        self._begin()
+        return read_devices()
+
+    def close(self) -> None:
+        """Close the socket; a further reading makes a new one."""
+        self.news = _Always()
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _begin(self) -> None:
+        try:
+            if self._socket is None:
+                self._socket = multicast.subscribe(
+                    _GROUPS, multicast.default_filter(
+                        routes.RTM_NEWROUTE, routes.RTM_DELROUTE))
+                news = select.poll()
+                news.register(self._socket, select.POLLIN)
+                self.news = news
+            _drain(self._socket)
+        except OSError:
+            # Without news each view reads the devices.
+            self.close()
+
+
+def _drain(sock: socket.socket) -> None:
+    """Take the notifications away."""
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            try:
+                sock.recv(_DATAGRAM)
+            except OSError as error:
+                # Some were lost, and the reading comes after all of them.
+                if error.errno != errno.ENOBUFS:
+                    raise

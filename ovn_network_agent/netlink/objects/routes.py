@@ -21,7 +21,6 @@ from pyroute2.netlink.rtnl import rtmsg
 from ovn_network_agent.common import equal_records
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
-from ovn_network_agent.netlink import raw
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
@@ -219,7 +218,7 @@ def divide(dumps: Iterable[Iterable[bytes]]
         for data in dump:
             for key, start, end in _runs(data):
                 found.setdefault(key, []).append(data[start:end])
-    return {hashlib.blake2b(b''.join(pieces), digest_size=raw.SIZE).digest():
+    return {hashlib.blake2b(b''.join(pieces), digest_size=wire.SIZE).digest():
             pieces for pieces in found.values()}
 
 
@@ -273,7 +272,7 @@ def read_again(protocol: int, mark: Seen | None, last: Seen | None = None,
     with connection.Connection(port=former.port if former else 0) as kernel:
         port = kernel.port
         dumps = _dumps(kernel, protocol)
-    now = raw.digest(dumps)
+    now = wire.digest(dumps)
     if mark and now == mark.digest and mark.same_devices:
         return None, mark
     names: dict[int, str] = {}

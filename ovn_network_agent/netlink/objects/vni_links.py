@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The devices of EVPN: VRF, bridge, VXLAN device, and veth pairs."""
+"""A VNI in the kernel: VRF, bridge, VXLAN device, veth pairs, neighbours.
+
+zebra gives each next hop of a type 5 route a neighbour on the VNI's bridge,
+and its MAC an entry of the VXLAN device; a route without loses each packet.
+"""
 
 from collections.abc import Iterable
 import functools
@@ -12,6 +16,7 @@ from pyroute2 import netlink
 from pyroute2.netlink.rtnl import ifinfmsg
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import ip_text
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
@@ -19,6 +24,8 @@ from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.netlink.objects import neighbours
+from ovn_network_agent.netlink.objects import routes
 
 # IN6_ADDR_GEN_MODE_NONE of linux/if_link.h: no link-local address.
 _GENERATE_NONE = 1
@@ -29,7 +36,6 @@ _LEARNING, _SUPPRESS = 8, 32
 _VXLAN_ID, _VXLAN_LINK, _VXLAN_LOCAL, _VXLAN_LEARNING, _VXLAN_PORT = (
     1, 3, 4, 7, 15)
 _PEER = 'VETH_INFO_PEER'
-_MODE = 'IFLA_INET6_ADDR_GEN_MODE'
 
 MESSAGE = messages.narrow(
     ifinfmsg.ifinfmsg, (1, 'IFLA_ADDRESS', 'binary'), 'IFLA_IFNAME',
@@ -94,59 +100,20 @@ def encode_veth(name: str, peer: str, mac: str, mtu: int) -> bytes:
 def _new(name: str, kind: str, data: Iterable[tuple[str, typing.Any]],
          *attributes: tuple[str, typing.Any]) -> bytes:
     return messages.encode(MESSAGE, [
-        ('IFLA_IFNAME', name), ('IFLA_GROUP', ownership.EVPN_GROUP),
-        *attributes, ('IFLA_LINKINFO', {'attrs': [
+        ('IFLA_IFNAME', name), GROUP, *attributes,
+        ('IFLA_LINKINFO', {'attrs': [
             ('IFLA_INFO_KIND', kind),
             ('IFLA_INFO_DATA', {'attrs': list(data)})]})])
 
 
-def encode_alias(name: str, alias: str) -> bytes:
-    """Set the ifalias text of the device with a name."""
-    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
-                                     ('IFLA_IFALIAS', alias)])
-
-
-def encode_group(name: str) -> bytes:
-    """Put the device with a name into the group of VNIs."""
-    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
-                                     ('IFLA_GROUP', ownership.EVPN_GROUP)])
-
-
-def encode_silent(name: str) -> bytes:
-    """Give the device with a name no IPv6 address by itself."""
-    return messages.encode(MESSAGE, [
-        ('IFLA_IFNAME', name),
-        ('IFLA_AF_SPEC', {'attrs': [('AF_INET6', {'attrs': [
-            (_MODE, _GENERATE_NONE)]})]})])
-
-
-def encode_settled(name: str) -> bytes:
-    """Set a bridge port's learning (off) and neighbour suppression."""
-    return messages.encode(MESSAGE, [
-        ('IFLA_IFNAME', name),
-        ('IFLA_LINKINFO', {'attrs': [
-            ('IFLA_INFO_SLAVE_KIND', 'bridge'),
-            ('IFLA_INFO_SLAVE_DATA', {'attrs': [
-                ('IFLA_BRPORT_LEARNING', 0),
-                ('IFLA_BRPORT_NEIGH_SUPPRESS', 1)]})]})])
+def encode_change(name: str, *attributes: tuple[str, typing.Any]) -> bytes:
+    """Set attributes of the device with a name."""
+    return messages.encode(MESSAGE, [('IFLA_IFNAME', name), *attributes])
 
 
 def encode_mac(name: str, mac: str) -> bytes:
     """Set the MAC address."""
-    return messages.encode(MESSAGE, [
-        ('IFLA_IFNAME', name), ('IFLA_ADDRESS', texts.mac_bytes(mac))])
-
-
-def encode_mtu(name: str, mtu: int) -> bytes:
-    """Set the MTU."""
-    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
-                                     ('IFLA_MTU', mtu)])
-
-
-def encode_master(name: str, master: int) -> bytes:
-    """Enslave a device to the one with an ifindex."""
-    return messages.encode(MESSAGE, [('IFLA_IFNAME', name),
-                                     ('IFLA_MASTER', master)])
+    return encode_change(name, ('IFLA_ADDRESS', texts.mac_bytes(mac)))
 
 
 def encode_flags(name: str, up: bool) -> bytes:
@@ -154,6 +121,18 @@ def encode_flags(name: str, up: bool) -> bytes:
     return messages.encode(
         MESSAGE, [('IFLA_IFNAME', name)],
         flags=ifinfmsg.IFF_UP if up else 0, change=ifinfmsg.IFF_UP)
+
+
+#: attribute: the group of VNIs
+GROUP = 'IFLA_GROUP', ownership.EVPN_GROUP
+#: attribute: no IPv6 address by itself
+SILENT = 'IFLA_AF_SPEC', {'attrs': [('AF_INET6', {'attrs': [
+    ('IFLA_INET6_ADDR_GEN_MODE', _GENERATE_NONE)]})]}
+#: attribute of a bridge port: no learning, neighbour suppression
+SETTLED = 'IFLA_LINKINFO', {'attrs': [
+    ('IFLA_INFO_SLAVE_KIND', 'bridge'),
+    ('IFLA_INFO_SLAVE_DATA', {'attrs': [
+        ('IFLA_BRPORT_LEARNING', 0), ('IFLA_BRPORT_NEIGH_SUPPRESS', 1)]})]}
 
 
 # -- reading ----------------------------------------------------------------
@@ -195,7 +174,8 @@ def _take(message: wire.Body, found: dict[str, links.Link],
     link = links.decode(*message)
     found[link.name] = link
     if evpn_names.is_device(link.name):
-        details[link.name] = decode(_body(*message))
+        data, start, end = message
+        details[link.name] = decode(data[start:end])
 
 
 def read_mtu(kernel: connection.Connection, name: str) -> int:
@@ -203,18 +183,14 @@ def read_mtu(kernel: connection.Connection, name: str) -> int:
 
     :raises OSError: when it is missing, or the kernel does not answer
     """
-    return decode(_body(*kernel.ask(links.RTM_GETLINK, messages.encode(
-        MESSAGE, [('IFLA_IFNAME', name)])))).mtu
+    data, start, end = kernel.ask(links.RTM_GETLINK, encode_change(name))
+    return decode(data[start:end]).mtu
 
 
 def read_all() -> tuple[dict[str, links.Link], dict[str, Details]]:
     """As :func:`read`, on a new connection."""
     with connection.Connection() as kernel:
         return read(kernel)
-
-
-def _body(data: bytes, start: int, end: int) -> bytes:
-    return data[start:end]
 
 
 @functools.lru_cache(maxsize=messages.REMEMBERED)
@@ -243,3 +219,56 @@ def _tunnel(info: dict[int, bytes]) -> Tunnel | None:
                   int.from_bytes(data.get(_VXLAN_PORT, b'')),
                   route_codec.number(data.get(_VXLAN_LINK)),
                   data.get(_VXLAN_LEARNING) != b'\0')
+
+
+# -- neighbours --------------------------------------------------------------
+
+# RTPROT_BGP of linux/rtnetlink.h.
+_BGP = 186
+
+
+class Hop(typing.NamedTuple):
+    """A next hop of routes in the VRF of a VNI."""
+
+    vni: int
+    via: str  # address of the other end, for IPv6 an IPv4-mapped one
+    # 'neighbour', 'tunnel' (the entry of the VXLAN device), or ''.
+    lacks: str = ''
+
+
+def next_hops(kernel: connection.Connection, base: int) -> list[Hop]:
+    """The next hops of all VNIs, each once, sorted.
+
+    Asked for the VNIs' tables alone (from table_base): the underlay may have
+    the routes of the whole fabric.
+    """
+    names = {link.index: name for name, link in links.read(kernel).items()}
+    hops = {(vni, route.via) for name in names.values()
+            if (vni := evpn_names.vni_of_device(name)) and
+            name == evpn_names.bridge(vni)
+            for route in routes.read(kernel, _BGP,
+                                     evpn_names.table(base, vni))
+            if route.via and route.dev == name}
+    if not hops:
+        return []
+    macs = {(names.get(each.index), each.dst): each.mac
+            for each in neighbours.read(kernel)}
+    ends = {(names.get(each.index), each.mac, each.dst)
+            for each in neighbours.read_tunnels(kernel)}
+    return [Hop(vni, via, _lacks(vni, via, macs, ends))
+            for vni, via in sorted(hops)]
+
+
+def _lacks(vni: int, via: str, macs: dict[tuple[str | None, str], str],
+           ends: set[tuple[str | None, str, str]]) -> str:
+    mac = macs.get((evpn_names.bridge(vni), via))
+    if not mac:
+        return 'neighbour'
+    end = str(getattr(ip_text.address(via), 'ipv4_mapped', None) or via)
+    return '' if (evpn_names.vxlan(vni), mac, end) in ends else 'tunnel'
+
+
+def read_next_hops(base: int = ownership.EVPN_TABLES.start) -> list[Hop]:
+    """As :func:`next_hops`, on a new connection."""
+    with connection.Connection() as kernel:
+        return next_hops(kernel, base)

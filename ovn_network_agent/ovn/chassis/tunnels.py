@@ -20,7 +20,7 @@ import time
 from ovn_network_agent import model
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import replica_query
+from ovn_network_agent.ovsdb import query
 
 INTERVAL = 1.0  # seconds from one question to the next
 # Seconds that a BFD session of a dead chassis is down: an overlap (decision
@@ -75,7 +75,7 @@ class Tunnels:
                     for peer in peers}, now)
 
     def _ask(self, addresses: Collection[str]) -> None:
-        def answered(answers: replica_query.Answers | None,
+        def answered(answers: query.Answers | None,
                      _tables: columns.Tables) -> None:
             if answers is not None:
                 self._answer = statuses(addresses, answers)
@@ -84,7 +84,7 @@ class Tunnels:
         try:
             with self._database.rows():
                 # 'flow' leaves out the agent's relays, which have numbers.
-                self._database.ask([replica_query.select(
+                self._database.ask([query.select(
                     'Interface', ['options', 'includes', ['map', [
                         ['remote_ip', address], ['key', 'flow']]]],
                     columns=('bfd_status',)) for address in addresses],
@@ -126,7 +126,7 @@ class Tunnels:
             for group in snapshot.groups))
 
 
-def statuses(addresses: Collection[str], answers: replica_query.Answers
+def statuses(addresses: Collection[str], answers: query.Answers
              ) -> dict[str, list[dict[str, str]]]:
     """By address the column bfd_status of each tunnel with BFD."""
     return {address: [

@@ -26,9 +26,8 @@ from ovn_network_agent.ovn.writes.marked_rows import only
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Tables
-from ovn_network_agent.resources import egress_rows as egress_values
 
-NAT, POLICY, SET = COLUMNS = egress_values.COLUMNS
+NAT, POLICY, SET = COLUMNS = resources.EGRESS_COLUMNS
 _REFERENCES = {NAT: 'nat', POLICY: 'policies'}
 
 

@@ -19,9 +19,8 @@ from ovn_network_agent.ovn.writes.marked_rows import only
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Tables
-from ovn_network_agent.resources import peering as peering_values
 
-PORT, ROUTE, POLICY, SET = COLUMNS = peering_values.COLUMNS
+PORT, ROUTE, POLICY, SET = COLUMNS = resources.PEERING_COLUMNS
 #: the columns of a router that refer to its rows
 REFERENCES = {PORT: 'ports', ROUTE: 'static_routes', POLICY: 'policies'}
 # The columns with the name of a port, which names both routers.

@@ -17,11 +17,11 @@ import time
 
 from ovn_network_agent import resources
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.ovsdb import replica_query
+from ovn_network_agent.ovsdb import query
 from ovn_network_agent.ovsdb.columns import Tables
 
 # The answer matters only for its moment; no chassis has this name.
-_MOMENT = (replica_query.select('Chassis', ['name', '==', '']),)
+_MOMENT = (query.select('Chassis', ['name', '==', '']),)
 
 
 class Barrier:
@@ -55,7 +55,7 @@ class Barrier:
         return frozenset(self._answers)
 
     def _answered(self, answers: list[float],
-                  _found: replica_query.Answers | None,
+                  _found: query.Answers | None,
                   _tables: Tables) -> None:
         answers.append(time.monotonic())
         self._wake()

@@ -7,7 +7,6 @@ One with the agent's name but not its mark stays: EEXIST.  The mark comes in
 the datagram that makes a device, so that a killed agent leaves none without.
 """
 
-from collections.abc import Callable
 from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -207,42 +206,43 @@ def _creations(vni: int, wanted: _Wanted, missing: Container[str]
 
 
 def _mark(name: str) -> _Request:
-    return 0, vni_links.encode_alias(name, ownership.LINK_ALIAS)
+    return 0, vni_links.encode_change(name, (
+        'IFLA_IFALIAS', ownership.LINK_ALIAS))
 
 
 def _repairs(found: _Links, details: _Details, vni: int, wanted: _Wanted
              ) -> Iterator[_Request]:
     vrf, bridge, vxlan = (name for name, _kind in _names(vni))
     for name in vrf, bridge, vxlan:
-        yield from _unless(details[name].grouped, vni_links.encode_group, name)
+        yield from _unless(details[name].grouped, name, vni_links.GROUP)
     if not found[vrf].up:
         yield 0, vni_links.encode_flags(vrf, True)
     # FRR has a bridge's neighbours again only when it goes down and up.
     change = [
-        *_unless(details[bridge].silent, vni_links.encode_silent, bridge),
-        *_unless(found[bridge].mac == wanted.mac, vni_links.encode_mac,
-                 bridge, wanted.mac),
-        *_unless(found[bridge].master == found[vrf].index,
-                 vni_links.encode_master, bridge, found[vrf].index)]
+        *_unless(details[bridge].silent, bridge, vni_links.SILENT),
+        *([] if found[bridge].mac == wanted.mac else [
+            (0, vni_links.encode_mac(bridge, wanted.mac))]),
+        *_unless(found[bridge].master == found[vrf].index, bridge,
+                 ('IFLA_MASTER', found[vrf].index))]
     yield from change
     if change and found[bridge].up:
         yield 0, vni_links.encode_flags(bridge, False)
     if change or not found[bridge].up:
         yield 0, vni_links.encode_flags(bridge, True)
-    yield from _unless(details[vxlan].silent, vni_links.encode_silent, vxlan)
-    yield from _unless(details[vxlan].mtu == wanted.mtu, vni_links.encode_mtu,
-                       vxlan, wanted.mtu)
+    yield from _unless(details[vxlan].silent, vxlan, vni_links.SILENT)
+    yield from _unless(details[vxlan].mtu == wanted.mtu, vxlan,
+                       ('IFLA_MTU', wanted.mtu))
     inside = found[vxlan].master == found[bridge].index
-    yield from _unless(inside, vni_links.encode_master, vxlan,
-                       found[bridge].index)
-    yield from _unless(inside and details[vxlan].settled,
-                       vni_links.encode_settled, vxlan)
-    yield from _unless(found[vxlan].up, vni_links.encode_flags, vxlan, True)
+    yield from _unless(inside, vxlan, ('IFLA_MASTER', found[bridge].index))
+    yield from _unless(inside and details[vxlan].settled, vxlan,
+                       vni_links.SETTLED)
+    if not found[vxlan].up:
+        yield 0, vni_links.encode_flags(vxlan, True)
 
 
-def _unless(right: bool, encode: Callable[..., bytes], *args: typing.Any
+def _unless(right: bool, name: str, attribute: tuple[str, typing.Any]
             ) -> list[_Request]:
-    return [] if right else [(0, encode(*args))]
+    return [] if right else [(0, vni_links.encode_change(name, attribute))]
 
 
 # -- veth pairs ---------------------------------------------------------------
@@ -263,13 +263,14 @@ def _set_port(kernel: connection.Connection, found: _Links, details: _Details,
     # The VRF first: to enslave, the kernel takes a device down and up, which
     # would lose its routes and neighbours.
     _send(kernel, [
-        *_unless(details[name].grouped, vni_links.encode_group, name),
-        *_unless(details[name].silent, vni_links.encode_silent, name),
-        *_unless(inside.mac == mac, vni_links.encode_mac, name, mac),
-        *_unless(inside.master == found[vrf].index, vni_links.encode_master,
-                 name, found[vrf].index),
-        *_unless(inside.up, vni_links.encode_flags, name, True),
-        *_unless(found[peer].up, vni_links.encode_flags, peer, True)])
+        *_unless(details[name].grouped, name, vni_links.GROUP),
+        *_unless(details[name].silent, name, vni_links.SILENT),
+        *([] if inside.mac == mac else [
+            (0, vni_links.encode_mac(name, mac))]),
+        *_unless(inside.master == found[vrf].index, name,
+                 ('IFLA_MASTER', found[vrf].index)),
+        *((0, vni_links.encode_flags(end, True)) for end in (name, peer)
+          if not found[end].up)])
 
 
 def _make_pair(kernel: connection.Connection, found: _Links, name: str,
@@ -284,8 +285,8 @@ def _make_pair(kernel: connection.Connection, found: _Links, name: str,
     mtu = vni_links.read_mtu(kernel, bridge)
     _send(kernel, [
         (_CREATE, vni_links.encode_veth(name, peer, mac, mtu)),
-        _mark(name), _mark(peer), (0, vni_links.encode_silent(name)),
-        (0, vni_links.encode_silent(peer))])
+        _mark(name), _mark(peer), *_unless(False, name, vni_links.SILENT),
+        *_unless(False, peer, vni_links.SILENT)])
 
 
 # -- both ---------------------------------------------------------------------

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Privileged entry points for the state of routes in zebra and bgpd.  A
-command for an address takes 0.1 ms (FRR 8.4) for any size of the tables.
+"""Privileged entry points for the state of zebra and bgpd: routes, sessions,
+and facts of the setup, without its passwords.  A command for an address takes
+0.1 ms (FRR 8.4) for any size of the tables.
 """
 
 from collections.abc import Sequence
-import errno
 import hashlib
 import typing
 
 from ovn_network_agent import privileged
 from ovn_network_agent.frr import effect
 from ovn_network_agent.frr import lines
-from ovn_network_agent.frr import output
+from ovn_network_agent.frr import setup
 from ovn_network_agent.privileged.network import checks
 from ovn_network_agent.privileged.routing import vty
 from ovn_network_agent.privileged.routing import vtysh
@@ -38,10 +38,7 @@ def read_effect(vrf: str, prefixes: Sequence[str], bgp: bool
         questions = {'zebra': [_in_zebra(vrf, prefix) for prefix in some]}
         if bgp:
             questions['bgpd'] = [_in_bgpd(vrf, prefix) for prefix in some]
-        try:
-            found.take(vtysh.ask(questions))
-        except output.Unreadable as error:
-            raise OSError(errno.EPROTO, str(error)) from error
+        vtysh.parsed(found.take, vtysh.ask(questions))
     return [found.active, found.advertised]
 
 
@@ -97,11 +94,9 @@ def read_sessions(vrf: str, daemons: Sequence[str], version: int = 4
     if 'bgpd' in missing:
         return [missing, {}, []]
     found = vtysh.ask({'bgpd': [f'show bgp {table}summary json']})
-    try:
-        return [missing, effect.surroundings(found, True)['neighbours'],
-                effect.received(found)]
-    except output.Unreadable as error:
-        raise OSError(errno.EPROTO, str(error)) from error
+    return [missing,
+            vtysh.parsed(effect.surroundings, found, True)['neighbours'],
+            vtysh.parsed(effect.received, found)]
 
 
 @privileged.frr.entrypoint
@@ -109,12 +104,9 @@ def read_peers(vrf: str) -> list[list[typing.Any]]:
     """Read the sessions of both families; see :func:`effect.peers`."""
     tables = {family: _of_vrf(vrf, family)[1] for family in ('ipv4', 'ipv6')}
     vtysh.require(vtysh.read_daemons(), 'bgpd')
-    try:
-        return [row for family, table in tables.items()
-                for row in effect.peers(vtysh.ask(
-                    {'bgpd': [f'show bgp {table}summary json']}), family)]
-    except output.Unreadable as error:
-        raise OSError(errno.EPROTO, str(error)) from error
+    return [row for family, table in tables.items()
+            for row in vtysh.parsed(effect.peers, vtysh.ask(
+                {'bgpd': [f'show bgp {table}summary json']}), family)]
 
 
 @privileged.frr.entrypoint
@@ -128,10 +120,7 @@ def read_surroundings(vrf: str, bgp: bool) -> dict[str, typing.Any]:
         # routes of IPv6 alone may be announced
         questions['bgpd'] = [f'show bgp {each}summary json'
                              for each in (table, table6)]
-    try:
-        return effect.surroundings(vtysh.ask(questions), bgp)
-    except output.Unreadable as error:
-        raise OSError(errno.EPROTO, str(error)) from error
+    return vtysh.parsed(effect.surroundings, vtysh.ask(questions), bgp)
 
 
 @privileged.frr.change
@@ -158,10 +147,7 @@ def soft_refresh(vrf: str, withdrawn: str, ipv6: bool) -> list[typing.Any]:
 def _has(question: str) -> bool:
     """Whether bgpd has a route of this node."""
     found = effect.Found({}, {})
-    try:
-        found.take(vtysh.ask({'bgpd': [question]}))
-    except output.Unreadable as error:
-        raise OSError(errno.EPROTO, str(error)) from error
+    vtysh.parsed(found.take, vtysh.ask({'bgpd': [question]}))
     return bool(found.advertised)
 
 
@@ -180,3 +166,16 @@ def _of_vrf(vrf: str, family: str = 'ipv4') -> tuple[str, str]:
     name = vtysh.check_vrf(vrf)
     of_vrf = f'vrf {name} ' if name else ''
     return of_vrf, f'{of_vrf}{family} unicast '
+
+
+@privileged.frr.entrypoint
+def read_setup(vrf: str, prefix_list: str, version: int = 4
+               ) -> list[typing.Any]:
+    """Read the fields of :class:`frr.setup.Setup`, a list."""
+    vtysh.check_vrf(vrf)
+    if prefix_list:
+        vtysh.check_prefix_list(prefix_list)
+    checks.version(version)
+    shown = vtysh.show('show vrf', 'show running-config')
+    return list(vtysh.parsed(setup.read, shown.stdout, vrf, prefix_list,
+                             version))

@@ -42,9 +42,6 @@ _TIMEOUT = 1.0
 
 # bgpd shows so many lines in the time of one line of a prefix list
 _VNI_LINES = 10
-# seconds to wait for an answer of which only a digest matters
-_VNI_TIMEOUT = 1.0
-
 _asking = threading.Lock()
 # the open sessions, by directory and name of the daemon
 _kept: dict[tuple[str, str], session.Session] = {}
@@ -170,7 +167,7 @@ def vni_digests(_name: str, whole: bool) -> Digests:
     questions = {'zebra': ['show vrf vni']}
     if whole:
         questions['bgpd'] = ['enable', 'show running-config']
-    answers = ask(questions, _VNI_TIMEOUT)
+    answers = ask(questions, _TIMEOUT)
     found = {}
     # a session that is open has no use for "enable", and says so
     for daemon, texts in answers.items():

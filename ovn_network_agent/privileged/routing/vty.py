@@ -130,31 +130,27 @@ def configuration(name: str) -> list[str]:
 
 def ask(questions: dict[str, list[str]]) -> str:
     """Run commands that need no enabled mode, one session for each daemon."""
-    missing = questions.keys() - set(_sockets())
-    if missing:
-        raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
-    deadline = _deadline()
-    messages = []
-    for name, commands in questions.items():
-        with contextlib.closing(_session(name, deadline)) as opened:
-            for at in range(0, len(commands), _AT_ONCE):
-                messages += [text for _status, text in opened.ask_all(
-                    commands[at:at + _AT_ONCE])]
-    return '\n'.join(messages)
+    return '\n'.join(text for _status, text in _answers(questions))
 
 
 def texts(questions: dict[str, list[str]]) -> list[str]:
     """As :func:`ask`; empty when a command fails, as in an old version."""
+    answers = _answers(questions)
+    succeeded = all(status == session.SUCCESS for status, _text in answers)
+    return [text for _status, text in answers] if succeeded else []
+
+
+def _answers(questions: dict[str, list[str]]) -> list[session.Answer]:
     missing = questions.keys() - set(_sockets())
     if missing:
         raise Unavailable(f'{", ".join(sorted(missing))} without a socket')
     deadline = _deadline()
-    messages = []
+    answers = []
     for name, commands in questions.items():
         with contextlib.closing(_session(name, deadline)) as opened:
-            messages += [opened.exchange(command) for command in commands]
-    succeeded = all(status == session.SUCCESS for status, _text in messages)
-    return [text for _status, text in messages] if succeeded else []
+            for at in range(0, len(commands), _AT_ONCE):
+                answers += opened.ask_all(commands[at:at + _AT_ONCE])
+    return answers
 
 
 def enabled(name: str, command: str) -> str:

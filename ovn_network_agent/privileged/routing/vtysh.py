@@ -25,9 +25,9 @@ from oslo_config import cfg
 from ovn_network_agent import privileged
 from ovn_network_agent.common import unix_sockets
 from ovn_network_agent.conf.options import frr as options
-from ovn_network_agent.frr import batch_size
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
+from ovn_network_agent.frr import session
 from ovn_network_agent.privileged.daemon import command
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.privileged.network import checks
@@ -43,7 +43,7 @@ _CHATTER = re.compile(
     r'Waiting for children to finish applying config|'
     r'MGMTD: No changes found to be committed')
 _NOT_RUNNING = 'failed to connect to any daemons'
-BATCH_SIZE = batch_size.BatchSize()
+BATCH_SIZE = session.BatchSize()
 
 #: end of the names of the sockets
 SUFFIX = '.vty'
@@ -81,11 +81,16 @@ def _configuration() -> tuple[Collection[str], list[str]]:
             return running, []
         return running, vty.static_configuration(running)
     except vty.Unavailable:
-        result = show('show daemons', 'show running-config')
-        try:
-            return output.split(result.stdout)
-        except output.Unreadable as error:
-            raise unreadable(error, result) from error
+        return _whole_configuration()
+
+
+def _whole_configuration() -> tuple[Collection[str], list[str]]:
+    """Running daemons, and the lines of all."""
+    result = show('show daemons', 'show running-config')
+    try:
+        return output.split(result.stdout)
+    except output.Unreadable as error:
+        raise unreadable(error, result) from error
 
 
 # In the words of 'show ip route'.
@@ -294,6 +299,14 @@ def require(running: Container[str], *names: str) -> None:
                       f'{" and ".join(missing)} of FRR not running')
 
 
+def parsed(parse: Callable[..., _T], *args: typing.Any) -> _T:
+    """The result of a parser of output; OSError for an unknown format."""
+    try:
+        return parse(*args)
+    except output.Unreadable as error:
+        raise OSError(errno.EPROTO, str(error)) from error
+
+
 def unreadable(error: Exception, result: command.Result) -> OSError:
     """The OSError for output that could not be parsed."""
     return OSError(errno.EPROTO, f'{error} ({result.messages})')
@@ -320,16 +333,13 @@ def checked(check: Callable[[str], _T], value: str) -> _T:
 
 def running_lines(daemons: Iterable[str], needed: Iterable[str]) -> list[str]:
     """The lines of some daemons, if those that are needed run."""
+    running: Collection[str]
     try:
         running = vty.daemons()
         lines = [line for name in daemons if name in running
                  for line in vty.configuration(name)]
     except vty.Unavailable:
-        result = show('show daemons', 'show running-config')
-        try:
-            running, lines = output.split(result.stdout)
-        except output.Unreadable as error:
-            raise unreadable(error, result) from error
+        running, lines = _whole_configuration()
     require(running, *needed)
     return lines
 

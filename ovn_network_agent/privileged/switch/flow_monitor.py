@@ -17,7 +17,6 @@ import threading
 from ovn_network_agent import privileged
 from ovn_network_agent.openflow import bridge as bridge_flows
 from ovn_network_agent.openflow import connection
-from ovn_network_agent.openflow import monitor
 from ovn_network_agent.openflow import wire
 from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.privileged.switch import openflow
@@ -66,7 +65,7 @@ class Relay:
         switch.unasked = functools.partial(self._unasked, switch)
         openflow.at_end(self._path, self.end)
         xid = switch.next_xid()
-        answers = switch.request([monitor.request(xid)])
+        answers = switch.request([wire.monitor_request(xid)])
         for kind, body in answers.get(xid, ()):
             if kind == wire.ERROR:
                 raise OSError(
@@ -116,7 +115,7 @@ class Relay:
             notices = {MISSED}
             switch.shared = None
         else:
-            updates = [update for update in monitor.updates(kind, body) or ()
+            updates = [update for update in wire.updates(kind, body) or ()
                        if update.concerns]
             notices = set(map(str, updates))
             if switch.shared is not None:

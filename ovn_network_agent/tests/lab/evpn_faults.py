@@ -10,7 +10,7 @@ from lab import node as nodes
 from lab import plan
 from ovn_network_agent import ownership
 from ovn_network_agent.model import evpn_names
-from ovn_network_agent.netlink.objects import vni_neighbours
+from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.tests.lab import base
 
 # One more address of a node, which the fabric has no route to.
@@ -57,7 +57,7 @@ class Faults:
 
     def hops(self, vni, name='gw1'):
         """The next hops of a VNI on a node, a list."""
-        return [hop for hop in self.cloud[name].call(vni_neighbours.read_all)
+        return [hop for hop in self.cloud[name].call(vni_links.read_next_hops)
                 if hop.vni == vni]
 
     # -- the address of the tunnels ---------------------------------------

@@ -16,7 +16,7 @@ from lab import node as nodes
 from lab import plan
 from lab import probe
 from ovn_network_agent import ownership
-from ovn_network_agent.netlink.objects import neighbour_table
+from ovn_network_agent.netlink.objects import procfs
 from ovn_network_agent.tests.lab import base
 from ovn_network_agent.tests.lab import matrix
 from ovn_network_agent.tests.lab import reaching
@@ -217,14 +217,14 @@ class TestChangeStatic(Change, reaching.Reach, base.LabTestCase):
             (None, self.vm.port) for _number in range(MANY)])
         addresses = [fip.address for fip in fips]
         self.cloud.wait_all_announced(addresses, 'gw1')
-        before = neighbour_table.read(4)
+        before = procfs.neighbour_table(4)
         # All nodes of the machine share the table; two entries are free.
         with _limits(before.entries + 2):
             self.assertTrue(any(probe.unreachable(
                 self.client, 'icmp', address, tries=2)
                 for address in addresses))
             self.assertLess(before.overflows,
-                            neighbour_table.read(4).overflows)
+                            procfs.neighbour_table(4).overflows)
         for address in addresses:
             self.reach(self.client, 'icmp', address)
 

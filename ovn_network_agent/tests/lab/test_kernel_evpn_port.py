@@ -14,10 +14,10 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import switch_ports
 from ovn_network_agent.backends.kernel import address
+from ovn_network_agent.backends.kernel import link
 from ovn_network_agent.backends.kernel import neighbour
 from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.backends.kernel import rule
-from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.backends.kernel import vni_devices
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests import waiting
@@ -266,7 +266,7 @@ class UserSpaceTest(PortCase):
 
 
 ON_IT = {
-    sysctl.SysctlBackend: [
+    link.SysctlBackend: [
         resources.Sysctl(path, value) for path, value in (
             (f'net/ipv4/conf/{NAME}/forwarding', '1'),
             (f'net/ipv4/conf/{NAME}/proxy_arp', '1'),

@@ -17,7 +17,6 @@ from ovn_network_agent.backends.kernel import link
 from ovn_network_agent.backends.kernel import neighbour
 from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.backends.kernel import rule
-from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.tests.functional.netlink import base
@@ -25,7 +24,7 @@ from ovn_network_agent.tests.unit import world
 
 FIP, FIP6 = '198.51.100.10', '2001:db8:100::10'
 # In the order of the stages.
-BACKENDS = (link.LinkBackend, sysctl.SysctlBackend, address.AddressBackend,
+BACKENDS = (link.LinkBackend, link.SysctlBackend, address.AddressBackend,
             neighbour.NeighbourBackend, route.RouteBackend, rule.RuleBackend)
 SHOWN = ('route show table all proto 44', '-N rule show')
 

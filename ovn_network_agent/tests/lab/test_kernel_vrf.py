@@ -19,7 +19,6 @@ from ovn_network_agent.backends.kernel import link
 from ovn_network_agent.backends.kernel import neighbour
 from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.backends.kernel import rule
-from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import lookups
@@ -194,7 +193,7 @@ class LeakTest(VrfTestCase):
         self.route = route.RouteBackend(self.conf)
         self.steps = (
             (self.backend, (PAIR,)),
-            (sysctl.SysctlBackend(self.conf), SYSCTLS),
+            (link.SysctlBackend(self.conf), SYSCTLS),
             (address.AddressBackend(self.conf), ADDRESSES),
             (neighbour.NeighbourBackend(self.conf), NEIGHBOURS),
             (self.route, (*ROUTES, ANNOUNCED)),

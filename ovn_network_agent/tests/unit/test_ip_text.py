@@ -16,9 +16,9 @@ from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import checks as forward_checks
 from ovn_network_agent.forward import rules
 from ovn_network_agent.frr import lines
-from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import transaction
+from ovn_network_agent.nft import values
 from ovn_network_agent.openflow import spec
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.subjects import addresses as of_routers
@@ -125,7 +125,7 @@ class ZoneTest(base.BaseTestCase):
             self.refused(transaction.change, 'ip6', deletes, adds)
         for vip, destination in ((address, '2001:db8::1'),
                                  ('2001:db8::1', address)):
-            self.refused(codec.unpack, ('ip6', 1, True, ((
+            self.refused(values.unpack, ('ip6', 1, True, ((
                 vip, False, False, ((
                     'tcp', 1, 1, False, ((destination, True),),
                     ((0, 1),)),)),)))

@@ -159,7 +159,7 @@ class TransactionTest(base.BaseTestCase):
                 (transaction.extension, TABLE, {'guarded': ['eth0']}, {}, []),
                 (transaction.change, 'arp', {}, {}),
                 (transaction.change, Text('ip'), {}, {}),
-                (transaction.removal, 'inet')):
+                (rendering.removal, 'inet')):
             self.assertRaises(ValueError, build, *args)
 
     def test_a_device_of_somebody_else_can_only_go(self):

@@ -23,14 +23,12 @@ from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.privileged.routing import monitors
 from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.watches import base
-from ovn_network_agent.watches import heartbeat
 from ovn_network_agent.watches import notifications
 from ovn_network_agent.watches import rate_limit
 from ovn_network_agent.watches import restarts
 from ovn_network_agent.watches.frr import frr_fitness
 from ovn_network_agent.watches.frr import frr_installed
 from ovn_network_agent.watches.frr import frr_verification
-from ovn_network_agent.watches.frr import frr_witness
 
 
 class FrrWatch(notifications.Watch):
@@ -82,7 +80,7 @@ class Lists(base.Observer):
     """Puts the prefix lists in doubt when others change them."""
 
     def __init__(self, conf: cfg.ConfigOpts, limiter: rate_limit.RateLimit,
-                 heartbeats: heartbeat.Heartbeat) -> None:
+                 heartbeats: base.Heartbeat) -> None:
         self._conf = conf
         self._limiter = limiter
         self._heartbeats = heartbeats
@@ -158,7 +156,7 @@ def vnis_wanted(conf: cfg.ConfigOpts) -> bool:
     return 'evpn' in conf.drivers and conf.evpn.manage_frr
 
 
-def make(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
+def make(conf: cfg.ConfigOpts, heartbeats: base.Heartbeat,
          limiter: rate_limit.RateLimit | None = None) -> list[base.Observer]:
     """Make the observers of FRR that this configuration asks for.
 
@@ -166,7 +164,7 @@ def make(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
 
     :param limiter: None to leave out the watches of prefix lists and VNIs
     """
-    if not frr_witness.tools(conf):
+    if not frr_verification.tools(conf):
         return []
     looks = frr_verification.Verification(conf)
     fitness = ([frr_fitness.Fitness(conf)] if frr_fitness.wanted(conf)
@@ -183,7 +181,7 @@ def make(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
     return [*made, *fitness]
 
 
-def restarts_of_frr(conf: cfg.ConfigOpts, heartbeats: heartbeat.Heartbeat,
+def restarts_of_frr(conf: cfg.ConfigOpts, heartbeats: base.Heartbeat,
                     restarted: Callable[[], object],
                     awaited: Callable[[], bool] = lambda: False
                     ) -> restarts.RestartWatch:

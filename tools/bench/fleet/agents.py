@@ -29,7 +29,6 @@ from ovn_network_agent.backends.northbound import advertised
 from ovn_network_agent.backends.northbound import gateway_priority
 from ovn_network_agent.backends.northbound import nb_global
 from ovn_network_agent.backends.northbound import router_rows
-from ovn_network_agent.backends.northbound import stale_route
 from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.tests.functional.ovn import cloud as wirings
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -55,7 +54,7 @@ class _Proofs(advertised.AdvertisedBackend):
 
 
 _REAL = {'northbound': router_rows.NorthboundBackend,
-         'stale_route': stale_route.StaleRouteBackend,
+         'stale_route': router_rows.StaleRouteBackend,
          'gateway_priority': gateway_priority.GatewayPriorityBackend,
          'bfd_timers': nb_global.BfdTimersBackend,
          'advertised': _Proofs}

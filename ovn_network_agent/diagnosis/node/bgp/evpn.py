@@ -23,7 +23,7 @@ from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import addresses
 from ovn_network_agent.netlink.objects import lookups
-from ovn_network_agent.netlink.objects import vni_neighbours
+from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.privileged.routing import evpn_instances
 
 _ESTABLISHED = 'Established'
@@ -278,13 +278,13 @@ def _fault(vni: int, found: Vnis) -> tuple[str, str] | None:
     return None
 
 
-def read_hops(sources: sources.Sources) -> tuple[vni_neighbours.Hop, ...]:
+def read_hops(sources: sources.Sources) -> tuple[vni_links.Hop, ...]:
     """Read the next hops behind the tunnels, see :func:`evpn.read_hops`."""
     _with_driver(sources)
     return evpn.read_hops(sources.conf)
 
 
-def judge_hops(found: Sequence[vni_neighbours.Hop]) -> Iterator[check.Result]:
+def judge_hops(found: Sequence[vni_links.Hop]) -> Iterator[check.Result]:
     """A next hop without neighbour or tunnel loses each packet."""
     lost: dict[int, list[str]] = {}
     for hop in found:

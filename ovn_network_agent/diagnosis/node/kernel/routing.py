@@ -22,7 +22,7 @@ from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.node.bgp import announced
 from ovn_network_agent.diagnosis.node.kernel import devices
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink.objects import neighbour_table
+from ovn_network_agent.netlink.objects import procfs
 from ovn_network_agent.netlink.objects import rules
 
 _DEFAULT = ('0.0.0.0/0', '::/0')
@@ -330,14 +330,14 @@ def judge_mtu(found: Sizes) -> Iterator[check.Result]:
 class Neighbours(typing.NamedTuple):
     """The tables of neighbours, and the addresses that may need an entry."""
 
-    tables: dict[int, neighbour_table.Table]  # by 4 or 6
+    tables: dict[int, procfs.Table]  # by 4 or 6
     addresses: dict[int, int]  # their number by 4 or 6
 
 
 def read_neighbours(sources: sources.Sources) -> Neighbours:
     """Read the tables; NotChecked outside the first network namespace."""
     tables = {version: table for version in networks.VERSIONS
-              for table in [neighbour_table.read(version)] if table}
+              for table in [procfs.neighbour_table(version)] if table}
     if not tables:
         raise check.NotChecked(
             'this network namespace is not the first one of the kernel, which '

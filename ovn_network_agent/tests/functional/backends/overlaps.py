@@ -18,7 +18,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends import overlap as backend
+from ovn_network_agent.backends import switch_ports as backend
 from ovn_network_agent.conf.options import ovn as options
 from ovn_network_agent.privileged import overlap
 from ovn_network_agent.tests import needs

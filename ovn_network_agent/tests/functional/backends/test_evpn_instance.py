@@ -8,7 +8,7 @@ from unittest import mock
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.frr import evpn_instance
+from ovn_network_agent.backends.frr import marked_lines
 from ovn_network_agent.diagnosis.readers import evpn as readers
 from ovn_network_agent.privileged.routing import evpn_instances
 from ovn_network_agent.privileged.routing import vtysh
@@ -105,7 +105,7 @@ class TestConfiguration(vnis.EvpnTestCase):
             self.read()
         self.frr.start('bgpd', config=vnis.Evpn.config)
         found, = self.read()
-        self.assertIsInstance(found, evpn_instance.Rest)
+        self.assertIsInstance(found, marked_lines.Rest)
         # What nobody wants or has made is the operator's.
         self.assertEqual([], self.backend.read(frozenset()))
         self.assertEqual({}, self.apply(update=((found, WANTED),)))
@@ -244,7 +244,7 @@ class TestUnderlay(vnis.EvpnTestCase):
                 'advertise-all-vni', 'neighbor ADDRESS activate'),
                 strict=True):
             self.assertIn(f'"router bgp 65011" / "{EVPN}" / "{line}"', text)
-        with self.assertLogs(evpn_instance.__name__, 'WARNING') as log:
+        with self.assertLogs(marked_lines.__name__, 'WARNING') as log:
             for _attempt in range(2):
                 self.assertEqual({}, self.apply(create=(WANTED,)))
         self.assertEqual(lacks, [each.getMessage() for each in log.records])

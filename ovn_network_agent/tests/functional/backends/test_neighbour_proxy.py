@@ -8,8 +8,8 @@ import socket
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends.kernel import link
 from ovn_network_agent.backends.kernel import neighbour
-from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.privileged.network import neighbour_proxies
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import waiting
@@ -117,7 +117,7 @@ class AnswerTest(ProxyTestCase):
 
         self.mac, = (link['address'] for link in
                      self.shown('link show dev br-ex'))
-        backend = sysctl.SysctlBackend(self.conf)
+        backend = link.SysctlBackend(self.conf)
         wanted = [resources.Sysctl(f'net/ipv6/{path}', value)
                   for path, value in (('conf/br-ex/proxy_ndp', '1'),
                                       ('neigh/br-ex/proxy_delay', '0'))]

@@ -9,7 +9,7 @@ from unittest import mock
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.nft import codec
+from ovn_network_agent.nft import values
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.tests import programs
 from ovn_network_agent.tests.functional.nft import base
@@ -242,7 +242,7 @@ class FailureTest(base.NftTestCase):
             self.backend, update=[(before, after)])))
 
     def test_nothing_but_a_table_of_ours(self):
-        good = codec.pack(base.table(base.TARGET).content)
+        good = values.pack(base.table(base.TARGET).content)
         family, zone, vrf, ((vip, *flags, services),), vnis = good
         for bad in (
                 '}\ntable ip x {\n', '', 'flush ruleset', None, 1, [], (),

@@ -9,7 +9,7 @@ import struct
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.frr import router_advertisement
+from ovn_network_agent.backends.frr import marked_lines
 from ovn_network_agent.privileged.routing import router_advertisements
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.frr import base
@@ -63,7 +63,7 @@ class AdvertisementTestCase(base.FrrTestCase):
 
     def setUp(self):
         super().setUp()
-        self.backend = router_advertisement.RouterAdvertisementBackend(
+        self.backend = marked_lines.RouterAdvertisementBackend(
             self.conf)
         self.before = self.frr.running()
 

@@ -9,7 +9,7 @@ import fixtures
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.northbound import stale_route
+from ovn_network_agent.backends.northbound import router_rows
 from ovn_network_agent.tests.functional.backends import stale
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import schemas
@@ -68,7 +68,7 @@ class SilentBackendTest(SilentTestCase):
 
     def clean(self, silent=(HOST,)):
         """Remove what is left; what is kept, as its host names."""
-        backend = stale_route.StaleRouteBackend(worlds.conf(
+        backend = router_rows.StaleRouteBackend(worlds.conf(
             ovn__transaction_timeout=5,
             gateway_drain__silent_chassis_limit=3000))
         backend.attach(backends.Context(

@@ -7,8 +7,8 @@ import threading
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.northbound import server_question
-from ovn_network_agent.backends.northbound import stale_route
+from ovn_network_agent.backends import ovsdb_writer
+from ovn_network_agent.backends.northbound import router_rows
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.backends import stale
 from ovn_network_agent.tests.functional.ovn import base
@@ -28,8 +28,8 @@ class BackendTest(stale.StaleTestCase):
         super().setUp()
         self.eyes_ = self.eyes()
 
-    def agent(self, *dead, eyes=None, patience=server_question.TIMEOUT):
-        made = stale_route.StaleRouteBackend(worlds.conf(
+    def agent(self, *dead, eyes=None, patience=ovsdb_writer.TIMEOUT):
+        made = router_rows.StaleRouteBackend(worlds.conf(
             ovn__transaction_timeout=5), patience)
         made.attach(backends.Context(
             (eyes or self.eyes_).databases, frozenset,

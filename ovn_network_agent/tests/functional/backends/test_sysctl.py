@@ -10,7 +10,7 @@ import tempfile
 from lab import syscalls
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.kernel import sysctl
+from ovn_network_agent.backends.kernel import link
 from ovn_network_agent.tests.functional.netlink import base
 
 
@@ -18,7 +18,7 @@ class SysctlTest(base.KernelTestCase):
 
     def setUp(self):
         super().setUp()
-        self.backend = sysctl.SysctlBackend(self.conf)
+        self.backend = link.SysctlBackend(self.conf)
 
     def test_all_that_drivers_set(self):
         wanted = [resources.Sysctl(path, value) for path, value in (

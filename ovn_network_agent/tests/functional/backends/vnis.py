@@ -8,7 +8,7 @@ The kernel need not have VRFs: FRR has the lines without the devices, too.
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.backends.frr import evpn_instance
+from ovn_network_agent.backends.frr import marked_lines
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import daemons
 from ovn_network_agent.tests.unit import world as worlds
@@ -84,7 +84,7 @@ class EvpnTestCase(base.FrrTestCase):
         self.conf = worlds.conf(drivers=['evpn'], frr__vrf_name='',
                                  **options)
         self.fix_limits(self.conf)
-        self.backend = evpn_instance.EvpnInstanceBackend(self.conf)
+        self.backend = marked_lines.EvpnInstanceBackend(self.conf)
 
     def clear(self):
         """What a test has left."""

@@ -17,10 +17,10 @@ from ovn_network_agent import model
 from ovn_network_agent import privileged
 from ovn_network_agent.backends import egress_nft
 from ovn_network_agent.backends.kernel import address
+from ovn_network_agent.backends.kernel import link
 from ovn_network_agent.backends.kernel import neighbour
 from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.backends.kernel import rule
-from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
@@ -103,7 +103,7 @@ ip link set nowhere up
 ip address add 192.0.2.5/24 dev mgmt
 ip route add default via 192.0.2.1
 '''
-KERNEL = (sysctl.SysctlBackend, address.AddressBackend,
+KERNEL = (link.SysctlBackend, address.AddressBackend,
           neighbour.NeighbourBackend, route.RouteBackend, rule.RuleBackend,
           egress_nft.EgressNftBackend)
 

@@ -16,7 +16,6 @@ from ovn_network_agent.backends.kernel import link
 from ovn_network_agent.backends.kernel import neighbour
 from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.backends.kernel import rule
-from ovn_network_agent.backends.kernel import sysctl
 from ovn_network_agent.conf import settings
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
@@ -26,7 +25,7 @@ from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests.functional.netlink import base
 from ovn_network_agent.tests.unit import world as worlds
 
-KERNEL = (link.LinkBackend, sysctl.SysctlBackend, address.AddressBackend,
+KERNEL = (link.LinkBackend, link.SysctlBackend, address.AddressBackend,
           neighbour.NeighbourBackend, route.RouteBackend, rule.RuleBackend)
 NAMES = tuple(backend.name for backend in KERNEL)
 

@@ -12,13 +12,13 @@ from ovn_network_agent.tests.functional.ovn import base as ovn
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import heartbeat
+from ovn_network_agent.watches import base as watches
 from ovn_network_agent.watches.frr import frr_observers
 
 
 def observers(conf):
     """The observers of FRR that a configuration asks for, a list."""
-    beats = heartbeat.Heartbeat()
+    beats = watches.Heartbeat()
     return [beats, *frr_observers.make(conf, beats)]
 
 

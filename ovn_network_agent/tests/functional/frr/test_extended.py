@@ -8,7 +8,6 @@ from ovn_network_agent.frr import setup
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.privileged.routing import bgp
-from ovn_network_agent.privileged.routing import frr_setup
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.frr import extended
@@ -70,7 +69,7 @@ class ExtendedTest(base.FrrTestCase):
             self.assertEqual((True, True, (extended.THEIRS,)),
                              frr.read_path('', fip))
             self.assertEqual([], list(setup.faults(setup.Setup(
-                *frr_setup.read_setup('', base.LIST, version)), '', 'static',
+                *bgp.read_setup('', base.LIST, version)), '', 'static',
                 base.LIST)))
 
     def test_without_the_capability(self):

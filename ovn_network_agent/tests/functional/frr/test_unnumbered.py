@@ -18,7 +18,6 @@ from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.privileged.routing import bgp
-from ovn_network_agent.privileged.routing import frr_setup
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base
@@ -159,7 +158,7 @@ class UnnumberedTest(base.FrrTestCase):
     # -- doctor -----------------------------------------------------------
 
     def faults(self, version):
-        found = setup.Setup(*frr_setup.read_setup('', base.LIST, version))
+        found = setup.Setup(*bgp.read_setup('', base.LIST, version))
         return [part for part, _text in setup.faults(
             found, '', 'static', base.LIST)]
 

@@ -8,7 +8,6 @@ import subprocess
 
 from oslotest import base
 
-from ovn_network_agent.netlink.objects import devices
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import waiting
@@ -57,7 +56,7 @@ class DevicesTest(base.BaseTestCase):
             ip('link', 'set', name, 'up')
         # The kernel notes the carrier a moment later, which is news, too.
         waiting.eventually(self.carriers, 'carriers', 10)
-        self.devices = devices.Devices()
+        self.devices = links.Devices()
         self.addCleanup(self.devices.close)
 
     @staticmethod

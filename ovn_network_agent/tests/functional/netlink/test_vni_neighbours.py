@@ -5,10 +5,10 @@
 
 import subprocess
 
-from ovn_network_agent.netlink.objects import vni_neighbours
+from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.tests.functional.netlink import base
 
-Hop = vni_neighbours.Hop
+Hop = vni_links.Hop
 VNI, FAR, MAC = 1001, '192.0.2.12', '06:6f:00:00:00:02'
 
 
@@ -39,7 +39,7 @@ class VniNeighboursTest(VniNeighboursCase):
     def assert_lacks(self, ipv4, ipv6):
         self.assertEqual([Hop(VNI, FAR, ipv4), Hop(VNI, '::ffff:c000:20c',
                                                    ipv6)],
-                         vni_neighbours.read_all())
+                         vni_links.read_next_hops())
 
     def test_what_lacks(self):
         self.assert_lacks('neighbour', 'neighbour')
@@ -65,4 +65,4 @@ class VniNeighboursTest(VniNeighboursCase):
 
     def test_without_a_vni(self):
         self.ip(f'link del br-{VNI}')
-        self.assertEqual([], vni_neighbours.read_all())
+        self.assertEqual([], vni_links.read_next_hops())

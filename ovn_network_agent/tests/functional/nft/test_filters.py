@@ -12,6 +12,7 @@ import unittest
 
 from ovn_network_agent import ownership
 from ovn_network_agent.nft import filters
+from ovn_network_agent.nft import listing
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests import needs
 
@@ -125,7 +126,7 @@ class FiltersTest(unittest.TestCase):
         for text in ('', '{}', '[]', '{"nftables": [{"rule": 7}]}',
                      '{"nftables": [{"rule": {"table": "guard"}}]}',
                      '{"nftables": ' + '[' * 100000):
-            self.assertRaises(filters.Unreadable, filters.parse, text)
+            self.assertRaises(listing.Unreadable, filters.parse, text)
 
 
 def covers(one, address):

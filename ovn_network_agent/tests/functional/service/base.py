@@ -12,7 +12,6 @@ from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent import service
 from ovn_network_agent.backends.northbound import router_rows
-from ovn_network_agent.backends.northbound import stale_route
 from ovn_network_agent.drivers import fip_route
 from ovn_network_agent.drivers import veth_leak
 from ovn_network_agent.engine import contributions
@@ -48,7 +47,7 @@ class ServiceTestCase(base.OvsdbTestCase):
                'veth_leak': veth_leak.VethLeakDriver}
     # Backends that are no world.
     real = {'northbound': router_rows.NorthboundBackend,
-            'stale_route': stale_route.StaleRouteBackend}
+            'stale_route': router_rows.StaleRouteBackend}
 
     def setUp(self):
         super().setUp()

@@ -13,7 +13,7 @@ from unittest import mock
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.openflow import connection
-from ovn_network_agent.openflow import monitor
+from ovn_network_agent.openflow import wire
 from ovn_network_agent.privileged.switch import flow_monitor
 from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.tests import waiting
@@ -230,7 +230,7 @@ class WatchTest(base.FlowTestCase):
         """Version 2.15 refuses the request."""
         path = openflow.socket_path(base.BRIDGE)
         relay = flow_monitor.Relay(path, _Deaf())
-        with (mock.patch.object(monitor, '_FLOW_MONITOR', 4711),
+        with (mock.patch.object(wire, '_FLOW_MONITOR', 4711),
               self.assertRaises(OSError)):
             openflow.with_switch(path, relay.begin)
         self.assertEqual({FLOW}, self.read())

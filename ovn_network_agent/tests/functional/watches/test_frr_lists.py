@@ -16,7 +16,7 @@ from ovn_network_agent.privileged.routing import monitors
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import heartbeat
+from ovn_network_agent.watches import base as watches
 from ovn_network_agent.watches import notifications
 from ovn_network_agent.watches.frr import frr_observers
 
@@ -127,7 +127,7 @@ class WatchTest(ListTestCase):
         self.conf = worlds.conf(frr__frr_prefix_list=base.LIST)
         self.fix_limits(self.conf)
         self.told = queue.SimpleQueue()
-        self.beats = heartbeat.Heartbeat()
+        self.beats = watches.Heartbeat()
         self.beats.start(None)
         self.addCleanup(self.beats.stop)
 

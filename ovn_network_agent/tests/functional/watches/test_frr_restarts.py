@@ -14,7 +14,7 @@ from ovn_network_agent.common import trigger
 from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import heartbeat
+from ovn_network_agent.watches import base as watches
 from ovn_network_agent.watches import restarts
 from ovn_network_agent.watches.frr import frr_observers
 
@@ -28,7 +28,7 @@ class TestWatch(base.FrrTestCase):
         self.trigger = trigger.Trigger(0)
         self.told = []
         # Where the agent looks itself, and where the root side looks.
-        self.beats = heartbeat.Heartbeat()
+        self.beats = watches.Heartbeat()
         self.beats.start(self.trigger)
         self.addCleanup(self.beats.stop)
         self.watch = frr_observers.restarts_of_frr(
@@ -82,12 +82,12 @@ class TestWatch(base.FrrTestCase):
                 looked.append(1)
                 super().look()
 
-        watches = [Watch(self.beats, 'FRR', '', vtysh.read_sockets,
+        watching = [Watch(self.beats, 'FRR', '', vtysh.read_sockets,
                          vtysh.read_sockets, 'word',
                          awaited=lambda a=awaited: a)
                    for awaited in (True, False)]
         counts = []
-        for watch in watches:
+        for watch in watching:
             looked.clear()
             watch.start(self.trigger)
             self.addCleanup(watch.stop)

@@ -14,7 +14,7 @@ from ovn_network_agent.conf.options import base as options
 from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.tests.functional.openflow import base
 from ovn_network_agent.tests.unit import world as worlds
-from ovn_network_agent.watches import heartbeat
+from ovn_network_agent.watches import base as watches
 from ovn_network_agent.watches import restarts
 
 
@@ -24,7 +24,7 @@ class TestWatch(base.FlowTestCase):
         super().setUp()
         self.trigger = trigger.Trigger(0)
         cfg.CONF.register_opts(options.OPTS)
-        beats = heartbeat.Heartbeat()
+        beats = watches.Heartbeat()
         beats.start(self.trigger)
         self.addCleanup(beats.stop)
         self.watch = restarts.of_ovs(cfg.CONF, beats)

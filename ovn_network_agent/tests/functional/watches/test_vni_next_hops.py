@@ -7,7 +7,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.common import notices
 from ovn_network_agent.tests.functional.netlink import test_vni_neighbours
-from ovn_network_agent.watches import heartbeat
+from ovn_network_agent.watches import base
 from ovn_network_agent.watches import kernel
 
 FAR, MAC = test_vni_neighbours.FAR, test_vni_neighbours.MAC
@@ -19,7 +19,7 @@ class NextHopsTest(test_vni_neighbours.VniNeighboursCase):
     def setUp(self):
         super().setUp()
         self.told, self.now, self.vnis = [], 0.0, [object()]
-        beats = heartbeat.Heartbeat(lambda: self.now)
+        beats = base.Heartbeat(lambda: self.now)
         self.beats = beats
         self.watch = kernel.NextHops(
             self, beats, ownership.EVPN_TABLES.start)

@@ -16,7 +16,7 @@ from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.forward import health_thread
 from ovn_network_agent.metrics import server
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 from ovn_network_agent.privileged import overlap_servers
 from ovn_network_agent.tests.fuzz import peers
 from ovn_network_agent.tests.fuzz.target import Target
@@ -107,7 +107,7 @@ def _servers(data):
     except (ValueError, TypeError, RecursionError):
         answers = [data]
     with peers.speaking(answers, 'nb.sock',
-                        b'}') as path, single_query.Session(
+                        b'}') as path, query.Session(
             ['unix:' + path], 'OVN_Northbound', 0.2) as session:
         session.has('NAT', 'external_ip')
         session.by_uuid('NAT', ['0'])
@@ -172,8 +172,8 @@ TARGETS = (
     Target('control.database', _local_database, (OSError,),
            ('privileged.overlap_servers',), json=True, share=0.3,
            values=('rows', 'map', 'uuid', 'external_ids', 'result')),
-    Target('ovsdb.single_query', _servers, (single_query.Failed,),
-           ('ovsdb.single_query',), json=True, share=0.2,
+    Target('ovsdb.query', _servers, (query.Failed,),
+           ('ovsdb.query',), json=True, share=0.2,
            values=('result', 'tables', 'columns', 'type', 'rows', '_uuid')),
     Target('metrics.http', _page, (OSError, server.h11.ProtocolError),
            ('metrics.server',), share=0.2, words=(

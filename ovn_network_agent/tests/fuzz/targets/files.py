@@ -24,9 +24,9 @@ from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
 from ovn_network_agent.metrics import present
 from ovn_network_agent.migrate import sources
-from ovn_network_agent.netlink.objects import neighbour_table
-from ovn_network_agent.nft import codec
+from ovn_network_agent.netlink.objects import procfs
 from ovn_network_agent.nft import rendering
+from ovn_network_agent.nft import values
 from ovn_network_agent.ovn.egress import egress_file
 from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.privileged import overlap_keeper
@@ -70,8 +70,8 @@ def _egress(data):
 
 def _table(data):
     """What the root side takes as a table is one that nft can load."""
-    table = codec.unpack(_tuples(json.loads(data)))
-    assert codec.unpack(codec.pack(table)) == table
+    table = values.unpack(_tuples(json.loads(data)))
+    assert values.unpack(values.pack(table)) == table
     text = rendering.text(table)
     assert set(_QUOTED.findall(text)) <= _DEVICES, text
     assert text.count('{') == text.count('}'), text
@@ -95,7 +95,7 @@ def _kernel(data):
     agent.is_agent(words)
     managers.assigned(_text(data))
     managers.managed_devices(_text(data))
-    neighbour_table.parsed('1024\n', _text(data))
+    procfs.parsed('1024\n', _text(data))
     with _file(data) as path:
         single_instance.is_executable(path)
         single_instance._starts(path)
@@ -162,7 +162,7 @@ TARGETS = (
                b'security_group: ', b'gateways: [', b'destinations: [',
                b'10.0.0.0/8', b']}', b'"', b'\n  ')),
     Target('nft.table', _table, (ValueError, RecursionError),
-           ('nft.codec', 'nft.rendering', 'nft.values'), json=True,
+           ('nft.values', 'nft.rendering'), json=True,
            values=('tcp', 'udp', 'ip', 'ip6', 64000, '192.0.2.53')),
     Target('migrate.files', _migrated, (),
            ('migrate.sources',),
@@ -170,7 +170,7 @@ TARGETS = (
     Target('kernel.texts', _kernel, (),
            ('metrics.present', 'runtime.process.single_instance',
             'diagnosis.readers.agent', 'diagnosis.node.kernel.managers',
-            'netlink.objects.neighbour_table'),
+            'netlink.objects.procfs'),
            words=(b'veth-default:', b'veth-provider:', b' 1', b'\n',
                   b'ExecStart=', b'ovn-network-agent', b'\0', b'-m\0',
                   b'\x7fELF', b'--dry-run', b'[Network]\n',

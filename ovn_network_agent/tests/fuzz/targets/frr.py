@@ -188,7 +188,7 @@ TARGETS = (
            values=('nftables', 'elem', 'concat', 'comment', 'set', 'map',
                    'machines', 'addresses')),
     Target('nft.filters', lambda data: nft_filters.parse(_text(data)),
-           (nft_filters.Unreadable,), ('nft.filters',), json=True,
+           (listing.Unreadable,), ('nft.filters',), json=True,
            values=('nftables', 'elem', 'prefix', 'range', 'set', 'map', 'rule',
                    'chain', 'vmap', 'drop', 'jump', 'target')),
     Target('frr.documents', _documents, (),

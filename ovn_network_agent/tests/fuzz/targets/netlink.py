@@ -7,7 +7,7 @@ import contextlib
 import struct
 
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import raw
+from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import addresses
@@ -16,7 +16,6 @@ from ovn_network_agent.netlink.objects import egress_links
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.netlink.objects import neighbours
-from ovn_network_agent.netlink.objects import nftables
 from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.netlink.objects import vni_links
@@ -97,12 +96,12 @@ def _tracked(data):
 def _frames(data):
     found = list(wire.messages(data))
     for kind, _flags, _seq, _port, start, end in found:
-        nftables.table(kind, data, start, end)
+        multicast.table(kind, data, start, end)
     # Those of one kind in a row are one.
     alone = [(kind, flags) for kind, flags, _seq, _port, _start, _end
              in found]
     several = [(kind, flags) for kind, flags, _seq, _start, _end
-               in raw.kinds(data)]
+               in wire.kinds(data)]
     assert set(alone) == set(several), (alone, several)
 
 
@@ -140,8 +139,8 @@ TARGETS = (
     _target('lookup', lambda data: lookups.look_up(
         Dumped(data), '192.0.2.1').text(), 'netlink.objects.lookups'),
     _target('conntrack', _tracked, 'netlink.objects.conntrack'),
-    _target('frames', _frames, 'netlink.wire', 'netlink.objects.nftables',
-            'netlink.raw'),
+    _target('frames', _frames, 'netlink.wire', 'netlink.multicast',
+            'netlink.wire'),
     _target('answers', _answers, 'netlink.connection',
             errors=(ValueError, OSError)),
     _target('news', _news, 'watches.kernel', 'netlink.multicast',

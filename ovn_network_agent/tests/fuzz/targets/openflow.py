@@ -14,7 +14,6 @@ from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.openflow import bridge
 from ovn_network_agent.openflow import codec
 from ovn_network_agent.openflow import connection
-from ovn_network_agent.openflow import monitor
 from ovn_network_agent.openflow import ofctl_text
 from ovn_network_agent.openflow import spec
 from ovn_network_agent.openflow import trace_text
@@ -54,7 +53,7 @@ def _check_known(found, entry):
 
 def _monitor(data):
     for kind in (wire.MULTIPART_REPLY, wire.ERROR):
-        for update in monitor.updates(kind, data) or ():
+        for update in wire.updates(kind, data) or ():
             str(update)
             _ = update.concerns
 
@@ -119,7 +118,7 @@ TARGETS = (
     Target('openflow.flows', _flows, (wire.Malformed,),
            ('openflow.wire', 'openflow.codec', 'openflow.spec')),
     Target('openflow.monitor', _monitor, (wire.Malformed,),
-           ('openflow.monitor',)),
+           ('openflow.wire',)),
     Target('openflow.error', wire.error_text, (wire.Malformed,),
            ('openflow.wire',)),
     Target('openflow.stream', _stream, (),

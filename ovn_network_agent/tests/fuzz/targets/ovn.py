@@ -31,10 +31,9 @@ from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.peering import peerings
 from ovn_network_agent.ovn.subjects import addresses
 from ovn_network_agent.ovn.writes import lowered_priority
+from ovn_network_agent.ovs import bridge_ports
 from ovn_network_agent.ovs import drain_writer
-from ovn_network_agent.ovs import relay
 from ovn_network_agent.ovs import wiring
-from ovn_network_agent.ovsdb import framing
 from ovn_network_agent.ovsdb import rpc
 from ovn_network_agent.tests.fuzz import peers
 from ovn_network_agent.tests.fuzz.target import Target
@@ -212,9 +211,9 @@ def _rows(data):
         rows.nat_addresses(row)
         rows.order(row)
     directory.read(nb, sb)
-    for found in (relay.ports, relay.usable):
+    for found in (bridge_ports.relays, bridge_ports.usable_relays):
         list(found(ovs))
-    relay.errors(ovs)
+    bridge_ports.relay_errors(ovs)
 
 
 def _silence(data):
@@ -243,14 +242,14 @@ def _objects(data):
             # Also a number with too many digits.
             theirs = str(error)
         if isinstance(theirs, dict):
-            assert _alike(framing.value(text), theirs)
+            assert _alike(rpc.value(text), theirs)
         else:
-            framing.value(text)
+            rpc.value(text)
 
 
 def _cut(sent, size):
     """The objects of a stream in pieces of a size."""
-    framer = framing.Framer()
+    framer = rpc.Framer()
     return [text for start in range(0, len(sent), size)
             for text in framer.feed(sent[start:start + size])]
 
@@ -285,8 +284,8 @@ def _alike(ours, theirs):
 
 
 TARGETS = (
-    Target('ovsdb.framing', _objects, (framing.Malformed,),
-           ('ovsdb.framing',), words=(
+    Target('ovsdb.framing', _objects, (rpc.Malformed,),
+           ('ovsdb.rpc',), words=(
                b'{', b'}', b'"', b'\\', b'[', b']', b'{"a": 1e2}', b'\\u00e9',
                b'\\ud83d\\ude00', b'{"id": null}', b', ', b': ')),
     Target('ovsdb.rpc', _received, (), ('ovsdb.rpc',), share=0.2, words=(

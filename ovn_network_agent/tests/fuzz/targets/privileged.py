@@ -297,7 +297,7 @@ TARGETS = tuple(_target(module, share) for module, share in (
     ('kernel_routes', 1), ('links', 0.5), ('vni_links', 0.5),
     ('netlink', 2.3), ('neighbour_proxies', 0.3),
     ('openflow', 1), ('flow_monitor', 0.2), ('overlap', 0.02),
-    ('ovsdb', 0.1), ('vtysh', 0.25), ('bgp', 0.1),
+    ('ovsdb', 0.1), ('vtysh', 0.25), ('bgp', 0.2),
     ('router_advertisements', 0.2), ('evpn_instances', 0.2),
-    ('prefix_lists', 0.2), ('monitors', 0.1), ('frr_setup', 0.1),
+    ('prefix_lists', 0.2), ('monitors', 0.1),
     ('log_levels', 0.3), ('nft', 0.6)))

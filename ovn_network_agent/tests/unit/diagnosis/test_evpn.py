@@ -24,7 +24,6 @@ from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.netlink.objects import vni_links
-from ovn_network_agent.netlink.objects import vni_neighbours
 from ovn_network_agent.nft import filters
 from ovn_network_agent.openflow import trace_text
 from ovn_network_agent.tests.unit import world
@@ -127,7 +126,7 @@ def vni_of(about):
         (found, details), ('br-ex', 201),
         {VNI: frr_evpn.State(VNI, VRF, True, wanted.mac)}, {VNI: RD},
         {about.prefix: (PEER,)}, (evpn.Session(PEER, 'Established', 4, 4),),
-        (vni_neighbours.Hop(VNI, '10.0.100.12'),))
+        (vni_links.Hop(VNI, '10.0.100.12'),))
 
 
 def with_vni(known, **values):
@@ -275,8 +274,8 @@ class HereTest(explained.AddressTestCase):
     def test_a_black_hole(self):
         """zebra calls the VNI up all the same."""
         broken = with_vni(case(), hops=(
-            vni_neighbours.Hop(VNI, '10.0.100.12', 'neighbour'),
-            vni_neighbours.Hop(1002, '10.0.100.12', 'tunnel')))
+            vni_links.Hop(VNI, '10.0.100.12', 'neighbour'),
+            vni_links.Hop(1002, '10.0.100.12', 'tunnel')))
         self.assert_broken('vni-next-hops', broken)
         self.assertEqual(
             'packets are lost that br-1001 sends to 10.0.100.12 (no '

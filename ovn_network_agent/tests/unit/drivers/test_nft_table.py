@@ -7,8 +7,8 @@ from oslotest import base
 
 from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.model import port_forwards
-from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import rendering
+from ovn_network_agent.nft import values
 from ovn_network_agent.tests.unit import golden
 
 
@@ -42,7 +42,7 @@ class TableTest(base.BaseTestCase):
 
     def test_the_root_side_takes_every_case(self):
         for name, case in golden.cases().items():
-            found = rendering.sets(codec.unpack(codec.pack(
+            found = rendering.sets(values.unpack(values.pack(
                 port_forward.wanted(*case).content)))
             self.assertLessEqual({'provider_networks', 'snat_addresses'},
                                  found, name)

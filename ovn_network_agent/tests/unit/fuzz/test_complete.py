@@ -34,10 +34,10 @@ CALLS = {'loads', 'raw_decode', 'get_single_node', 'safe_load', 'unpack',
 # Modules by the reason why what they read is no foreign input.
 OURS = {
     'references to objects of the agent itself': (
-        'backends.kernel.address', 'backends.frr.evpn_instance',
+        'backends.kernel.address', 'backends.frr.marked_lines',
         'backends.flow',
         'backends.frr.frr_prefix_list', 'backends.frr.frr_static',
-        'backends.overlap', 'backends.frr.router_advertisement',
+        'backends.switch_ports', 'backends.frr.marked_lines',
         'control.reports.addresses', 'control.reports.screen',
         'diagnosis.address.lookups',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
@@ -52,7 +52,8 @@ OURS = {
         'conf.reload', 'ovn.inputs',
         'conf.settings', 'conf.unknown', 'conf.validate', 'ctl.program',
         'diagnosis.address.gathering', 'migrate.settings',
-        'ovsdb.streams', 'privileged.daemon.helper', 'watches.frr.frr_witness',
+        'ovsdb.streams', 'privileged.daemon.helper',
+        'watches.frr.frr_verification',
         'diagnosis.node.ovn', 'model.selection'),
     'answers of the agent that control.client has read': (
         'ctl.status', 'ctl.announce_method', 'ctl.drain', 'ctl.intents',

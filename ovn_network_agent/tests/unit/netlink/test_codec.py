@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pyroute2 import netlink
 from pyroute2.netlink.rtnl import ndmsg
 
-from ovn_network_agent.netlink import bpf
 from ovn_network_agent.netlink import messages
+from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
@@ -243,8 +243,8 @@ class FilterTest(unittest.TestCase):
         data = (wire.HEADER.pack(28, kind, flags, 0, 0) +
                 route_codec.RTMSG.pack(family, length, 0, 0, 254, protocol, 0,
                                        1, 0))
-        program = bpf.route_filter(routes.RTM_NEWROUTE, routes.RTM_DELROUTE,
-                                   44, 196)
+        program = multicast.route_filter(
+            routes.RTM_NEWROUTE, routes.RTM_DELROUTE, 44, 196)
         at = accumulator = 0
         while True:
             code, true, false, operand = program[at]

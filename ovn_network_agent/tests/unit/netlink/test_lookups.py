@@ -6,7 +6,7 @@
 from oslotest import base
 
 from ovn_network_agent.netlink.objects import lookups
-from ovn_network_agent.netlink.objects import neighbour_table
+from ovn_network_agent.netlink.objects import procfs
 
 
 class Silent:
@@ -34,8 +34,8 @@ TEXT = '''entries  allocs   destroys hash_grows lookups  hits     table_fulls
 class NeighbourTableTest(base.BaseTestCase):
 
     def test_the_text_of_the_kernel(self):
-        self.assertEqual(neighbour_table.Table(1024, 2048, 0x2ce5),
-                         neighbour_table.parsed('2048\n', TEXT))
+        self.assertEqual(procfs.Table(1024, 2048, 0x2ce5),
+                         procfs.parsed('2048\n', TEXT))
 
     def test_another_form(self):
         for limit, text in (('', TEXT), ('x', TEXT), ('1', ''),
@@ -43,11 +43,11 @@ class NeighbourTableTest(base.BaseTestCase):
                             ('1', TEXT.splitlines()[0]),
                             ('1', TEXT + '00000001\n'),
                             ('1', TEXT.replace('00000001', 'zz'))):
-            self.assertIsNone(neighbour_table.parsed(limit, text))
+            self.assertIsNone(procfs.parsed(limit, text))
 
     def test_the_files_of_this_kernel(self):
         """In the kernel's first network namespace, where the tests run."""
         for version in (4, 6):
-            table = neighbour_table.read(version)
+            table = procfs.neighbour_table(version)
             self.assertLessEqual(0, table.entries)
             self.assertLess(0, table.limit)

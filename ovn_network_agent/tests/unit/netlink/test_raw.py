@@ -10,7 +10,6 @@ import struct
 from oslotest import base
 
 from ovn_network_agent.netlink import connection
-from ovn_network_agent.netlink import raw
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import routes
@@ -26,7 +25,7 @@ class KindsTest(base.BaseTestCase):
                     for _message in range(dice.randint(0, 30))]
             sent.append((wire.NLMSG_DONE, 2, struct.pack('=i', 0)))
             data = b''.join(self.padded(*message) for message in sent)
-            found = list(raw.kinds(data))
+            found = list(wire.kinds(data))
             self.assertEqual(wire.NLMSG_DONE, found[-1][0])
             self.assertEqual({kind for kind, _flags, _body in sent},
                              {kind for kind, *_rest in found})
@@ -41,18 +40,18 @@ class KindsTest(base.BaseTestCase):
     def test_a_length_that_does_not_fit(self):
         data = self.padded(24, 2, bytes(20))
         for wrong in (data[:-1], data + data[:20]):
-            self.assertRaises(ValueError, list, raw.kinds(wrong))
+            self.assertRaises(ValueError, list, wire.kinds(wrong))
 
 
 class DigestTest(base.BaseTestCase):
 
     def test_each_byte_and_each_dump_counts(self):
         dumps = [[b'ab', b'c'], [b'd']]
-        digests = {raw.digest(each) for each in (
+        digests = {wire.digest(each) for each in (
             dumps, [[b'ab', b'c'], [b'e']], [[b'ab'], [b'c', b'd']],
             [[b'ab', b'c'], []], [[], []], [[]])}
         self.assertEqual(6, len(digests))
-        self.assertIn(raw.digest(dumps), digests)
+        self.assertIn(wire.digest(dumps), digests)
 
 
 NAMES = {7: 'br-ex'}

@@ -48,7 +48,8 @@ class VniLinksTest(unittest.TestCase):
             self.assertIsNone(vni_links.decode(body).tunnel)
 
     def test_addresses_of_its_own(self):
-        self.assertTrue(vni_links.decode(vni_links.encode_silent('x')).silent)
+        self.assertTrue(vni_links.decode(vni_links.encode_change(
+            'x', vni_links.SILENT)).silent)
         for mode in (0, 2, 3):
             body = messages.encode(vni_links.MESSAGE, [('IFLA_AF_SPEC', {
                 'attrs': [('AF_INET6', {'attrs': [
@@ -57,7 +58,7 @@ class VniLinksTest(unittest.TestCase):
 
     def test_port_of_a_bridge(self):
         self.assertTrue(vni_links.decode(
-            vni_links.encode_settled('x')).settled)
+            vni_links.encode_change('x', vni_links.SETTLED)).settled)
         for kind, learning, suppress in (
                 ('bridge', 1, 1), ('bridge', 0, 0), ('vrf', 0, 1)):
             body = messages.encode(vni_links.MESSAGE, [('IFLA_LINKINFO', {
@@ -70,7 +71,8 @@ class VniLinksTest(unittest.TestCase):
 
     def test_what_is_not_there(self):
         self.assertEqual(vni_links.Details(0, False, None, False),
-                         vni_links.decode(vni_links.encode_alias('x', 'y')))
+                         vni_links.decode(vni_links.encode_change(
+                             'x', ('IFLA_IFALIAS', 'y'))))
 
     @given(st.binary(max_size=64))
     def test_garbage_is_an_error(self, data):

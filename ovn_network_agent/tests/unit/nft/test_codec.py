@@ -9,7 +9,6 @@ import msgpack
 from oslotest import base
 
 from ovn_network_agent.drivers import port_forward
-from ovn_network_agent.nft import codec
 from ovn_network_agent.nft import values
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit.nft import places
@@ -19,19 +18,19 @@ from ovn_network_agent.tests.unit.nft import strategies
 class CodecTest(base.BaseTestCase):
 
     def refused(self, packed):
-        self.assertRaises(ValueError, codec.unpack, packed)
+        self.assertRaises(ValueError, values.unpack, packed)
 
     @hypothesis.given(strategies.tables())
     def test_both_ways(self, table):
         """Through the wall, which knows tuples, numbers and texts."""
-        crossed = msgpack.unpackb(msgpack.packb(codec.pack(table)),
+        crossed = msgpack.unpackb(msgpack.packb(values.pack(table)),
                                   use_list=False)
-        self.assertEqual(table, codec.unpack(crossed))
+        self.assertEqual(table, values.unpack(crossed))
 
     def test_nothing_else_in_any_place(self):
         """Each value of each field is exchanged for each of the hostile."""
         for name in ('masquerade', 'weights', 'ipv6'):
-            packed = codec.pack(port_forward.wanted(
+            packed = values.pack(port_forward.wanted(
                 *golden.cases()[name]).content)
             for path in places.everywhere(packed):
                 for value in places.HOSTILE:
@@ -39,7 +38,7 @@ class CodecTest(base.BaseTestCase):
                         self.refused(places.exchanged(packed, path, value))
 
     def test_a_number_is_no_truth_and_a_truth_no_number(self):
-        packed = codec.pack(port_forward.wanted(
+        packed = values.pack(port_forward.wanted(
             *golden.cases()['weights']).content)
         for path in places.everywhere(packed):
             value = places.at(packed, path)
@@ -50,7 +49,7 @@ class CodecTest(base.BaseTestCase):
 
     @hypothesis.given(strategies.tables(), general.data())
     def test_no_text_of_any_kind_in_any_place(self, table, data):
-        packed = codec.pack(table)
+        packed = values.pack(table)
         paths = list(places.everywhere(packed))
         path = data.draw(general.sampled_from(paths))
         known = {places.at(packed, other) for other in paths
@@ -63,7 +62,7 @@ class CodecTest(base.BaseTestCase):
         content = port_forward.wanted(*golden.cases()['weights']).content
         [vip] = content.vips
         [service] = vip.services
-        packed = codec.pack(content)
+        packed = values.pack(content)
         for path in places.everywhere(packed):
             value = places.at(packed, path)
             if type(value) is tuple:
@@ -75,12 +74,12 @@ class CodecTest(base.BaseTestCase):
 
     def test_of_one_family(self):
         for name, family in (('ipv6', 'ip'), ('one_vip', 'ip6')):
-            packed = codec.pack(port_forward.wanted(
+            packed = values.pack(port_forward.wanted(
                 *golden.cases()[name]).content)
             self.refused((family, *packed[1:]))
 
     def test_a_service_is_there_once(self):
-        packed = codec.pack(port_forward.wanted(
+        packed = values.pack(port_forward.wanted(
             *golden.cases()['one_vip']).content)
         for path in ((3,), (3, 0, 3)):
             found = places.at(packed, path)
@@ -93,5 +92,5 @@ class CodecTest(base.BaseTestCase):
                 'tcp', 1, 1, False, (('10.0.0.1', True),),
                 (share,) * count),)),), False)
 
-        self.assertIsInstance(codec.unpack(packed(1024)), values.Table)
-        self.refused(packed(codec.MOST))
+        self.assertIsInstance(values.unpack(packed(1024)), values.Table)
+        self.refused(packed(values.MOST))

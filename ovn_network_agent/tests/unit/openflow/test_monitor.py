@@ -13,7 +13,6 @@ from oslotest import base
 
 from ovn_network_agent import ownership
 from ovn_network_agent.openflow import bridge
-from ovn_network_agent.openflow import monitor
 from ovn_network_agent.openflow import wire
 
 HEAD = struct.pack('!HH4xII', 0xffff, 0, 0x4f4e4600, 1870)
@@ -27,7 +26,7 @@ def update(event, cookie, priority=ownership.PRIORITY_HAIRPIN, table=0,
 
 
 def found(*items):
-    return monitor.updates(wire.MULTIPART_REPLY, HEAD + b''.join(items))
+    return wire.updates(wire.MULTIPART_REPLY, HEAD + b''.join(items))
 
 
 class UpdatesTest(unittest.TestCase):
@@ -38,9 +37,9 @@ class UpdatesTest(unittest.TestCase):
             'ffff0000000000004f4e46000000074e003800010002038e00000000001a0000'
             '00000000000009980001001a800000040000000380000a02080080001804c633'
             '640a000000000000')
-        seen, = monitor.updates(wire.MULTIPART_REPLY, body)
+        seen, = wire.updates(wire.MULTIPART_REPLY, body)
         self.assertEqual(
-            monitor.Update(monitor.DELETED, 0, 910, ownership.COOKIE_HAIRPIN),
+            wire.Update(wire.DELETED, 0, 910, ownership.COOKIE_HAIRPIN),
             seen)
         self.assertEqual('a flow with cookie 0x998 and priority 910 was '
                          'deleted', str(seen))
@@ -52,25 +51,25 @@ class UpdatesTest(unittest.TestCase):
 
     def test_which_flows_concern_the_agent(self):
         for seen, concerns in (
-                (update(monitor.DELETED, ownership.COOKIE_RELAY, 5), True),
-                (update(monitor.MODIFIED, ownership.COOKIE_MAC_TWEAK), True),
+                (update(wire.DELETED, ownership.COOKIE_RELAY, 5), True),
+                (update(wire.MODIFIED, ownership.COOKIE_MAC_TWEAK), True),
                 # It may have taken the place of one.
-                (update(monitor.ADDED, 0, 900), True),
-                (update(monitor.MODIFIED, 7, 910), True),
+                (update(wire.ADDED, 0, 900), True),
+                (update(wire.MODIFIED, 7, 910), True),
                 # It may have been in the way of one.
-                (update(monitor.DELETED, 7, 910), True),
-                (update(monitor.ADDED, 7, 910, table=1), False),
-                (update(monitor.ADDED, 7, 911), False),
-                (update(monitor.DELETED, 7, 911), False)):
+                (update(wire.DELETED, 7, 910), True),
+                (update(wire.ADDED, 7, 910, table=1), False),
+                (update(wire.ADDED, 7, 911), False),
+                (update(wire.DELETED, 7, 911), False)):
             with self.subTest(seen):
                 self.assertEqual(concerns, found(seen)[0].concerns)
 
     def test_other_messages(self):
-        self.assertIsNone(monitor.updates(wire.ERROR, HEAD))
-        self.assertIsNone(monitor.updates(wire.MULTIPART_REPLY, b''))
-        self.assertIsNone(monitor.updates(
+        self.assertIsNone(wire.updates(wire.ERROR, HEAD))
+        self.assertIsNone(wire.updates(wire.MULTIPART_REPLY, b''))
+        self.assertIsNone(wire.updates(
             wire.MULTIPART_REPLY, struct.pack('!HH4xII', 1, 0, 0, 0)))
-        self.assertIsNone(monitor.updates(
+        self.assertIsNone(wire.updates(
             wire.MULTIPART_REPLY,
             struct.pack('!HH4xII', 0xffff, 0, 0x2320, 1870)))
 

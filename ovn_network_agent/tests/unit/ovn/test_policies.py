@@ -8,7 +8,7 @@ from ovs.db import data
 from ovs.db import types as ovs_types
 
 from ovn_network_agent.ovn.subjects import policies
-from ovn_network_agent.ovsdb import single_query
+from ovn_network_agent.ovsdb import query
 
 KEY = uuid.UUID('11111111-2222-4333-8444-555555555555')
 MAP = ovs_types.Type.from_json({'key': 'string', 'value': 'string',
@@ -17,7 +17,7 @@ MAP = ovs_types.Type.from_json({'key': 'string', 'value': 'string',
 
 def row(**columns):
     """A row with columns that are maps, as the server sends them."""
-    return single_query.Row(KEY, {
+    return query.Row(KEY, {
         name: data.Datum.from_json(MAP, ['map', [*map(list, value.items())]])
         for name, value in columns.items()}, {})
 

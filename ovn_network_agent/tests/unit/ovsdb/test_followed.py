@@ -7,8 +7,7 @@ from oslotest import base
 from ovs import jsonrpc
 from ovs.db import idl as ovs_idl
 
-from ovn_network_agent.ovsdb import followed
-from ovn_network_agent.ovsdb import update_warnings
+from ovn_network_agent.ovsdb import session_idl
 
 
 class SessionIdlTest(base.BaseTestCase):
@@ -16,7 +15,7 @@ class SessionIdlTest(base.BaseTestCase):
     def test_a_new_connection_gives_up_questions(self):
         helper = ovs_idl.SchemaHelper(None, {
             'name': 'D', 'version': '1.0.0', 'tables': {}})
-        idl = followed.SessionIdl('unix:/nowhere', helper, 0)
+        idl = session_idl.SessionIdl('unix:/nowhere', helper, 0)
         answers = []
         idl.session.ask(jsonrpc.Message.create_request('echo', []),
                         answers.append)
@@ -35,8 +34,8 @@ class UpdateWarningsTest(base.BaseTestCase):
 
     def test_only_those_of_the_idl(self):
         heard = []
-        update_warnings.WARNINGS.collect(heard)
-        self.addCleanup(update_warnings.WARNINGS.collect, None)
+        session_idl.collect(heard)
+        self.addCleanup(session_idl.collect, None)
         ovs_idl.vlog.warn('one')
         jsonrpc.vlog.warn('another')
         ovs_idl.vlog.err('two')

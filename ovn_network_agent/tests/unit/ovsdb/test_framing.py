@@ -18,7 +18,6 @@ from ovs import jsonrpc
 from ovs import poller
 from ovs import stream
 
-from ovn_network_agent.ovsdb import framing
 from ovn_network_agent.ovsdb import rpc
 from ovn_network_agent.tests import budget
 
@@ -49,15 +48,15 @@ class FramingTest(base.BaseTestCase):
     def test_any_pieces(self, objects, escapes, between, sizes):
         texts = [json.dumps(each, ensure_ascii=escapes).encode()
                  for each in objects]
-        found = feed(framing.Framer(), between.encode().join(texts), sizes)
+        found = feed(rpc.Framer(), between.encode().join(texts), sizes)
         self.assertEqual(texts, found)
-        self.assertEqual(objects, [framing.value(text) for text in found])
+        self.assertEqual(objects, [rpc.value(text) for text in found])
         # The parser of the library says the same.
         self.assertEqual(objects, [ovs_json.from_string(text.decode())
                                    for text in found])
 
     def test_an_incomplete_object_is_kept(self):
-        framer = framing.Framer()
+        framer = rpc.Framer()
         self.assertEqual([], framer.feed(b'{"a": "}\\'))
         self.assertEqual([], framer.feed(b'"}'))
         self.assertEqual([b'{"a": "}\\"}"}'], framer.feed(b'"} {'))
@@ -66,15 +65,15 @@ class FramingTest(base.BaseTestCase):
     def test_what_begins_no_object(self):
         for text in (b'}', b'[{}]', b'x{}', b'{}1', b'"{}"', b'{}}{'):
             with self.subTest(text):
-                self.assertRaises(framing.Malformed,
-                                  framing.Framer().feed, text)
+                self.assertRaises(rpc.Malformed,
+                                  rpc.Framer().feed, text)
 
     def test_a_bad_value(self):
         for text in (b'{"a": }', b'{"a": NaN}', b'{"a": "\xff"}',
                      b'{"a": "\\ud800"}', b'{"a": 1} garbage {}',
                      b'{"a": ' + b'[' * 100000 + b']' * 100000 + b'}'):
             with self.subTest(text[:30]):
-                self.assertRaises(framing.Malformed, framing.value, text)
+                self.assertRaises(rpc.Malformed, rpc.value, text)
 
 
 class ConnectionTest(base.BaseTestCase):

@@ -13,7 +13,7 @@ import weakref
 from oslo_privsep import comm
 from oslotest import base
 
-from ovn_network_agent.privileged.daemon import daemon_loop
+from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.tests import waiting
 
 REFERRED = []
@@ -58,7 +58,7 @@ class DaemonTest(base.BaseTestCase):
         super().setUp()
         del REFERRED[:]
         self.channel = Channel()
-        self.daemon = daemon_loop.Daemon(self.channel, types.SimpleNamespace(
+        self.daemon = context.ForkedDaemon(self.channel, types.SimpleNamespace(
             conf=types.SimpleNamespace(user=None, group=None, capabilities=(),
                                        thread_pool_size=2),
             prefix=__name__.rpartition('.')[0],

@@ -13,7 +13,7 @@ from oslo_config import fixture as config
 from oslotest import base
 
 from ovn_network_agent.conf.options import frr as options
-from ovn_network_agent.frr import batch_size
+from ovn_network_agent.frr import session
 from ovn_network_agent.privileged.routing import vty
 
 ANSWER = b'\0\0\0\0'
@@ -26,7 +26,7 @@ class BatchesTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.now = 0.0
-        self.pace = batch_size.BatchSize(lambda: self.now)
+        self.pace = session.BatchSize(lambda: self.now)
 
     def sizes(self, count, each):
         """Sizes of the transactions of COUNT routes that take EACH seconds."""

@@ -8,7 +8,7 @@ import threading
 
 from oslotest import base
 
-from ovn_network_agent.watches import heartbeat
+from ovn_network_agent.watches import base as watches
 
 
 class HeartbeatTest(base.BaseTestCase):
@@ -16,7 +16,7 @@ class HeartbeatTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.now = 100.3
-        self.beats = heartbeat.Heartbeat(lambda: self.now)
+        self.beats = watches.Heartbeat(lambda: self.now)
         self.made = []
 
     def add(self, name, pause=None):
@@ -69,7 +69,7 @@ class HeartbeatTest(base.BaseTestCase):
     def test_a_bug_in_one_check_ends_no_other(self):
         self.beats.add(lambda: 1 / 0)
         self.add('a')
-        with self.assertLogs(heartbeat.__name__, 'ERROR'):
+        with self.assertLogs(watches.__name__, 'ERROR'):
             self.assertEqual([['a']] * 2, self.play(2))
 
     def test_a_check_that_is_taken_away(self):
@@ -77,11 +77,11 @@ class HeartbeatTest(base.BaseTestCase):
         self.beats.add(check)
         self.beats.remove(check)
         self.beats.remove(check)
-        self.assertEqual(heartbeat.INTERVAL, self.beats.run_due())
+        self.assertEqual(watches.INTERVAL, self.beats.run_due())
 
     def test_one_thread_makes_them_all(self):
         threads = queue.SimpleQueue()
-        real = heartbeat.Heartbeat()
+        real = watches.Heartbeat()
         self.addCleanup(real.stop)
         for _number in range(2):
             real.add(lambda: threads.put(threading.current_thread().name),

@@ -6,10 +6,10 @@
 from ovn_network_agent.diagnosis.node.bgp import evpn
 from ovn_network_agent.diagnosis.readers import evpn as readers
 from ovn_network_agent.frr import evpn as frr
-from ovn_network_agent.netlink.objects import vni_neighbours
+from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
-Hop = vni_neighbours.Hop
+Hop = vni_links.Hop
 MAC = '06:6f:00:00:00:01'
 ANCHORS = ('100.64.0.1/32', 'fd53::1/128')
 

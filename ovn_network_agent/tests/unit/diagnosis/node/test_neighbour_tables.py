@@ -5,7 +5,7 @@
 """The room for neighbours; the real tables are in the test of their reader."""
 
 from ovn_network_agent.diagnosis.node.kernel import routing
-from ovn_network_agent.netlink.objects import neighbour_table
+from ovn_network_agent.netlink.objects import procfs
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 
@@ -14,8 +14,8 @@ class NeighbourTablesTest(base.JudgeTestCase):
     def judge(self, *verdicts, addresses=10, limit=1024, overflows=0):
         return self.judged(
             routing.judge_neighbours, routing.Neighbours(
-                {4: neighbour_table.Table(7, limit, overflows),
-                 6: neighbour_table.Table(3, 1024, 0)},
+                {4: procfs.Table(7, limit, overflows),
+                 6: procfs.Table(3, 1024, 0)},
                 {4: addresses, 6: 0}), *verdicts)
 
     def test_room(self):

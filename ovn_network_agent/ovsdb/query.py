@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Questions to an OVSDB server without a replica: a few rows, once.
+"""Questions to an OVSDB server: select (RFC 7047, 5.2.2).
 
-Tables may have a hundred thousand.  Each question is a ``select`` (RFC 7047,
-5.2.2); :mod:`ovn_network_agent.ovn` can read the rows.
+One of a replica follows all earlier updates.  One without a replica is for a
+few rows of tables that may have a hundred thousand;
+:mod:`ovn_network_agent.ovn` can read the rows.
 """
 
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import errno
 import functools
@@ -22,6 +25,8 @@ import typing
 from typing import Any
 import uuid
 
+from oslo_log import log as logging
+from ovs import jsonrpc
 from ovs import poller
 from ovs import stream
 from ovs.db import data
@@ -247,3 +252,42 @@ def _reason(remote: str, error: int) -> str:
     """Only TLS knows more than the number."""
     streams = sys.modules.get('ovn_network_agent.ovsdb.streams')
     return streams.reason(remote, error) if streams else os.strerror(error)
+
+
+LOG = logging.getLogger(__name__)
+
+#: Select, RFC 7047, 5.2.2.
+Operation = Mapping[str, Any]
+#: For each operation its rows, in JSON.
+Answers = Sequence[Sequence[Any]]
+
+
+def select(table: str, *where: Sequence[Any],
+           columns: Iterable[str] = ('_uuid',)) -> Operation:
+    """An operation that finds the rows for which all clauses are true."""
+    return {'op': 'select', 'table': table, 'where': list(where),
+            'columns': list(columns)}
+
+
+def ask(idl: Any, operations: Sequence[Operation],
+        answered: Callable[[Answers | None], object]) -> None:
+    """Send a read-only transaction without a wait, under the lock.
+
+    All earlier updates come before the answer.
+
+    :param answered: called on the IDL thread under the lock; None: no answer
+    """
+    idl.session.ask(
+        jsonrpc.Message.create_request(
+            'transact', [idl.database, *operations]),
+        lambda message: answered(_of_reply(message)))
+
+
+def _of_reply(message: Any) -> Answers | None:
+    if message is None:
+        return None
+    if message.type == jsonrpc.Message.T_REPLY and all(
+            'rows' in (result or ()) for result in message.result):
+        return [result['rows'] for result in message.result]
+    LOG.warning('A question was not answered: %s', message)
+    return None

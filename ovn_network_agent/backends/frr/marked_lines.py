@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backend evpn_instance: VNIs of FRR, and the BGP instances of their VRFs.
+"""Backends evpn_instance and router_advertisement: marked lines of FRR.
 
 An instance is the agent's while it has one of two odd timers, see
 :mod:`frr.evpn`. A line that is missing, or changes what is announced, makes it
@@ -11,10 +11,16 @@ for a VNI that is wanted or was there.
 
 FRR 10 shows an :class:`Empty` section of the VRF as long as there is the
 device, whose removal that of the section waits for.
+
+An interface of FRR is the agent's while it has an interval or a lifetime of
+the agent (:mod:`frr.advertisement`). Else its lines are the operator's, stay,
+and a wanted advertisement fails. Beside the agent's lines, the operator may
+have others, such as ``ipv6 nd managed-config-flag``. FRR has the lines also
+while the device does not exist.
 """
 
-from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import re
 from typing import Any
@@ -23,12 +29,12 @@ from oslo_log import log as logging
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.common import error_words
+from ovn_network_agent.backends import calls
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.common import notices
 from ovn_network_agent.model import evpn_names
-from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.routing import evpn_instances
+from ovn_network_agent.privileged.routing import router_advertisements
 
 LOG = logging.getLogger(__name__)
 # "line 12: " in messages of "vtysh -f".
@@ -74,7 +80,7 @@ class EvpnInstanceBackend(base.Backend):
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         # What the log has said of the operator's own instance.
-        self._lacks = ()
+        self._lacks: Sequence[str] = ()
 
     def read(self, known: base.Known) -> list[resources.EvpnInstance]:
         """Read the VNIs of the agent.
@@ -85,7 +91,8 @@ class EvpnInstanceBackend(base.Backend):
         kind, = self.kinds
         ours = {ref for ref in known if ref.kind == kind.kind}
         try:
-            underlay, found = self._call(evpn_instances.read)
+            with calls.explained('VNIs of FRR'):
+                underlay, found = evpn_instances.read()
         except base.BackendError:
             if ours:
                 raise
@@ -113,45 +120,32 @@ class EvpnInstanceBackend(base.Backend):
         """
         adds, deletes = (resources.of_kind(resources.EvpnInstance, some)
                          for some in (delta.wanted, delta.delete))
-        refused, output = self._call(
-            evpn_instances.change,
-            [[r.vni, r.asn, r.router_id, r.rd, list(r.imports),
-              list(r.exports)] for r in adds],
-            [[r.vni] for r in deletes])
-        if adds:
-            self._tell_lacks()
-        lists = {'adds': adds, 'deletes': deletes}
-        failures = {lists[name][index].ref: reason
-                    for name, index, reason in refused}
+        with calls.explained('VNIs of FRR'):
+            refused, output = evpn_instances.change(
+                [[r.vni, r.asn, r.router_id, r.rd, list(r.imports),
+                  list(r.exports)] for r in adds],
+                [[r.vni] for r in deletes])
+            if adds:
+                self._tell_lacks()
+        failures = calls.of_lists(refused, adds=adds, deletes=deletes)
         there = {r.ref: r for r in self.read(frozenset(
             r.ref for r in (*adds, *deletes)))}
         vnis = {r.vni for r in (*adds, *deletes)}
-        for resource in adds:
-            if there.get(resource.ref) != resource:
-                failures.setdefault(resource.ref, _refused(
-                    _about(resource.vni, vnis, output)))
-        for resource in deletes:
-            left = there.get(resource.ref)
-            if left is not None:
-                about = _about(resource.vni, vnis, output)
-                failures.setdefault(
-                    resource.ref, _waits(resource.vni, about)
-                    if isinstance(left, Empty) else _refused(about))
+        for resource in calls.missed(there, adds, deletes):
+            about = _about(resource.vni, vnis, output)
+            waits = resource not in adds and isinstance(
+                there[resource.ref], Empty)
+            failures.setdefault(
+                resource.ref, _waits(resource.vni, about) if waits else
+                f'FRR rejected it: {about or "no message"}')
         return failures
 
     def _tell_lacks(self) -> None:
-        lacks = self._call(evpn_instances.read_lacks)
+        lacks = evpn_instances.read_lacks()
         for text in lacks:
             if text not in self._lacks:
                 LOG.warning('%s', text)
         self._lacks = lacks
-
-    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return function(*args)
-        except context.FAILURES as error:
-            raise base.BackendError(
-                f'VNIs of FRR: {error_words.text(error)}') from error
 
 
 def _about(vni: int, vnis: set[int], output: str) -> str:
@@ -165,11 +159,62 @@ def _about(vni: int, vnis: set[int], output: str) -> str:
         {int(each) for each in _NUMBER.findall(row)} & vnis - {vni}))
 
 
-def _refused(output: str) -> str:
-    return f'FRR rejected it: {output or "no message"}'
-
-
 def _waits(vni: int, output: str) -> str:
     return normal_wait.Reason(
         f'"vrf {evpn_names.vrf(vni)}" of FRR is removed after its device' +
         (f': {output}' if output else ''))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class IncompleteAdvertisement(resources.RouterAdvertisement):
+    """Advertisements that lack a line; never equal to wanted ones."""
+
+
+class RouterAdvertisementBackend(base.Backend):
+    """Router advertisements with a mark of the agent."""
+
+    name = 'router_advertisement'
+    system = 'FRR'
+    kinds = (resources.RouterAdvertisement,)
+    # frr-reload.py removes all lines of the agent at once.
+    doubted_by = (notices.FRR_RESTARTED, notices.PREFIX_LISTS,
+                  notices.ZEBRA_STATIC)
+    revived_by = (notices.FRR_RESTARTED,)
+
+    def read(self, known: base.Known) -> list[resources.RouterAdvertisement]:
+        """Read the advertisements of the agent.
+
+        :param known: without any of this kind, a node need not have FRR
+        :raises base.BackendError: when FRR does not answer
+        """
+        kind, = self.kinds
+        try:
+            with calls.explained('router advertisements of FRR'):
+                found = router_advertisements.read()
+        except base.BackendError:
+            if any(ref.kind == kind.kind for ref in known):
+                raise
+            return []
+        return [(kind if complete else IncompleteAdvertisement)(
+            dev, tuple(prefixes), *flags)
+                for dev, complete, prefixes, flags in found]
+
+    def apply(self, delta: base.Delta) -> base.Failures:
+        """Write and remove lines; a new reading decides what has failed.
+
+        :raises base.BackendError: when FRR does not answer
+        """
+        adds, deletes = (resources.of_kind(resources.RouterAdvertisement, some)
+                         for some in (delta.wanted, delta.delete))
+        with calls.explained('router advertisements of FRR'):
+            refused, output = router_advertisements.change(
+                [[r.dev, list(r.prefixes), [r.managed, r.other]]
+                 for r in adds], [[r.dev] for r in deletes])
+        failures = calls.of_lists(refused, adds=adds, deletes=deletes)
+        there = {r.ref: r for r in self.read(frozenset(
+            r.ref for r in (*adds, *deletes)))}
+        reason = 'FRR rejected it: ' + (
+            ' '.join(output.split()) or 'no message')
+        for resource in calls.missed(there, adds, deletes):
+            failures.setdefault(resource.ref, reason)
+        return failures

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The common parts of the backends of the kernel."""
+"""Calls of the privileged side and of the kernel, with errors for people."""
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import errno
 from typing import Any
 from typing import TypeVar
@@ -15,17 +19,31 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.common import error_words
 from ovn_network_agent.privileged.daemon import context
 
-
-class KernelBackend(base.Backend):
-    """Base of the backends of the kernel."""
-
-    @classmethod
-    def runs_without_ovn(cls, conf: Any) -> bool:
-        """Port forwarding needs the kernel alone."""
-        return True
-
-
 _T = TypeVar('_T')
+_Kind = TypeVar('_Kind', bound=resources.Resource)
+
+
+@contextlib.contextmanager
+def explained(what: str = '') -> Iterator[None]:
+    """Raise base.BackendError with what failed, for a privileged call."""
+    try:
+        yield
+    except context.FAILURES as error:
+        raise base.BackendError(
+            (what and f'{what}: ') + error_words.text(error)) from error
+
+
+def of_lists(items: Iterable[Sequence[Any]],
+             **lists: Sequence[resources.Resource]) -> base.Failures:
+    """The failures of an entry point: (name of its list, index, reason)."""
+    return {lists[name][index].ref: reason for name, index, reason in items}
+
+
+def missed(there: Mapping[resources.Ref, resources.Resource],
+           adds: Iterable[_Kind], deletes: Iterable[_Kind]) -> list[_Kind]:
+    """The changes that a reading after them does not show."""
+    return [*(r for r in adds if there.get(r.ref) != r),
+            *(r for r in deletes if r.ref in there)]
 
 
 def refused(function: Callable[[list[Any]], Any],
@@ -39,13 +57,8 @@ def refused(function: Callable[[list[Any]], Any],
     """
     if not items:
         return {}
-    try:
+    with explained(f'{function.__name__} in the privileged daemon'):
         failures = function(items)
-    except context.FAILURES as error:
-        raise base.BackendError(
-            f'{function.__name__} in the privileged daemon: '
-            f'{error_words.text(error)}'
-        ) from error
     return {resources[index].ref: base.Kept(text) if number in kept else
             f'{text} ({errno.errorcode.get(number, number)})'
             for index, number, text in failures}

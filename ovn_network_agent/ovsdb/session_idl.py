@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""An IDL of python-ovs with a session of ours, whose progress is known.
+"""An IDL of python-ovs with a session of ours, and what it warns of.
 
 Only here is the session's private name in use (:mod:`library_internals`).
 """
 
+from collections.abc import Callable
+import threading
 from typing import Any
 
+from oslo_log import log as logging
+from ovs import vlog
 from ovs.db import idl as ovs_idl
 
 from ovn_network_agent.common import backoff
 from ovn_network_agent.ovsdb import rpc
 
+LOG = logging.getLogger(__name__)
+
+_IDL = 'idl'  # the name under which python-ovs logs
 # Milliseconds between two attempts to connect, of python-ovs (ovs.reconnect),
 # which doubles the pause after each failure.
 SHORTEST_PAUSE, _LONGEST_PAUSE = 1000, 8000
@@ -57,3 +64,31 @@ class SessionIdl(ovs_idl.Idl):
         if number != self.asked:
             self.asked = number
             self.session.give_up()
+
+
+_heard = threading.local()
+
+
+def collect(warnings: list[str] | None) -> None:
+    """Add the warnings of this thread's IDLs to a list; None stops this.
+
+    During an update they mean that a part of it was left out.
+    """
+    _heard.warnings = warnings
+
+
+def _listen(former: Callable[..., None]) -> Callable[..., None]:
+    def log(self: vlog.Vlog, message: str, **kwargs: Any) -> None:
+        if self.name != _IDL:
+            former(self, message, **kwargs)
+            return
+        LOG.warning('%s', message)
+        heard = getattr(_heard, 'warnings', None)
+        if heard is not None:
+            heard.append(message)
+    return log
+
+
+# ovsdbapp replaces methods of this class, too.
+vlog.Vlog.warn = _listen(vlog.Vlog.warn)
+vlog.Vlog.err = _listen(vlog.Vlog.err)

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The size of the kernel's tables of neighbours, from procfs.
-
-They are of the whole kernel; only its first network namespace has the files.
-"""
+"""The kernel's values in procfs: sysctls, the size of tables of neighbours."""
 
 import dataclasses
+import os
 import re
 
 _LIMIT = '/proc/sys/net/ipv{}/neigh/default/gc_thresh3'
@@ -17,7 +15,10 @@ _HEXADECIMAL = re.compile('[0-9a-f]{1,16}')
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Table:
-    """The table of one family."""
+    """The table of neighbours of one family, of the whole kernel.
+
+    Only the first network namespace has the files.
+    """
 
     entries: int  # entries that are there
     # Gc_thresh3: the kernel makes no further entry beyond, and drops the
@@ -26,7 +27,7 @@ class Table:
     overflows: int  # times that the kernel made no entry, since its boot
 
 
-def read(version: int) -> Table | None:
+def neighbour_table(version: int) -> Table | None:
     """The table of IPv4 or IPv6 (4, 6), None in another network namespace."""
     try:
         with open(_LIMIT.format(version), encoding='ascii') as opened:
@@ -55,3 +56,23 @@ def parsed(limit: str, statistics: str) -> Table | None:
     entries, fulls = columns
     return Table(int(values[0][entries], 16), int(limit),
                  sum(int(line[fulls], 16) for line in values))
+
+
+# Bytes, more than the agent's sysctls have.
+_MOST = 4096
+
+
+def sysctl(path: str) -> str | None:
+    """Text of a sysctl below /proc/sys, None while it does not exist.
+
+    :raises OSError: when the sysctl exists and cannot be read
+    """
+    try:
+        # Once a second in a watch; a file object makes twice the system calls.
+        opened = os.open(f'/proc/sys/{path}', os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        return os.read(opened, _MOST).decode('ascii').strip()
+    finally:
+        os.close(opened)

@@ -20,10 +20,8 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.drivers import base
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
-from ovn_network_agent.ovn.writes import own_rows
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import rows_files
@@ -100,7 +98,7 @@ class OvnSide:
                 self._handlers[name],
                 self._conf.ovn.ovsdb_connection_timeout,
                 self._conf.ovn.ovsdb_probe_interval, self._changed,
-                schema.objection)
+                events.objection)
         return databases
 
     def _changed(self, database: connection.Database) -> None:
@@ -116,8 +114,8 @@ class OvnSide:
 
     def _subscribe(self) -> None:
         # The view does not exist yet.
-        own = own_rows.OwnRows(lambda: self.view.last,
-                               lambda: self.view.dead)
+        own = events.OwnRows(lambda: self.view.last,
+                             lambda: self.view.dead)
         for owner, wanted in self._watches():
             self.databases[wanted.database].require(wanted.table,
                                                     wanted.columns)

@@ -21,7 +21,7 @@ from ovn_network_agent.diagnosis.readers import southbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing
-from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
@@ -68,7 +68,7 @@ def find(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
         raise readers.Unread(str(error)) from error
 
 
-def _of_address(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str,
+def _of_address(conf: cfg.ConfigOpts, wiring: Wiring, address: str,
                 drivers: Sequence[base.Driver]
                 ) -> tuple[list[subjects.Subject], facts.Bindings]:
     """(subjects of routers and machines, as :func:`find`; bindings)."""
@@ -118,7 +118,7 @@ def _bindings(nb: columns.Tables) -> facts.Bindings:
                  for row in nb.get('Static_MAC_Binding', {}).values())
 
 
-def _gateways(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str
+def _gateways(conf: cfg.ConfigOpts, wiring: Wiring, address: str
               ) -> tuple[columns.Tables, columns.Tables]:
     nb = northbound.read(conf, address, _DATABASE)
     ports = [port for port in nb['Logical_Router_Port'].values()
@@ -127,7 +127,7 @@ def _gateways(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str
                                             _machines(address, nb)))
 
 
-def _behind(conf: cfg.ConfigOpts, wiring: wirings.Wiring, prefix: str
+def _behind(conf: cfg.ConfigOpts, wiring: Wiring, prefix: str
             ) -> tuple[columns.Tables, columns.Tables]:
     nb = northbound.read_tenants(conf, prefix, _DATABASE)
     return _with_vnis(conf, nb, _southbound(
@@ -145,7 +145,7 @@ def _with_vnis(conf: cfg.ConfigOpts, nb: northbound.Tables,
     return nb, sb
 
 
-def _southbound(conf: cfg.ConfigOpts, wiring: wirings.Wiring,
+def _southbound(conf: cfg.ConfigOpts, wiring: Wiring,
                 nb: columns.Tables, ports: list[columns.Row],
                 machines_: Iterable[str], hosts: bool = False
                 ) -> columns.Tables:
@@ -159,7 +159,7 @@ def _southbound(conf: cfg.ConfigOpts, wiring: wirings.Wiring,
         machines_, _DATABASE, hosts)
 
 
-def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
+def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: Wiring,
                  drivers: Sequence[base.Driver]) -> list[subjects.Subject]:
     sb, names = southbound.read_ports(conf, wiring, address, _DATABASE)
     if not names:

@@ -13,7 +13,7 @@ from ovn_network_agent import ovsdb
 from ovn_network_agent.common import error_words
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
@@ -25,7 +25,7 @@ _OF_MACHINES = ('', 'virtual', 'external', 'localport')
 _OF_ADDRESSES = ('logical_port', 'mac', 'port_security')
 
 
-def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
+def read(conf: cfg.ConfigOpts, here: Wiring, lrps: Collection[str],
          chassis: Iterable[str], hostnames: Collection[str],
          machines: Iterable[str], timeout: float, hosts: bool = False
          ) -> columns.Tables:
@@ -53,7 +53,7 @@ def read(conf: cfg.ConfigOpts, here: wirings.Wiring, lrps: Collection[str],
         raise readers.Unread(error_words.text(error)) from error
 
 
-def read_ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str,
+def read_ports(conf: cfg.ConfigOpts, here: Wiring, address: str,
                timeout: float) -> tuple[columns.Tables, list[str]]:
     """Select the ports of machines that have an address, and name them.
 
@@ -82,7 +82,7 @@ def _with_address(session: single_query.Session, address: str) -> list[str]:
             if address in rows.machine(row, True)[0]]
 
 
-def _select_networks(session: single_query.Session, here: wirings.Wiring,
+def _select_networks(session: single_query.Session, here: Wiring,
                      names: Iterable[str]) -> None:
     """Select ports of machines, with their networks and their chassis."""
     _select(session, here, (), (), [here.hostname], names)
@@ -137,7 +137,7 @@ def _select_advertised(session: single_query.Session) -> None:
                      for key in sorted(datapaths)))
 
 
-def _select(session: single_query.Session, here: wirings.Wiring,
+def _select(session: single_query.Session, here: Wiring,
             lrps: Collection[str], chassis: Iterable[str],
             hostnames: Collection[str], machines: Iterable[str]) -> None:
     tunnels = session.select(

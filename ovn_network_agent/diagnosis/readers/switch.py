@@ -19,7 +19,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.common import error_words
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.openflow import bridge as bridges
@@ -34,7 +34,7 @@ from ovn_network_agent.ovsdb import single_query
 _Answer = typing.TypeVar('_Answer')
 
 
-def read(conf: cfg.ConfigOpts, timeout: float) -> wirings.Wiring:
+def read(conf: cfg.ConfigOpts, timeout: float) -> Wiring:
     """The wiring of this node, with its devices."""
     try:
         with single_query.Session([conf.ovs.ovsdb_connection],

@@ -9,8 +9,8 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import row_batches
 from ovn_network_agent.ovn import local_state
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovsdb import connection
 
 
@@ -33,7 +33,7 @@ class View:
         """None: the view never changes by time alone."""
         return None
 
-    def pieces(self, anyway: bool = False) -> list[row_batches.Piece]:
+    def pieces(self, anyway: bool = False) -> list[queries.Piece]:
         """Nothing: there are no rows."""
         return []
 

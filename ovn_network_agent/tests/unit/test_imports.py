@@ -18,7 +18,6 @@ PURE = ('resources', 'model', 'ownership', 'engine.tracking', 'drivers',
         'backends.base', 'ovn.snapshot', 'ovn.subjects.addresses',
         'ovn.indexes', 'ovn.rows', 'model.address_sources',
         'gateways.transitions',
-        'gateways.membership', 'gateways.ownership_mode',
         'gateways.membership')
 # Of the conf package the pure ones take lists of option declarations.
 DECLARATIONS = 'conf.'

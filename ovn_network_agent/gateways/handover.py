@@ -34,9 +34,6 @@ SETTLE = 0.5
 # default route leads through it, or its route had the proof before.  In the
 # lab, a takeover is announced after 0.5 to 1 s.
 _WITHOUT_PROOF = 3.0
-# Times of the groups, named here beside the other times of a move.
-MOVE = membership.MOVE
-LINGER = membership.LINGER
 
 
 # As Handovers._local, of all ports of a view; None for one that has left.

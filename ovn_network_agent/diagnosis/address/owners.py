@@ -23,7 +23,6 @@ from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import tenant_network
-from ovn_network_agent.model import address_sources
 from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
@@ -112,7 +111,7 @@ def floating(address: str, nb: columns.Tables) -> list[columns.Row]:
 
 
 def _place_in(address: str, router: model.Router,
-              sources: address_sources.Sources
+              sources: networks.AddressSources
               ) -> tuple[subjects.Kind, model.Nat | None,
                          model.GatewayPort | None]:
     """(kind, NAT row or None, gateway port or None) of an address."""

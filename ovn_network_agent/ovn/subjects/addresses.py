@@ -47,8 +47,7 @@ def nat(row: Row, resident: Callable[[str], bool]) -> model.Nat:
     """
     text = columns.atom(row, 'external_ip')
     try:
-        canonical = ip_text.canonical(text)
-        external = text if text == canonical else canonical
+        external = ip_text.canonical(text)
     except ValueError:
         raise ValueError(f'NAT row {row.uuid}: external_ip {text!r} is not an '
                          'IP address') from None

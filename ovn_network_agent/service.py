@@ -138,7 +138,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
             self._kernel_changed,
             neighbour_devices=(ownership.VETH_DEFAULT,
                                ownership.VETH_PROVIDER),
-            own_ports=self._own_ports, owned=self._owns_route,
+            own_ports=lambda: {self._own_port}, owned=self._owns_route,
             announced=self._wants_static)
 
     def _context(self) -> base.Context:
@@ -274,10 +274,6 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         self._metrics.stop()
 
     # -- the kernel -------------------------------------------------------
-
-    def _own_ports(self) -> set[int]:
-        """Netlink ports whose changes in the kernel do not wake the loop."""
-        return {self._own_port}
 
     def _owns_route(self, table: int, dst: str) -> bool:
         """Called on the watch's thread."""

@@ -6,7 +6,7 @@
 The command line comes first, then the environment (``OS_<GROUP>__<OPTION>``,
 then the original's names), ``--config-dir`` and ``--config-file``, defaults.
 
-Only here are its private names in use (:mod:`library_internals`).
+Only here are its private names in use (library_internals.py).
 """
 
 from collections.abc import Callable

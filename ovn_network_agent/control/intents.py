@@ -96,7 +96,7 @@ class Intents:
             _refuse(called, conflict)
         if made.state is model.PeerState.ERROR:
             _refuse(called, made.why)
-        self._write(called, lambda api: peer_changes.AddIntent(
+        self._write(called, lambda api: peer_changes.ChangeIntent(
             api, made.router, args.name, args.target))
         LOG.info('Peering %s of %s with %s was asked for (%s)', args.name,
                  called, made.target, made.state.value)
@@ -113,7 +113,7 @@ class Intents:
             called = peer_routers.called(router)
             uuid = str(router.uuid)
             _refuse(called, peer_changes.unknown(router, args.name))
-        self._write(called, lambda api: peer_changes.RemoveIntent(
+        self._write(called, lambda api: peer_changes.ChangeIntent(
             api, uuid, args.name))
         name = control_characters.line(args.name)
         LOG.info('The end of peering %s of %s was asked for', name, called)

@@ -12,7 +12,6 @@ from typing import Any
 from ovn_network_agent import resources
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
-from ovn_network_agent.engine import state_times
 from ovn_network_agent.engine import table as tables
 
 _DEPTH = 20  # resources that wait for each other in a row
@@ -81,7 +80,7 @@ class State(enum.Enum):
 
 
 # State, reason, begin.
-Judgement = tuple[State, str, state_times.StateTime | None]
+Judgement = tuple[State, str, tables.StateTime | None]
 
 
 def judge(table: tables.Table, found: Sequence[tables.Row]

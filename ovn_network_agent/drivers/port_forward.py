@@ -29,7 +29,6 @@ from ovn_network_agent.conf.options import port_forward as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import consistent_hashing
-from ovn_network_agent.drivers.common import veth
 from ovn_network_agent.model import port_forwards
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values
@@ -276,15 +275,12 @@ class PortForwardDriver(base.Driver):
     def _way_back(self, version: int) -> base.Wanted:
         if not self.settings.frr.vrf_name:
             return
-        _nexthop, provider = veth.ends(self.settings, version)
         if version == 6:
             # For IPv4, veth_leak always has these.
-            yield from veth.addresses(self.settings, version)
-            yield veth.without_vrf(self.settings, version)
+            yield from announcing.veth_addresses(self.settings, version)
+            yield announcing.without_vrf(self.settings, version)
         table = self.settings.port_forward.port_forward_table_id
-        route = resources.KernelRoute(
-            table, veth.DEFAULT[version], ownership.VETH_DEFAULT, provider,
-            requires=(veth.PAIR,))
+        route = announcing.veth_route(self.settings, version, table)
         yield route
         # The last rule is for a table without its route: an answer would
         # follow the main table into the management network.  Dropped without

@@ -22,7 +22,6 @@ from ovn_network_agent.conf.options import veth_leak as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import segments
-from ovn_network_agent.drivers.common import veth
 
 # Source and target of packets, networks.
 _Ends: typing.TypeAlias = tuple[str | None, str | None]
@@ -109,11 +108,9 @@ class VethLeakDriver(base.Driver):
                     yield self._stray(bridge, *ends)
 
     def _way(self, version: int) -> base.Wanted:
-        _nexthop, provider = veth.ends(self.settings, version)
-        yield from veth.addresses(self.settings, version)
-        yield resources.KernelRoute(
-            self.settings.veth_leak.veth_leak_table_id, veth.DEFAULT[version],
-            ownership.VETH_DEFAULT, provider, requires=(veth.PAIR,))
+        yield from announcing.veth_addresses(self.settings, version)
+        yield announcing.veth_route(
+            self.settings, version, self.settings.veth_leak.veth_leak_table_id)
         # A packet out of the pair must never go back into it.  Its source may
         # be a provider address (a floating IP of another chassis), and the
         # leak rule would loop it until its TTL ends.
@@ -121,7 +118,7 @@ class VethLeakDriver(base.Driver):
             self.settings.veth_leak.veth_leak_rule_priority - 1,
             resources.MAIN_TABLE, iif=ownership.VETH_DEFAULT,
             ipv6=version == 6 or None)
-        yield veth.without_vrf(self.settings, version)
+        yield announcing.without_vrf(self.settings, version)
 
     def _further_ways(self, nets: Iterable[ip_text.Network]) -> base.Wanted:
         """The ways of the families that only some nodes have."""
@@ -190,7 +187,7 @@ class VethLeakDriver(base.Driver):
             if str(each) != found.prefix:
                 yield resources.KernelRoute(
                     vrf.vrf_table, str(each), ownership.VETH_PROVIDER,
-                    veth.ends(self.settings, network.version)[0])
+                    announcing.veth_ends(self.settings, network.version)[0])
 
     def _ways_back(self, port: model.GatewayPort | model.GroupPort,
                    subnets: Iterable[str], node: model.Node) -> base.Wanted:
@@ -287,16 +284,15 @@ class VethLeakDriver(base.Driver):
         if vrf is not None and vrf.vrf_table:
             yield resources.KernelRoute(
                 vrf.vrf_table, str(network), ownership.VETH_PROVIDER,
-                veth.ends(self.settings, network.version)[0])
+                announcing.veth_ends(self.settings, network.version)[0])
 
     def _way_back(self, network: ip_text.Network,
                   dev: str | None = None) -> base.Resource:
         table = self.settings.veth_leak.veth_leak_table_id
-        default = resources.Ref(resources.KernelRoute.kind,
-                                (table, veth.DEFAULT[network.version]))
+        default = announcing.veth_route(self.settings, network.version, table)
         return resources.Rule(
             self.settings.veth_leak.veth_leak_rule_priority, table,
-            src=str(network), iif=dev, requires=(default,))
+            src=str(network), iif=dev, requires=(default.ref,))
 
 
 def _ends(network: ip_text.Network) -> Iterator[_Ends]:
@@ -312,7 +308,7 @@ def _ends(network: ip_text.Network) -> Iterator[_Ends]:
 def _sysctls() -> Iterator[resources.Sysctl]:
     def setting(dev: str, name: str) -> resources.Sysctl:
         return resources.Sysctl(f'net/ipv4/conf/{dev}/{name}', '1',
-                                requires=(veth.PAIR,))
+                                requires=(announcing.VETH_PAIR,))
     for dev in ownership.VETH_ENDS:
         yield setting(dev, 'forwarding')
         # A new address of the same network is secondary until the former one

@@ -28,7 +28,6 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.common import backoff
 from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
-from ovn_network_agent.engine import drift
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import health
 from ovn_network_agent.engine import tracking
@@ -106,7 +105,7 @@ class Backends:
         self._retries = retries
         self._threads = threads
         self._clock = clock
-        self.drift = drift.Drift()
+        self.drift = health.Drift()
         # What others removed or changed, found in this pass.
         self.lost: list[resources.Ref] = []
         # (name of a backend, seconds), of results that came in this pass.

@@ -38,7 +38,6 @@ from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import plan_text
 from ovn_network_agent.engine import removal
-from ovn_network_agent.engine import state_times
 from ovn_network_agent.engine import table as tables
 from ovn_network_agent.engine import tracking
 
@@ -74,7 +73,7 @@ class Reconciler:
             backends, self.tracker, self._retries, self._threads, clock, alive)
         self._ledger = ledger.Ledger(self.tracker, self._retries,
                                      self.backends.owners)
-        self._times = state_times.StateTimes(clock)
+        self._times = tables.StateTimes(clock)
         self.wanted = contributions.Contributions(
             drivers, self.tracker, self.backends.owners)
         self._removals = removal.Removals(

@@ -21,6 +21,8 @@ from ovn_network_agent.model import port_forwards
 if typing.TYPE_CHECKING:
     from ovn_network_agent.forward import health_thread
 
+LOG = logging.getLogger(__name__)
+
 
 class Target(typing.NamedTuple):
     """The target of a check."""
@@ -35,42 +37,16 @@ class Target(typing.NamedTuple):
         return f'{self.address} port {self.port:d} ({self.check.kind})'
 
 
-class Health:
-    """The interface, without any check: each target counts as alive.
-
-    All methods return at once.
-    """
-
-    def start(self, trigger: triggers.Trigger) -> None:
-        """Start to check; each change of :meth:`alive` fires the trigger."""
-
-    def want(self, targets: Set[Target]) -> None:
-        """Check these targets from now on, and no others.
-
-        Called on any thread, at each change of the rules, also before
-        :meth:`start`.
-        """
-
-    def alive(self, target: Target) -> bool:
-        """Whether a target is alive; True without a result."""
-        return True
-
-    def why(self, target: Target) -> str:
-        """The reason why a target is dead, or ''; see :meth:`alive`."""
-        return ''
-
-    def stop(self) -> None:
-        """End the checks, without a wait; may be called twice."""
-
-
-LOG = logging.getLogger(__name__)
-
 # Most checks at the same time, each with one socket.
 ROOM = 256
 
 
-class Checks(Health):
-    """The health of all destinations that have a check."""
+class Checks:
+    """The health of all destinations that have a check.
+
+    Without :meth:`start`, nothing is checked, and each target counts as alive.
+    All methods return at once.
+    """
 
     def __init__(self, room: int = ROOM) -> None:
         self._room = room
@@ -85,13 +61,17 @@ class Checks(Health):
     # -- for the agent (any thread) ---------------------------------------
 
     def start(self, trigger: triggers.Trigger) -> None:
-        """Remember the trigger; the thread starts with the first target."""
+        """Check from the first target on; each change fires the trigger."""
         with self._lock:
             self._trigger = trigger
             self._tell()
 
     def want(self, targets: Set[Target]) -> None:
-        """Begin and end the checks of single targets."""
+        """Check these targets from now on, and no others.
+
+        Called on any thread, at each change of the rules, also before
+        :meth:`start`.
+        """
         with self._lock:
             # A dead target whose check has changed waits for its first good
             # result.
@@ -113,7 +93,7 @@ class Checks(Health):
         return self._dead.get(target, '')
 
     def stop(self) -> None:
-        """Have the thread cancel the checks and end, without a wait."""
+        """End the checks, without a wait; may be called twice."""
         with self._lock:
             self._stopping = True
             self._tell()

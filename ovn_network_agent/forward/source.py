@@ -43,14 +43,14 @@ class Source:
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
-                 health: healths.Health | None = None,
+                 health: healths.Checks | None = None,
                  read_addresses: Callable[
                      [str], frozenset[str]] = node_addresses.read,
                  read_links: Callable[[Iterable[str]], tuple[str, ...]] = (
                      node_addresses.read_shared_links),
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._conf = conf
-        self._health = health or healths.Health()
+        self._health = health or healths.Checks()
         self._read_addresses = read_addresses
         self._read_links = read_links
         self._clock = clock
@@ -68,11 +68,6 @@ class Source:
         self.file = watched.Watched(
             lambda: conf.port_forward.rules_file, lambda: rules.load(conf),
             self._put_in_force, 'port forwards') if self.active else None
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether there is a rule."""
-        return bool(self._vips)
 
     @property
     def reasons(self) -> tuple[str, ...]:

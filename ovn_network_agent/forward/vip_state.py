@@ -16,6 +16,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import resources
+from ovn_network_agent.common import counts
 from ovn_network_agent.conf import mode
 from ovn_network_agent.model import port_forwards
 
@@ -99,11 +100,9 @@ class VipStatuses:
         for gone in self._logged.keys() - {s.vip.address for s in self.now}:
             del self._logged[gone]
         for (state, reason), addresses in news.items():
-            more = len(addresses) - _NAMED
             LOG.log(logging.WARNING if state in (State.DOWN, State.REFUSED)
-                    else logging.INFO, 'VIP %s: %s%s%s', state.value,
-                    ', '.join(addresses[:_NAMED]),
-                    f' and {more} more' if more > 0 else '',
+                    else logging.INFO, 'VIP %s: %s%s', state.value,
+                    counts.first(addresses, _NAMED),
                     f' ({reason})' if reason else '')
 
 

@@ -24,7 +24,6 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.gateways import membership
-from ovn_network_agent.gateways import ownership_mode
 from ovn_network_agent.gateways import transitions
 
 # Seconds between the withdrawal and the end of forwarding.  In the lab with
@@ -35,9 +34,6 @@ SETTLE = 0.5
 # default route leads through it, or its route had the proof before.  In the
 # lab, a takeover is announced after 0.5 to 1 s.
 _WITHOUT_PROOF = 3.0
-# Times of the groups, named here beside the other times of a move.
-MOVE = ownership_mode.MOVE
-LINGER = ownership_mode.LINGER
 
 
 # As Handovers._local, of all ports of a view; None for one that has left.

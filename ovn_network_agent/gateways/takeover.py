@@ -109,8 +109,6 @@ def _announces(kind: str) -> bool:
 
 
 def _say(takeover: Takeover) -> None:
-    named = ', '.join(takeover.routers[:_NAMED])
-    more = len(takeover.routers) - _NAMED
-    LOG.info('Took over %s%s: %s announced after %.0f ms', named,
-             f' and {more} more' if more > 0 else '',
+    LOG.info('Took over %s: %s announced after %.0f ms',
+             counts.first(takeover.routers, _NAMED),
              counts.of(takeover.addresses, 'address'), takeover.seconds * 1000)

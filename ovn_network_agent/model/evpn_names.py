@@ -1,16 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The names and numbers of a VNI's objects.  Pure.
+"""A VNI, and the names and numbers of its objects.  Pure.
 
 From VNI and network alone, so the same after a restart; those of VRF, bridge
 and VXLAN device are ovn-bgp-agent's.
 """
 
+import dataclasses
 import re
 import zlib
 
 from ovn_network_agent.common import ip_text
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Vni:
+    """A VNI, with what BGP needs to know of it."""
+
+    number: int  # one of evpn_names.VNIS; 0 with a problem
+    # As FRR writes them ('65011:1001'); empty: by the node or the AS.
+    rd: str = ''
+    imports: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+    problem: str = ''  # why the network is left out, or ''
+
 
 VNIS = range(1, 1 << 24)  # a VNI has 24 bits (RFC 7348, 5); 0 is none
 OVERHEAD = 50  # bytes: Ethernet 14, VXLAN 8, UDP 8, IPv4 20

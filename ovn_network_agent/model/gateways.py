@@ -8,7 +8,7 @@ import dataclasses
 import enum
 import operator
 
-from ovn_network_agent.model.evpn import Vni
+from ovn_network_agent.model.evpn_names import Vni
 from ovn_network_agent.model.node import Segment
 
 
@@ -55,7 +55,7 @@ class Fact(enum.Enum):
     ABANDONED: it will stop announcing even without a successor.
     ZERO_SINCE_START: its priority was 0 at the start and still is.  FIXED: NB
     is away, so the order stays.  LATE: some chassis may not follow soon, see
-    :func:`ovn.chassis.held_ports.late_for`.
+    :func:`ovn.chassis.own_chassis.late_for`.
     """
 
     UNFIT = 'unfit'

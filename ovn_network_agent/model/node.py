@@ -8,6 +8,7 @@ import enum
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import vlan_names
 from ovn_network_agent.model import port_forwards
 
 
@@ -112,7 +113,7 @@ class Node:
     # The routers that an operator wants to be drained: UUIDs, or ALL.
     drains: frozenset[str] = frozenset()
     extent: port_forwards.Extent | None = None  # None without port forwards
-    # Of the gateways to take over while this one serves; gateways.overlap.
+    # Of the gateways to take over while this one serves; gateways.departure.
     overlap: tuple[str, ...] = ()
     # Whether an overlap is under way, or being undone.
     overlapping: bool = False
@@ -144,3 +145,43 @@ class Node:
     def device(self, name: str) -> Device | None:
         """The device of that name, None without one."""
         return next((d for d in self.devices if d.name == name), None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wiring:
+    """The wiring of this node, and the wishes in the local database."""
+
+    chassis: str = ''
+    hostname: str = ''  # external_ids:hostname, or the name of the host
+    mappings: tuple[tuple[str, str], ...] = ()  # (physical network, bridge)
+    # (bridge, localnet port, OpenFlow port).
+    patch_ports: tuple[tuple[str, str, int], ...] = ()
+    devices: tuple[Device, ...] = ()
+    drains: frozenset[str] = frozenset()
+    problems: tuple[str, ...] = ()  # the malformed parts that are left out
+    relays: tuple[Relay, ...] = ()
+    overlapping: bool = False
+    addresses: tuple[str, ...] = ()  # the tunnel addresses (ovn-encap-ip)
+    # Ports that were here when SB lost this chassis' row, and are while no
+    # chassis has them.
+    held: frozenset[str] = frozenset()
+    # See :class:`Node`; likewise the others.
+    tunnel: str = ''
+    links: tuple[Link, ...] = ()
+    egress: bool = False
+
+    def segment(self, datapath: str, localnet: str, network: str,
+                vlan: int) -> Segment:
+        """The segment of a localnet port on this node."""
+        bridge = dict(self.mappings).get(network, '')
+        device = vlan_names.device(bridge, vlan)
+        found = {d.name: d for d in self.devices
+                 if bridge and d.name in (bridge, device)}
+        occupied = device in found and vlan != 0 and (
+            found[device].vlan, found[device].lower) != (vlan, bridge)
+        shown = found.get(device, found.get(bridge))
+        port = next((number for b, name, number in self.patch_ports
+                     if (b, name) == (bridge, localnet)), 0)
+        return Segment(datapath, localnet, network, vlan, bridge,
+                       device if bridge else '', shown.mac if shown else '',
+                       port, occupied)

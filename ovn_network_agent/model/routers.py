@@ -8,7 +8,7 @@ import enum
 import ipaddress
 
 from ovn_network_agent import ownership
-from ovn_network_agent.model.evpn import Vni
+from ovn_network_agent.model.evpn_names import Vni
 from ovn_network_agent.model.node import Segment
 
 

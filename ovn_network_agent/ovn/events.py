@@ -1,34 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""RowEvents that do nothing but wake the loop."""
+"""The rows of OVN that the view is made of; a change only wakes the loop."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import dataclasses
 import functools
 from typing import Any
 
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
+from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import base
 from ovn_network_agent.ovn import rows
-from ovn_network_agent.ovn.writes import own_rows
 from ovn_network_agent.ovsdb import columns
+from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Row
+
+
+class OwnRows:
+    """Which changes of rows in NB are about rows of this chassis.
+
+    Most are other chassis' rows, and to read again for each would cost every
+    agent a search through the cloud.  On the thread of the connection, by the
+    last view.
+    """
+
+    def __init__(self, last: Callable[[], model.Snapshot | None],
+                 dead: Callable[[], frozenset[ownership.Owner]]) -> None:
+        self._last = last
+        self._dead = dead
+        # Of the snapshot that they were made from.
+        self._ports: frozenset[str] = frozenset()
+        self._macs: frozenset[str] = frozenset()
+        self._made_from: model.Snapshot | None = None
+
+    def route(self, row: Row, old: Row) -> bool:
+        """Whether a route was or is ours, of a dead chassis or nobody."""
+        if ownership.peer_of(row.external_ids):
+            return False
+        last = self._last()
+        if last is None or not last.node.hostname:
+            return True
+        owners = {ownership.Owner()} | last.node.marks | self._dead()
+        return any(_owner(part) in owners for part in (row, old)
+                   if hasattr(part, 'external_ids'))
+
+    def binding(self, row: Row, old: Row) -> bool:
+        """Whether a binding may be of this chassis, by its port and MAC."""
+        last = self._last()
+        if last is None:
+            return True
+        if last is not self._made_from:
+            self._ports = frozenset(port.lrp for router in last.routers
+                                    for port in router.ports)
+            self._macs = frozenset(d.mac for d in last.node.devices)
+            self._made_from = last
+        return row.logical_port in self._ports or any(
+            part.mac in self._macs for part in (row, old)
+            if hasattr(part, 'mac'))
+
+
+def _owner(row: Row) -> ownership.Owner:
+    """The mark on a managed route, an empty one on another route."""
+    if not ownership.is_managed(row.external_ids):
+        return ownership.Owner()
+    return ownership.owner(row.external_ids)
 
 
 class WakeEvent(ovsdb_event.RowEvent):
     """A :class:`drivers.base.Watch` as a RowEvent, on the IDL thread.
 
     :param owner: driver; equal events of two would otherwise be one
-    :param is_own: of :class:`ovn.writes.own_rows.OwnRows`, if only rows of
-        this chassis count
+    :param is_own: of :class:`OwnRows`, if only rows of this chassis count
     """
 
     def __init__(self, owner: str, watch: base.Watch,
@@ -69,7 +120,7 @@ class WakeEvent(ovsdb_event.RowEvent):
                            stale=self._watch.stale)
 
 
-def of_watch(owner: str, watch: base.Watch, own: own_rows.OwnRows,
+def of_watch(owner: str, watch: base.Watch, own: OwnRows,
              trigger: triggers.Trigger) -> list[WakeEvent]:
     """The events of a watch: changes of others put no backend in doubt."""
     is_own = {'Logical_Router_Static_Route': own.route,
@@ -228,3 +279,56 @@ def at(datapaths: Iterable[columns.Uuid]) -> list[list[Any]]:
     """Likewise for all ports of networks."""
     return [['datapath', '==', ['uuid', text]]
             for text in sorted(map(str, datapaths))]
+
+
+# OVN 22.03 (NB schema 6.1.0, SB 20.21.0) to 26.03 (NB 7.18.0) have all but
+# Static_MAC_Binding.  Nothing is concluded from a database that lacks one.
+OLDEST = '22.03'
+# The view reads no rows of a missing one; a command reports it.
+_OPTIONAL_TABLES = {'Gateway_Chassis', 'HA_Chassis', 'HA_Chassis_Group',
+                    'Load_Balancer', 'Load_Balancer_Group', 'Logical_Switch',
+                    'Static_MAC_Binding'}
+_OPTIONAL_COLUMNS = {
+    ('Datapath_Binding', 'external_ids'),
+    ('Logical_Router', 'load_balancer'),
+    ('Logical_Router', 'load_balancer_group'),
+    ('Logical_Router', 'options'),
+    ('Logical_Router_Port', 'external_ids'),
+    ('Logical_Router_Port', 'gateway_chassis'),
+    ('Logical_Router_Port', 'ha_chassis_group'),
+    ('Logical_Router_Port', 'ipv6_ra_configs'),
+    ('Logical_Router_Port', 'options'),
+    ('Logical_Router_Static_Route', 'output_port'),
+    ('Logical_Router_Static_Route', 'policy'),
+    ('Logical_Router_Static_Route', 'route_table'),
+    ('NAT', 'external_ids'), ('NAT', 'external_mac'),
+    ('NAT', 'gateway_port'), ('NAT', 'logical_port'), ('NAT', 'options'),
+    ('Port_Binding', 'additional_chassis'), ('Port_Binding', 'port_security'),
+    ('Port_Binding', 'requested_chassis'),
+    ('Port_Binding', 'tag'),
+    ('Port_Binding', 'up'),
+}
+
+
+def objection(database: str, required: Mapping[str, set[str]],
+              tables: Mapping[str, Any]) -> str:
+    """Why a database with this schema, in JSON, cannot be used, or ''."""
+    missing: set[str] = set()
+    for watch in VIEW:
+        if watch.database != database or watch.table not in required or (
+                watch.table in _OPTIONAL_TABLES):
+            continue
+        if watch.table not in tables:
+            missing.add(f'table {watch.table}')
+            continue
+        present = tables[watch.table]['columns']
+        missing.update(
+            f'column {column} of table {watch.table}'
+            for column in required[watch.table].intersection(watch.columns)
+            if column not in present and
+            (watch.table, column) not in _OPTIONAL_COLUMNS)
+    if not missing:
+        return ''
+    return (f'{connection.SCHEMAS[database]} has no '
+            f'{", no ".join(sorted(missing))}: it is of an OVN older than '
+            f'{OLDEST}, or of none')

@@ -8,7 +8,7 @@ from typing import Any
 
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.model import selection
-from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.model.node import Wiring
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Inputs:
     # Name of the only chassisredirect port to follow, '' for all.
     gateway_port: str = ''
     # With the name of this chassis.
-    wiring: wirings.Wiring = dataclasses.field(default_factory=wirings.Wiring)
+    wiring: Wiring = dataclasses.field(default_factory=Wiring)
     chosen: Choice = Choice()
     # Whether SB and the replica have the table Advertised_Route.
     has_advertised: bool = False

@@ -17,7 +17,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf.options import bridges
-from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.netlink.objects import addresses
 from ovn_network_agent.netlink.objects import egress_links
 from ovn_network_agent.netlink.objects import links
@@ -46,7 +46,7 @@ class LocalState:
         self._alone = False  # whether this node may be cut off from all others
         self._tunnel = ''  # address that [evpn] local_device has or last had
         # Empty until the local database was read.
-        self.wiring = wirings.Wiring()
+        self.wiring = Wiring()
         # Whether the wiring has what the last reading found.
         self.has_switch = self.has_devices = False
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import ipaddress
+import re
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -307,3 +308,36 @@ def _unanswered(options: Mapping[str, str]) -> str:
     if options.get('distributed') == 'true':
         return 'it is distributed, and the chassis of its backends answer'
     return ''
+
+
+# Why an agent has lowered the priority of a candidate.
+WHY = (model.SHUTDOWN, model.MAINTENANCE, model.UNFIT)
+_PRIORITY = re.compile('[0-9]{1,5}')
+_HIGHEST = 32767  # as the schema has it
+
+
+def lowered(row: Row) -> tuple[str, int]:
+    """Why an agent has lowered a candidate, and the earlier priority.
+
+    ('', 0) without a readable mark in external_ids.
+    """
+    why = columns.entry(row, 'external_ids', ownership.EXT_ID_DRAINED)
+    if why not in WHY:
+        return '', 0
+    earlier = columns.entry(row, 'external_ids',
+                            ownership.EXT_ID_EARLIER) or ''
+    if not _PRIORITY.fullmatch(earlier) or int(earlier) > _HIGHEST:
+        return why, 0
+    return why, int(earlier)
+
+
+def marked_lowered(external_ids: Mapping[str, str], why: str,
+                   earlier: int) -> dict[str, str]:
+    """A candidate's external_ids, others' keys kept; see :data:`WHY`."""
+    rest = {key: value for key, value in external_ids.items()
+            if key not in (ownership.EXT_ID_DRAINED,
+                           ownership.EXT_ID_EARLIER)}
+    if not why:
+        return rest
+    return {**rest, ownership.EXT_ID_DRAINED: why,
+            ownership.EXT_ID_EARLIER: str(earlier)}

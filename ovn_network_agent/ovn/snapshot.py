@@ -9,8 +9,7 @@ import dataclasses
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.common import networks
-from ovn_network_agent.common import row_batches
-from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.ovn import cross_check
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
@@ -82,7 +81,7 @@ class Builder:
         self._hostname = ''
         self.own = own_chassis.OwnChassis('')
         # None since the rows of chassis have changed.
-        self._identified: tuple[wirings.Wiring, str] | None = None
+        self._identified: tuple[Wiring, str] | None = None
         self._filled = False
         #: whether the last view was not only built from reported changes
         self.whole = False
@@ -111,10 +110,10 @@ class Builder:
                 yield place, uuid
 
     def build(self, nb: columns.Tables, sb: columns.Tables,
-              wiring: wirings.Wiring, dirty: queries.Dirty,
+              wiring: Wiring, dirty: queries.Dirty,
               phase: model.Phase, full: bool = False,
               also: frozenset[str] = frozenset(),
-              piece: row_batches.Piece | None = None,
+              piece: queries.Piece | None = None,
               former: str = '', now: float = 0.0) -> model.Snapshot:
         """Bring the view up to date, but for the addresses of routers.
 
@@ -263,7 +262,7 @@ class Builder:
                     place, uuid, uuid in recomputed.get(place, ()))
                 self._addresses.note_change(place[1], uuid, changed)
 
-    def _node(self, sb: columns.Tables, wiring: wirings.Wiring,
+    def _node(self, sb: columns.Tables, wiring: Wiring,
               phase: model.Phase, former: str) -> model.Node:
         """This node; its row may be gone, its host name stays the same."""
         if self._identified != (wiring, former):

@@ -12,14 +12,14 @@ import math
 import time
 from typing import Any
 
+from oslo_log import log as logging
+
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.common import normal_wait
-from ovn_network_agent.common import row_batches as comparing
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.drivers import source
 from ovn_network_agent.gateways import handover
-from ovn_network_agent.ovn import ambiguous_names
 from ovn_network_agent.ovn import confirmation
 from ovn_network_agent.ovn import cross_check as checking
 from ovn_network_agent.ovn import events
@@ -29,13 +29,14 @@ from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.chassis import absent_chassis
-from ovn_network_agent.ovn.chassis import held_ports
 from ovn_network_agent.ovn.chassis import own_chassis
 from ovn_network_agent.ovn.chassis import tunnels
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Tables
 from ovn_network_agent.ovsdb.columns import Uuid
 from ovn_network_agent.watches import base as observing
+
+LOG = logging.getLogger(__name__)
 
 
 class NotReady(Exception):
@@ -99,8 +100,9 @@ class View:
         self._observers = observers
         self._abandoned = False
         self._registered = False  # since the start
-        self._held = held_ports.HeldPorts()
-        self._ambiguous = ambiguous_names.AmbiguousNames()
+        self._held = own_chassis.HeldPorts(time.monotonic)
+        # Other chassis with this host name, doubled names in options.
+        self._doubled: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
         self.last: model.Snapshot | None = None
         #: monotonic seconds at which the replicas were read for :attr:`last`
         self.viewed = -math.inf
@@ -155,15 +157,15 @@ class View:
             self._builder.due_in(time.monotonic()))
             if due is not None), default=None)
 
-    def pieces(self) -> list[comparing.Piece]:
+    def pieces(self) -> list[queries.Piece]:
         """The pieces of a comparison; none where a full view is as quick."""
         if self.last is None or self._looked is not None:
             return []
-        found = comparing.cut(self._builder.rows())
+        found = queries.cut(self._builder.rows())
         return found if len(found) > 1 else []
 
     def snapshot(self, phase: model.Phase, full: bool = False,
-                 piece: comparing.Piece | None = None) -> model.Snapshot:
+                 piece: queries.Piece | None = None) -> model.Snapshot:
         """The present view.
 
         :param full: compute everything again, if anything has changed since;
@@ -211,9 +213,7 @@ class View:
                             self.last, now, nb, self._sources)
                         if self._whole else None, self._has_machines)
                 self._search(sb)
-                names = now.node.namesakes, self._builder.doubled
-                if names != self._ambiguous.known:
-                    self._ambiguous.log(now.node, *names)
+                self._log_doubled_names(now.node)
                 self.last, self.viewed = now, viewed
                 self._dirty, self._whole = {}, False
                 if self._asks_links and self._local.lacks_routes(
@@ -225,7 +225,7 @@ class View:
 
     def _build(self, nb: Tables, sb: Tables, phase: model.Phase,
                unknown: bool, full: bool,
-               piece: comparing.Piece | None) -> model.Snapshot:
+               piece: queries.Piece | None) -> model.Snapshot:
         """Bring the view up to date; the same input is not computed twice."""
         own = self._builder.own_chassis() if self.last else None
         if own is not None and (
@@ -315,12 +315,33 @@ class View:
                  model.Fact.LATE: self._late_for(node) > 0}
         return {fact for fact, true in known.items() if true}
 
+    def _log_doubled_names(self, node: model.Node) -> None:
+        """Log which names have become ambiguous, or unique again."""
+        former, self._doubled = self._doubled, (node.namesakes,
+                                                self._builder.doubled)
+        namesakes, routers = self._doubled
+        if namesakes and namesakes != former[0]:
+            LOG.warning(
+                'OVN SB has the host name %s of this chassis %s for %s, too; '
+                'Neutron cannot tell them apart; set a host name of its own '
+                'on each node (external_ids:hostname of Open_vSwitch), or '
+                'delete the row of a node that is gone', node.hostname,
+                node.chassis, ', '.join(namesakes))
+        elif namesakes != former[0]:
+            LOG.info('No other chassis in OVN SB has the host name %s any '
+                     'more', node.hostname)
+        if routers and routers != former[1]:
+            LOG.warning(
+                'Several routers have the name %s, which an option of '
+                '[announce] names; a tenant may have chosen it, so name the '
+                'routers by their UUIDs', ', '.join(routers))
+
     def _late_for(self, node: model.Node) -> float:
         """Seconds for which chassis may not follow; 0 unless ports leave."""
         if not (node.drains or node.phase is model.Phase.DRAINING):
             return 0.0
         southbound = self._databases['sb']
-        return held_ports.late_for(
+        return own_chassis.late_for(
             southbound.connected, southbound.changed_at, time.monotonic())
 
     def abandon(self) -> None:

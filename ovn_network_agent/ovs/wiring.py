@@ -10,7 +10,7 @@ import os
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.model import wiring as values
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.ovs import bridge_ports
 from ovn_network_agent.ovs import drain_writer
 from ovn_network_agent.ovsdb import columns
@@ -20,7 +20,7 @@ _ADDRESSES = 'ovn-encap-ip'
 
 
 def read(ovs: columns.Tables,
-         devices: tuple[model.Device, ...]) -> values.Wiring:
+         devices: tuple[model.Device, ...]) -> Wiring:
     """The wiring from the local Open_vSwitch database."""
     external_ids = {}
     for row in ovs['Open_vSwitch'].values():
@@ -29,7 +29,7 @@ def read(ovs: columns.Tables,
     wanted, problems = drain_writer.parse(
         external_ids.get(ownership.EXT_ID_DRAIN, ''))
     bridges = {bridge for _network, bridge in mappings}
-    return values.Wiring(
+    return Wiring(
         external_ids.get('system-id', ''),
         # As chassis.c of ovn-controller.
         of_chassis(external_ids, 'hostname') or os.uname().nodename, mappings,

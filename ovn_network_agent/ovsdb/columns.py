@@ -3,7 +3,7 @@
 
 """Rows of python-ovs: their table, and columns that may be missing.  Pure.
 
-Only here are private names of rows in use (:mod:`library_internals`).
+Only here are private names of rows in use (library_internals.py).
 """
 
 from collections.abc import Iterable

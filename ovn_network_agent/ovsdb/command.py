@@ -56,7 +56,7 @@ def verify(txn: Any, row: columns.Row, column: str) -> None:
 
     For an unchanged row Row.verify() has no effect: ovs 4.0 sends only
     prerequisites of changed rows.  So, like the C library, this takes the row
-    into the transaction, by a private name (:mod:`library_internals`).
+    into the transaction, by a private name (library_internals.py).
     """
     row.verify(column)
     txn._txn_rows[row.uuid] = row

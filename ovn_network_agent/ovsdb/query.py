@@ -73,7 +73,7 @@ class Row:
         return datum.to_python(self._uuid_to_row)
 
     def _uuid_to_row(self, value: Any, base: Any) -> Any:
-        """As of a row of python-ovs, see :mod:`library_internals`."""
+        """As of a row of python-ovs, see library_internals.py."""
         if base is None or not base.ref_table_name:
             return value
         return self._tables.get(base.ref_table_name, {}).get(value)

@@ -3,7 +3,7 @@
 
 """An IDL of python-ovs with a session of ours, and what it warns of.
 
-Only here is the session's private name in use (:mod:`library_internals`).
+Only here is the session's private name in use (library_internals.py).
 """
 
 from collections.abc import Callable

@@ -12,9 +12,9 @@ import dataclasses
 
 from oslo_config import cfg
 
-from ovn_network_agent.common import row_batches
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.engine import reconciler as reconcilers
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import view
 
 # Seconds from a takeover to the next periodic comparison, whose FRR processes
@@ -27,7 +27,7 @@ LATEST = 10.0  # most seconds by which takeovers delay a periodic comparison
 class Part:
     """What a pass compares."""
 
-    piece: row_batches.Piece | None = None
+    piece: queries.Piece | None = None
     reads: tuple[str, ...] = ()  # names of backends
     has_seen: bool = False  # former parts have had all pieces of the rows
     begins: bool = False  # with the first view
@@ -50,7 +50,7 @@ def parts(state: view.View, reconciler: reconcilers.Reconciler) -> list[Part]:
     A backend with many objects has its own, unless there is little in all.
     """
     rows = state.pieces()
-    large = tuple(reconciler.backends.large(row_batches.AT_MOST))
+    large = tuple(reconciler.backends.large(queries.ROWS_OF_PIECE))
     if not rows and not large:
         return [Part(ends=True, reads_all=True)]
     return [*(Part(piece=piece) for piece in rows),

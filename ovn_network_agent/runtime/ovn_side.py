@@ -20,16 +20,14 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.common import backoff
 from ovn_network_agent.common import notices
-from ovn_network_agent.common import row_batches
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.drivers import base
 from ovn_network_agent.engine import guard
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import local_state
-from ovn_network_agent.ovn import schema
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
-from ovn_network_agent.ovn.writes import own_rows
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import rows_files
@@ -106,7 +104,7 @@ class OvnSide:
                 self._handlers[name],
                 self._conf.ovn.ovsdb_connection_timeout,
                 self._conf.ovn.ovsdb_probe_interval, self._changed,
-                schema.objection)
+                events.objection)
         return databases
 
     def _changed(self, database: connection.Database) -> None:
@@ -122,8 +120,8 @@ class OvnSide:
 
     def _subscribe(self) -> None:
         # The view does not exist yet.
-        own = own_rows.OwnRows(lambda: self.view.last,
-                               lambda: self.view.dead)
+        own = events.OwnRows(lambda: self.view.last,
+                             lambda: self.view.dead)
         for owner, wanted in self._watches():
             self.databases[wanted.database].require(wanted.table,
                                                     wanted.columns)
@@ -181,7 +179,7 @@ class NodeView:
         """None: the view never changes by time alone."""
         return None
 
-    def pieces(self, anyway: bool = False) -> list[row_batches.Piece]:
+    def pieces(self, anyway: bool = False) -> list[queries.Piece]:
         """Nothing: there are no rows."""
         return []
 

@@ -137,8 +137,8 @@ class EgressBackend(Backend):
     doubted_by = (notices.EGRESS,)
     driver = egress_ip.GROUP
     rows = egress_rows.read
-    commands = {'set': egress_rows.SetEgress,
-                'remove': egress_rows.RemoveEgress}
+    commands = {'set': egress_rows.set_rows,
+                'remove': egress_rows.remove_rows}
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
@@ -172,5 +172,5 @@ class PeeringBackend(Backend):
     doubted_by = (notices.PEERINGS,)
     driver = network_peer.GROUP
     rows = peering_rows.read
-    commands = {'set': peering_rows.SetPeering,
-                'remove': peering_rows.RemovePeering}
+    commands = {'set': peering_rows.set_rows,
+                'remove': peering_rows.remove_rows}

@@ -12,7 +12,7 @@ removed.
 Without SB, the agent does not know whether a gateway port is still here. So
 the rows of another chassis stay: two agents must not take rows from each
 other. The same holds for rows that another chassis has just taken, until a
-view is newer than an answer of SB (:mod:`ovn.writes.barrier`).
+view is newer than an answer of SB (:mod:`ovn.confirmation`).
 
 No driver wants a route of a chassis that is gone for good, so the ordinary
 difference removes it. The view decides which chassis are gone, and the
@@ -31,8 +31,8 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.backends import ovsdb_writer
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.common import notices
+from ovn_network_agent.ovn import confirmation
 from ovn_network_agent.ovn.chassis import absent_chassis
-from ovn_network_agent.ovn.writes import barrier
 from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
@@ -67,7 +67,7 @@ class NorthboundBackend(ovsdb_writer.NbWriter):
         self._had: set[resources.Ref] = set()
         # Taken by another chassis; the last reading's view may not know why.
         self._held = frozenset[resources.Ref]()
-        self._barrier = barrier.Barrier(
+        self._barrier = confirmation.Barrier(
             context.databases['sb'], self._sb_has_answered)
 
     def read(self, known: base.Known) -> list[_Row]:

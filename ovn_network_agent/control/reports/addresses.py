@@ -23,7 +23,6 @@ from ovn_network_agent.drivers import tenant_network
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.engine import ledger
-from ovn_network_agent.engine import state_times as engine_moments
 from ovn_network_agent.engine import table as tables
 from ovn_network_agent.forward import vip_state as forwarding
 from ovn_network_agent.model import evpn_names
@@ -245,7 +244,7 @@ class Addresses:
 
     def _state(self, known: _Known
                ) -> tuple[resource_rows.State, str,
-                          engine_moments.StateTime | None]:
+                          tables.StateTime | None]:
         if known.claimed:
             return resource_rows.State.OMITTED, (
                 f'{known.claimed} has the address, too, and comes first'), None

@@ -22,7 +22,7 @@ from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing
-from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import inputs
 from ovn_network_agent.ovn import rows
@@ -73,7 +73,7 @@ def find(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
         raise readers.Unread(str(error)) from error
 
 
-def _of_address(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str,
+def _of_address(conf: cfg.ConfigOpts, wiring: Wiring, address: str,
                 drivers: Sequence[base.Driver]
                 ) -> tuple[list[subjects.Subject], facts.Bindings]:
     """(subjects of routers and machines, as :func:`find`; bindings)."""
@@ -123,7 +123,7 @@ def _bindings(nb: columns.Tables) -> facts.Bindings:
                  for row in nb.get('Static_MAC_Binding', {}).values())
 
 
-def _gateways(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str
+def _gateways(conf: cfg.ConfigOpts, wiring: Wiring, address: str
               ) -> tuple[columns.Tables, columns.Tables]:
     nb = northbound.read(conf, address)
     ports = [port for port in nb['Logical_Router_Port'].values()
@@ -133,7 +133,7 @@ def _gateways(conf: cfg.ConfigOpts, wiring: wirings.Wiring, address: str
         for row in owners.floating(address, nb)]))
 
 
-def _behind(conf: cfg.ConfigOpts, wiring: wirings.Wiring, prefix: str
+def _behind(conf: cfg.ConfigOpts, wiring: Wiring, prefix: str
             ) -> tuple[columns.Tables, columns.Tables]:
     nb = northbound.read_tenants(conf, prefix)
     return _with_vnis(conf, nb, _southbound(
@@ -150,7 +150,7 @@ def _with_vnis(conf: cfg.ConfigOpts, nb: northbound.Tables,
     return nb, sb
 
 
-def _southbound(conf: cfg.ConfigOpts, here: wirings.Wiring,
+def _southbound(conf: cfg.ConfigOpts, here: Wiring,
                 nb: columns.Tables, ports: list[columns.Row],
                 machines: Iterable[str], hosts: bool = False
                 ) -> columns.Tables:
@@ -178,7 +178,7 @@ def _southbound(conf: cfg.ConfigOpts, here: wirings.Wiring,
         return session.tables
 
 
-def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
+def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: Wiring,
                  drivers: Sequence[base.Driver]) -> list[subjects.Subject]:
     sb, names = _ports(conf, wiring, address)
     if not names:
@@ -189,7 +189,7 @@ def _of_machines(conf: cfg.ConfigOpts, address: str, wiring: wirings.Wiring,
         names, conf.provider_port.allowed_address_pairs)
 
 
-def _ports(conf: cfg.ConfigOpts, here: wirings.Wiring, address: str
+def _ports(conf: cfg.ConfigOpts, here: Wiring, address: str
            ) -> tuple[columns.Tables, list[str]]:
     """Select the ports of machines that have an address, and name them.
 
@@ -214,7 +214,7 @@ def _with_address(session: query.Session, address: str) -> list[str]:
             if address in rows.machine(row, True)[0]]
 
 
-def _select_networks(session: query.Session, here: wirings.Wiring,
+def _select_networks(session: query.Session, here: Wiring,
                      names: Iterable[str]) -> None:
     """Select ports of machines, with their networks and their chassis."""
     _select(session, here, (), (), [here.hostname], names)
@@ -269,7 +269,7 @@ def _select_advertised(session: query.Session) -> None:
                      for key in sorted(datapaths)))
 
 
-def _select(session: query.Session, here: wirings.Wiring,
+def _select(session: query.Session, here: Wiring,
             lrps: Collection[str], chassis: Iterable[str],
             hostnames: Collection[str], machines: Iterable[str]) -> None:
     tunnels = session.select(

@@ -13,7 +13,7 @@ from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import switch
-from ovn_network_agent.drivers.common import veth
+from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.frr import setup as setups
 from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.openflow import ofctl_text
@@ -177,7 +177,7 @@ def out_of_vrf(facts: facts.Facts) -> diagnosis.Finding:
             'the operator of the BGP neighbour has to announce a default '
             'route to this node; or set one, in "configure terminal" of '
             f'vtysh: "vrf {setup.vrf}" / "{setups.WORDS[facts.version]} '
-            f'route {veth.DEFAULT[facts.version]} NEXT-HOP"')
+            f'route {announcing.DEFAULT_PREFIX[facts.version]} NEXT-HOP"')
     if found.dev in (ownership.VETH_PROVIDER, facts.device):
         return verdicts.broken(
             'vrf-default', f'{setup.vrf} sends {setup.client} back to '

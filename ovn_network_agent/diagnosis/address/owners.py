@@ -23,8 +23,7 @@ from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import agent
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import tenant_network
-from ovn_network_agent.model import address_sources
-from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn import snapshot
 from ovn_network_agent.ovn.chassis import directory
@@ -43,7 +42,7 @@ _CLAIMS = {'announced': model.Claim.FIRST, 'omitted': model.Claim.REFUSED}
 
 
 def make(address: str, builder: snapshot.Builder, nb: columns.Tables,
-         sb: columns.Tables, wiring: wirings.Wiring,
+         sb: columns.Tables, wiring: Wiring,
          drivers: Sequence[base.Driver]) -> list[subjects.Subject]:
     """Find what an address is in OVN, and what has to exist for it.
 
@@ -97,7 +96,7 @@ def provider(seen: model.Snapshot, port: model.GatewayPort | None
 
 
 def view(builder: snapshot.Builder, nb: columns.Tables, sb: columns.Tables,
-         wiring: wirings.Wiring) -> model.Snapshot:
+         wiring: Wiring) -> model.Snapshot:
     """The view of all routers in some rows, see :func:`make`."""
     return builder.complete(builder.build(
         nb, sb, wiring, {}, model.Phase.RUNNING, full=True,
@@ -112,7 +111,7 @@ def floating(address: str, nb: columns.Tables) -> list[columns.Row]:
 
 
 def _place_in(address: str, router: model.Router,
-              sources: address_sources.Sources
+              sources: networks.AddressSources
               ) -> tuple[subjects.Kind, model.Nat | None,
                          model.GatewayPort | None]:
     """(kind, NAT row or None, gateway port or None) of an address."""
@@ -179,7 +178,7 @@ def hostname(sb: columns.Tables, chassis: str) -> str:
 
 
 def of_machine(address: str, builder: snapshot.Builder, nb: columns.Tables,
-               sb: columns.Tables, wiring: wirings.Wiring,
+               sb: columns.Tables, wiring: Wiring,
                drivers: Sequence[base.Driver], names: Collection[str],
                pairs: bool) -> list[subjects.Subject]:
     """Find which ports have an address, by VNI, and what has to exist for it.
@@ -230,7 +229,7 @@ def _of_port(address: str, builder: snapshot.Builder, node: model.Node,
 
 
 def of_tenant(asked: str, builder: snapshot.Builder, nb: columns.Tables,
-              sb: columns.Tables, wiring: wirings.Wiring,
+              sb: columns.Tables, wiring: Wiring,
               drivers: Sequence[base.Driver], status: facts.StatusOf
               ) -> list[subjects.Subject]:
     """Find the network of an address or prefix, and what has to exist for it.

@@ -12,7 +12,6 @@ from oslo_config import cfg
 from ovn_network_agent import model
 from ovn_network_agent.drivers import base
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import view as views
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
@@ -37,7 +36,7 @@ class Replica:
         self.database = connection.Database(
             name, _remotes(conf, name), self._handler,
             min(LIMIT, conf.ovn.ovsdb_connection_timeout),
-            conf.ovn.ovsdb_probe_interval, objection=schema.objection)
+            conf.ovn.ovsdb_probe_interval, objection=events.objection)
         for watch in (*events.of_view(conf), *(
                 watch for driver in drivers for watch in driver.events())):
             if watch.database == name:

@@ -18,7 +18,6 @@ from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.ovn.subjects import vnis
 from ovn_network_agent.ovs import bridge_ports
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import query
 
 #: by name, see vni_links.read()
 Devices: typing.TypeAlias = tuple[dict[str, links.Link],

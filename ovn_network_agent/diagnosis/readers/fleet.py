@@ -21,7 +21,6 @@ from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovn.subjects import policies
-from ovn_network_agent.ovn.writes import lowered_priority
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import query
 
@@ -230,7 +229,7 @@ def _candidates(port: columns.Row, names: Mapping[str, str]
     for row in sorted(members, reverse=True, key=lambda each: (
             each.priority, each.chassis_name)):
         yield Candidate(row.chassis_name, _host(names, row.chassis_name),
-                        row.priority, *lowered_priority.read(row))
+                        row.priority, *rows.lowered(row))
 
 
 def _state(router: columns.Row, owner: str, names: Mapping[str, str]) -> str:

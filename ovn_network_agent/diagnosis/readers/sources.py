@@ -32,7 +32,6 @@ from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.writes import marked_rows
 from ovn_network_agent.ovsdb import columns
-from ovn_network_agent.ovsdb import query
 from ovn_network_agent.runtime import rows_files
 
 

@@ -17,7 +17,7 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.openflow import bridge as bridges
@@ -32,7 +32,7 @@ from ovn_network_agent.ovsdb import query
 _Answer = typing.TypeVar('_Answer')
 
 
-def read(conf: cfg.ConfigOpts) -> wirings.Wiring:
+def read(conf: cfg.ConfigOpts) -> Wiring:
     """The wiring of this node, with its devices."""
     with readers.Session(conf, 'ovs') as session:
         _select(session, conf.bridge_dev)

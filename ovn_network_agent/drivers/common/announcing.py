@@ -17,8 +17,8 @@ from ovn_network_agent.conf.options import fip_route
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import segments
-from ovn_network_agent.drivers.common import veth
 
+DEFAULT_PREFIX = {4: '0.0.0.0/0', 6: '::/0'}
 METHOD = 'fip_route.announce_method'
 # The OTHER_OPTIONS of a driver that announces.
 OPTIONS = (METHOD, 'veth_leak.veth_leak_table_id',
@@ -26,8 +26,7 @@ OPTIONS = (METHOD, 'veth_leak.veth_leak_table_id',
 # Further ones of a driver that makes addresses reachable, but for fip_route.
 ROUTE_OPTIONS = ('fip_route.route_table_id', 'fip_route.route_rule_priority')
 
-_EVERYTHING = frozenset(veth.DEFAULT.values())
-
+_EVERYTHING = frozenset(DEFAULT_PREFIX.values())
 
 Place: typing.TypeAlias = (model.GatewayPort | model.GroupPort |
                             model.ProviderNetwork)
@@ -182,7 +181,7 @@ def announcement(settings: typing.Any, node: model.Node, prefix: str, dev: str,
                     '', prefix, f'{via} {dev} onlink' if via else dev, tag,
                     requires=requires))
     version = networks.family(prefix)
-    nexthop, _provider = veth.ends(settings, version)
+    nexthop, _provider = veth_ends(settings, version)
     if not kernel:
         return resources.Announcement(
             name, prefix, nexthop if version == 4 else ownership.NEXT_HOP_6,
@@ -219,3 +218,52 @@ def proved(router: model.Router, node: model.Node) -> bool:
                    for route in router.default_routes
                    if route.managed and route.prefix in _EVERYTHING)
     return bool(found) and found[0][1]
+
+
+# -- the veth pair between the default VRF and FRR's --------------------------
+
+VETH_PAIR = resources.Ref(resources.VethPair.kind, (ownership.VETH_DEFAULT,))
+
+_VETH_LENGTH = {4: 30, 6: 64}
+
+
+def veth_ends(settings: typing.Any, version: int) -> tuple[str, str]:
+    """Addresses of veth-default and veth-provider, by conf.veth_leak.ENDS."""
+    return {4: (settings.veth_leak.veth_nexthop,
+                veth_leak.provider_ip(settings)),
+            6: ownership.VETH_LINK_LOCAL}[version]
+
+
+def veth_addresses(settings: typing.Any, version: int
+                   ) -> Iterator[resources.Address | resources.Neighbour]:
+    """The addresses of both ends, and a permanent neighbour at each end.
+
+    For IPv4, only traffic from outside would keep ARP between the ends alive.
+    """
+    own = dict(zip(ownership.VETH_ENDS, veth_ends(settings, version),
+                   strict=True))
+    for dev, peer in (ownership.VETH_ENDS, ownership.VETH_ENDS[::-1]):
+        yield resources.Address(dev, f'{own[dev]}/{_VETH_LENGTH[version]:d}',
+                                requires=(VETH_PAIR,))
+        yield resources.Neighbour(dev, own[peer], peer, requires=(VETH_PAIR,))
+
+
+def without_vrf(settings: typing.Any, version: int) -> resources.Rule:
+    """The rule that drops packets from the pair that the VRF does not take.
+
+    When the VRF is gone, its end of the pair belongs to the default VRF.
+    Answers of VIPs would leave by the default route of the main table, and
+    packets of floating IPs would go round in the pair.
+    """
+    return resources.Rule(
+        settings.veth_leak.veth_leak_rule_priority - 1, resources.BLACKHOLE,
+        iif=ownership.VETH_PROVIDER, ipv6=version == 6 or None)
+
+
+def veth_route(settings: typing.Any, version: int,
+               table: int) -> resources.KernelRoute:
+    """The default route of a table, through the pair into the VRF."""
+    _nexthop, provider = veth_ends(settings, version)
+    return resources.KernelRoute(
+        table, DEFAULT_PREFIX[version], ownership.VETH_DEFAULT, provider,
+        requires=(VETH_PAIR,))

@@ -20,7 +20,6 @@ from ovn_network_agent.common import networks
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import segments
-from ovn_network_agent.drivers.common import veth
 
 
 def rows(settings: typing.Any, router: model.Router,
@@ -48,7 +47,7 @@ def _ports(router: model.Router) -> list[model.GatewayPort]:
 
 def _of_family(settings: typing.Any, router: model.Router, node: model.Node,
                version: int) -> Iterator[resources.Resource]:
-    prefix = veth.DEFAULT[version]
+    prefix = announcing.DEFAULT_PREFIX[version]
     found = [route for route in router.default_routes
              if route.prefix == prefix]
     if any(not route.managed for route in found):
@@ -166,7 +165,8 @@ def handed_over(router: model.Router, found: Iterable[model.NbDefaultRoute]
 
 def _keep(router: model.Router, prefix: str, lrp: str, nexthop: str,
           foreign: bool = False) -> Iterator[resources.Keep]:
-    kind = (resources.DefaultRoute if prefix in veth.DEFAULT.values()
+    kind = (resources.DefaultRoute
+            if prefix in announcing.DEFAULT_PREFIX.values()
             else resources.OnLinkRoute)
     yield resources.Keep(resources.Ref(kind.kind, (router.uuid, prefix)),
                          foreign)

@@ -87,3 +87,5 @@ def network_name(row: Row) -> str:
     label = control_characters.line(
         columns.entry(row, 'external_ids', NETWORK_NAME) or '')
     return label or str(columns.atom(row, 'name'))
+
+

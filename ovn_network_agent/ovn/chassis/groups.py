@@ -18,7 +18,6 @@ from ovn_network_agent.ovn.subjects import provider_networks
 from ovn_network_agent.ovn.subjects import segments
 from ovn_network_agent.ovn.subjects import tenant_hosts
 from ovn_network_agent.ovn.subjects import tenant_networks
-from ovn_network_agent.ovn.writes import lowered_priority
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 from ovn_network_agent.ovsdb.columns import Uuid
@@ -126,7 +125,7 @@ class Groups:
         address, encap = tunnels[0] if tunnels else ('', '')
         return model.Candidate(
             name, columns.atom(member, 'priority'), known is not None,
-            address, encap, *lowered_priority.read(member),
+            address, encap, *rows.lowered(member),
             applied=applied.get(name),
             further=tuple(each for each, _encap in tunnels[1:]))
 

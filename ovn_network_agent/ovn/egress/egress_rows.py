@@ -12,6 +12,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import functools
 from typing import Any
 
 from ovn_network_agent import ownership
@@ -122,19 +123,9 @@ LAYOUT = marked_rows.Layout(
     refers={(NAT, 'gateway_port'): 'Logical_Router_Port',
             (NAT, 'allowed_ext_ips'): SET},
     keys=(ownership.EXT_ID_EGRESS_ADDRESS, ownership.EXT_ID_EGRESS_CHASSIS))
-
-
-class SetEgress(marked_rows.SetRows[resources.EgressRows]):
-    """Make the rows of an egress address exactly what they have to be."""
-
-    LAYOUT = LAYOUT
-
-
-class RemoveEgress(marked_rows.RemoveRows[resources.EgressRows]):
-    """Remove all rows of an egress address at a router."""
-
-    LAYOUT = LAYOUT
-
+set_rows = functools.partial(marked_rows.SetRows[resources.EgressRows], LAYOUT)
+remove_rows = functools.partial(
+    marked_rows.RemoveRows[resources.EgressRows], LAYOUT)
 
 _PREFIX = ownership.EXT_ID_EGRESS_NETWORKS
 
@@ -144,11 +135,6 @@ def read_networks(row: Row) -> dict[str, tuple[str, ...]]:
     return {key.removeprefix(_PREFIX): tuple(sorted(filter(
         networks.parse_interface, text.split())))
         for key, text in row.external_ids.items() if key.startswith(_PREFIX)}
-
-
-def written_networks(addresses: Collection[str]) -> str:
-    """The text of an entry."""
-    return ' '.join(addresses)
 
 
 class SetNetworks(commands.NorthboundCommand):
@@ -174,7 +160,7 @@ class SetNetworks(commands.NorthboundCommand):
                 row.delkey('external_ids', _PREFIX + chassis)
             if self._addresses:
                 row.setkey('external_ids', _PREFIX + self._chassis,
-                           written_networks(self._addresses))
+                           ' '.join(self._addresses))
             else:
                 row.delkey('external_ids', _PREFIX + self._chassis)
             return

@@ -57,13 +57,19 @@ def trial(nb: columns.Tables, router: columns.Row, name: str, target: str,
         _Trial(str(router.uuid), name), f'{router.uuid}/{name}', there))
 
 
-class _Change(commands.NorthboundCommand):
-    """Changes the intents of one router, by the UUID of its row."""
+class ChangeIntent(commands.NorthboundCommand):
+    """Have a router, by the UUID of its row, name another one; filters stay.
 
-    def __init__(self, api: Any, router: str, name: str) -> None:
+    :param target: the other router; None removes all that the row says of the
+        peering, its filters, too
+    """
+
+    def __init__(self, api: Any, router: str, name: str,
+                 target: str | None = None) -> None:
         super().__init__(api)
         self._uuid = router
         self._name = name
+        self._target = target
 
     def run_idl(self, txn: Any) -> None:
         """Refused without the router, and by what the row has now."""
@@ -73,41 +79,14 @@ class _Change(commands.NorthboundCommand):
             return
         for column in intents.COLUMNS:
             row.verify(column)
-        self.refused = self._objection(row)
-        if not self.refused:
-            self._change(row)
-
-    def _objection(self, row: columns.Row) -> str:
-        """Why the row is not to be changed, or ''."""
-        raise NotImplementedError
-
-    def _change(self, row: columns.Row) -> None:
-        """Change the row."""
-        raise NotImplementedError
-
-
-class AddIntent(_Change):
-    """Have a router name another one; its filters stay."""
-
-    def __init__(self, api: Any, router: str, name: str, target: str) -> None:
-        super().__init__(api, router, name)
-        self._target = target
-
-    def _objection(self, row: columns.Row) -> str:
-        return there_already(row, self._name)
-
-    def _change(self, row: columns.Row) -> None:
-        row.setkey(_COLUMN, ownership.EXT_ID_PEER_TARGET + self._name,
-                   self._target)
-
-
-class RemoveIntent(_Change):
-    """Remove all that a router says of a peering, its filters, too."""
-
-    def _objection(self, row: columns.Row) -> str:
-        return unknown(row, self._name)
-
-    def _change(self, row: columns.Row) -> None:
+        self.refused = (unknown if self._target is None else there_already)(
+            row, self._name)
+        if self.refused:
+            return
+        if self._target is not None:
+            row.setkey(_COLUMN, ownership.EXT_ID_PEER_TARGET + self._name,
+                       self._target)
+            return
         for column in intents.COLUMNS:
             for key in intents.keys(self._name):
                 if key in getattr(row, column):

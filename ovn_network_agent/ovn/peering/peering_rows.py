@@ -7,6 +7,7 @@ import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import functools
 import re
 from typing import Any
 
@@ -135,15 +136,6 @@ LAYOUT = marked_rows.Layout(
     owner=lambda peering: peering.pair,
     routers=lambda peering: [side.router for side in peering.sides],
     wanted=wanted, found=found)
-
-
-class SetPeering(marked_rows.SetRows[resources.Peering]):
-    """Make the rows of a peering exactly what they have to be."""
-
-    LAYOUT = LAYOUT
-
-
-class RemovePeering(marked_rows.RemoveRows[resources.Peering]):
-    """Remove all rows of a peering, wherever they are."""
-
-    LAYOUT = LAYOUT
+set_rows = functools.partial(marked_rows.SetRows[resources.Peering], LAYOUT)
+remove_rows = functools.partial(
+    marked_rows.RemoveRows[resources.Peering], LAYOUT)

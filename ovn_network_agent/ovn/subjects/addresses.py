@@ -23,7 +23,6 @@ from ovn_network_agent import ownership
 from ovn_network_agent.common import bucketed_mapping
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
-from ovn_network_agent.model import address_sources
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import inputs
@@ -48,8 +47,7 @@ def nat(row: Row, resident: Callable[[str], bool]) -> model.Nat:
     """
     text = columns.atom(row, 'external_ip')
     try:
-        canonical = ip_text.canonical(text)
-        external = text if text == canonical else canonical
+        external = ip_text.canonical(text)
     except ValueError:
         raise ValueError(f'NAT row {row.uuid}: external_ip {text!r} is not an '
                          'IP address') from None
@@ -271,7 +269,7 @@ class OfRouter:
         if frame is not self._frame or router.ports != self._ports:
             self._frame, self._ports = frame, router.ports
             self._balanced = {each.address: each for each in frame.balanced}
-            outdated = {*self._by_address, *address_sources.own(router),
+            outdated = {*self._by_address, *networks.own_addresses(router),
                         *self._balanced,
                         *itertools.chain(*self._sent.values()),
                         *(each.address for each in self.present.values())}
@@ -281,23 +279,23 @@ class OfRouter:
                     itertools.chain(*self._sent.values())))
             self._build(router, outdated)
 
-    def sources(self, address: str) -> address_sources.Sources:
+    def sources(self, address: str) -> networks.AddressSources:
         """The sources of an address."""
         nats = [self._values[uuid]
                 for uuid in self._by_address.get(address, ())]
-        return address_sources.Sources(
+        return networks.AddressSources(
             sorted(set(nats), key=_ORDER) if len(nats) > 1 else nats,
             self._balanced.get(address),
             [lrp for lrp, sent in self._sent.items() if address in sent and
              address not in self._never_sent])
 
     def _build(self, router: model.Router, outdated: Iterable[str]) -> None:
-        own = address_sources.own(router)
+        own = networks.own_addresses(router)
         gone: list[str] = []
         come: dict[str, model.ServedAddress] = {}
         for address in outdated:
             gone += self._keys(address)
-            for number, subject in enumerate(address_sources.subjects(
+            for number, subject in enumerate(networks.served_addresses(
                     router, address, self.sources(address),
                     own.get(address, ()))):
                 withheld = (self.objection(address, subject.port.lrp) or

@@ -7,11 +7,13 @@ As keys of indexes, each of a router's perhaps 10,000 rows is read once.
 """
 
 import dataclasses
+from typing import Any
 
 from ovn_network_agent import ownership
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
+from ovn_network_agent.ovsdb.columns import Uuid
 
 # The kinds of rows whose addresses may have a tag.
 ROUTER, NETWORK, MACHINE = TAGGED = ('router', 'network', 'port')
@@ -43,6 +45,11 @@ class Policy:
 
 
 NONE = Policy()
+
+
+def of(index: Any, uuid: Uuid) -> Policy:
+    """The policy of a row, by the index "policy" of its table."""
+    return next(iter(index.keys_of(uuid)), NONE)
 
 
 def read(kind: str, row: Row) -> tuple[Policy, ...]:

@@ -159,9 +159,7 @@ class Ports:
             return _Machine(name)
         found, bad = self._found(row)
         # Of the row that is read.
-        policy = next(iter(self._rows.index('sb', _BINDING,
-                                            'policy').keys_of(uuid)),
-                      policies.NONE)
+        policy = policies.of(self._rows.index('sb', _BINDING, 'policy'), uuid)
         return _Machine(name, tuple(
             each for address, mac in found.items() if (
                 each := self._address(row, name, address, mac, known, policy))

@@ -82,8 +82,10 @@ class ProviderNetworks:
         nets = tuple(sorted(subnets))
         taken = tuple(sorted({str(each.ip) for each in map(
             networks.parse_interface, routers) if each}))
-        stateless = {self._stateless(row) for subnet in subnets
-                     if ':' in subnet for row in self._dhcp(subnet)}
+        stateless = {
+            columns.entry(dhcp, 'options', 'dhcpv6_stateless') == 'true'
+            for subnet in subnets if ':' in subnet
+            for dhcp in self._dhcp(subnet)}
         return Network(model.ProviderNetwork(
             row.uuid or str(datapath), row.called or row.uuid, nets, segment,
             taken,
@@ -157,10 +159,6 @@ class ProviderNetworks:
                 datapath in columns.referenced(row, 'datapath')
                 for row in self._rows.rows('sb', _BINDING,
                                            machines.find(address)))))
-
-    def _stateless(self, row: columns.Row) -> bool:
-        """Whether DHCPv6 has no addresses, as a row of NB says."""
-        return columns.entry(row, 'options', 'dhcpv6_stateless') == 'true'
 
     def _advertises(self, lrp: str) -> bool:
         """Whether OVN answers router solicitations for a router port."""

@@ -64,9 +64,7 @@ class TenantHosts:
         row = self._rows.row('sb', _BINDING, uuid)
         if row is None:
             return ()
-        own = next(iter(self._rows.find('sb', _BINDING,
-                                        'policy').keys_of(uuid)),
-                   policies.NONE)
+        own = policies.of(self._rows.find('sb', _BINDING, 'policy'), uuid)
         found = self._rows.ask(self._networks.attached, port)
         return tuple(
             (address, self._floating(router, address) or

@@ -134,8 +134,7 @@ class TenantNetworks:
             tuple(net for version in networks.VERSIONS
                   for net in networks.of_version(version, valid)), port,
             datapath, switch,
-            next(iter(self._rows.find('nb', _PORT, 'policy').keys_of(port)),
-                 policies.NONE),
+            policies.of(self._rows.find('nb', _PORT, 'policy'), port),
             tuple((version, columns.entry(patch, 'external_ids', key) or '')
                   for version, key in _SCOPE.items()),
             problems)

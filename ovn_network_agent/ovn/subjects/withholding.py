@@ -167,8 +167,7 @@ class Withholding:
                                           'address').keys_of(uuid), part
 
     def _statement(self, table: str, key: Uuid) -> policies.Policy:
-        return next(iter(self._rows.find('nb', table, 'policy').keys_of(key)),
-                    policies.NONE)
+        return policies.of(self._rows.find('nb', table, 'policy'), key)
 
     def _network(self, lrp: str) -> Network:
         patch = self._segments.patch(lrp)

@@ -19,7 +19,6 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 from typing import Any
-from typing import ClassVar
 from typing import Generic
 from typing import TypeVar
 import uuid
@@ -146,29 +145,31 @@ _Resource = TypeVar('_Resource', bound=resources.Resource)
 
 
 class _MarkedCommand(commands.ResourceCommand[_Resource], Generic[_Resource]):
-    LAYOUT: ClassVar[Layout]
+    def __init__(self, layout: Layout, api: Any, resource: _Resource) -> None:
+        super().__init__(api, resource)
+        self.layout = layout
 
     def there(self, txn: Any) -> list[Found]:
         """The rows of the composite; one look finds those of all commands."""
         return self.shared(
-            txn, f'rows of {self.LAYOUT.called}',
-            lambda: self.LAYOUT.found({
+            txn, f'rows of {self.layout.called}',
+            lambda: self.layout.found({
                 name: table.rows
                 for name, table in self.api.idl.tables.items()
             })).get(self.resource.key, [])
 
     def remove(self, txn: Any, each: Found) -> None:
         """Delete a row, and the reference of its router."""
-        gone = self.shared(txn, f'gone rows of {self.LAYOUT.called}', set)
+        gone = self.shared(txn, f'gone rows of {self.layout.called}', set)
         if each.row.uuid in gone:
             return
         gone.add(each.row.uuid)
         each.row.verify('external_ids')
         if each.router is not None:
             each.router.delvalue(
-                self.LAYOUT.references[each.table], each.row)
-        held = [column for (table, column), to in self.LAYOUT.refers.items()
-                if table == each.table and to in self.LAYOUT.named and
+                self.layout.references[each.table], each.row)
+        held = [column for (table, column), to in self.layout.refers.items()
+                if table == each.table and to in self.layout.named and
                 getattr(each.row, column, [])]
         # The server counts references before it collects the router's rows.
         for column in held:
@@ -186,8 +187,8 @@ class SetRows(_MarkedCommand[_Resource]):
         Refused without a router or a referred row, or with a foreign name.
         """
         routers = {uuid: self.router(uuid)
-                   for uuid in self.LAYOUT.routers(self.resource)}
-        wanted = self.LAYOUT.wanted(self.resource)
+                   for uuid in self.layout.routers(self.resource)}
+        wanted = self.layout.wanted(self.resource)
         there = self.there(txn)
         holders = list(self._holders(txn, wanted, there))
         self.refused = (normal_wait.Reason('a router is gone')
@@ -197,11 +198,11 @@ class SetRows(_MarkedCommand[_Resource]):
         if self.refused:
             return
         for router in routers.values():
-            for column in self.LAYOUT.references.values():
+            for column in self.layout.references.values():
                 command.verify(txn, router, column)
         for values, row in holders:
             # The name is of this composite now.
-            self.remove(txn, Found(self.LAYOUT, values.table, row))
+            self.remove(txn, Found(self.layout, values.table, row))
         missing, left = _without_common(wanted, there)
         for values in missing:
             same = left.get(values.key)
@@ -217,7 +218,7 @@ class SetRows(_MarkedCommand[_Resource]):
         """The rows that are not of this composite and have a name of it."""
         ours = {each.row.uuid for each in there}
         for values in wanted:
-            if values.table not in self.LAYOUT.named:
+            if values.table not in self.layout.named:
                 continue
             rows = self.rows(values.table)
             holder = self._named(txn, values.table).get(values.atoms[0][0])
@@ -234,23 +235,23 @@ class SetRows(_MarkedCommand[_Resource]):
         """Why a row cannot give its name to this composite, or ''."""
         values, row = holder
         return '' if (values.table == 'Address_Set' and
-                      self.LAYOUT.owner_of(row)) else (
+                      self.layout.owner_of(row)) else (
             f'OVN has a {values.table} {values.atoms[0][0]} ({row.uuid}) that '
-            f'is not of this {self.LAYOUT.called}; rename or remove it')
+            f'is not of this {self.layout.called}; rename or remove it')
 
     def _lacking(self, txn: Any, wanted: list[Values]) -> str:
         """What this OVN has not, or which row that others refer to, or ''."""
         own = {(values.table, values.atoms[0][0]) for values in wanted
-               if values.table in self.LAYOUT.named}
+               if values.table in self.layout.named}
         for values in wanted:
-            names = self.LAYOUT.columns[values.table]
+            names = self.layout.columns[values.table]
             for column, atoms in zip(names, values.atoms, strict=True):
-                if atoms and column not in self.LAYOUT.keys and (
+                if atoms and column not in self.layout.keys and (
                         column not in self.api.idl.tables[
                             values.table].columns):
                     return (f'this version of OVN has no column {column} in '
                             f'the table {values.table}')
-                table = self.LAYOUT.refers.get((values.table, column), '')
+                table = self.layout.refers.get((values.table, column), '')
                 for name in atoms if table else ():
                     if (table, name) not in own and (
                             name not in self._named(txn, table)):
@@ -260,21 +261,21 @@ class SetRows(_MarkedCommand[_Resource]):
 
     def _insert(self, txn: Any, values: Values, router: Row) -> Row:
         row = txn.insert(self.api.idl.tables[values.table])
-        row.external_ids = self.LAYOUT.marks(
-            self.LAYOUT.owner(self.resource), values)
-        column = self.LAYOUT.references.get(values.table)
+        row.external_ids = self.layout.marks(
+            self.layout.owner(self.resource), values)
+        column = self.layout.references.get(values.table)
         if column:
             router.addvalue(column, row.uuid)
-        if values.table in self.LAYOUT.named:
+        if values.table in self.layout.named:
             self._named(txn, values.table)[values.atoms[0][0]] = row.uuid
         return row
 
     def _fill(self, txn: Any, values: Values, row: Row) -> None:
         known = self.api.idl.tables[values.table].columns
-        names = self.LAYOUT.columns[values.table]
+        names = self.layout.columns[values.table]
         for name, atoms in zip(names, values.atoms, strict=True):
-            table = self.LAYOUT.refers.get((values.table, name))
-            if name in self.LAYOUT.keys:
+            table = self.layout.refers.get((values.table, name))
+            if name in self.layout.keys:
                 self._fill_key(row, name, atoms)
             # Another version of OVN may lack the column.
             elif name in known and _atoms(table, row, name) != atoms:
@@ -283,8 +284,8 @@ class SetRows(_MarkedCommand[_Resource]):
                     value = [self._named(txn, table)[each] for each in atoms]
                 empty = '' if known[name].type.is_scalar() else []
                 setattr(row, name, value or empty)
-        for mark, text in self.LAYOUT.marks(
-            self.LAYOUT.owner(self.resource), values).items():
+        for mark, text in self.layout.marks(
+            self.layout.owner(self.resource), values).items():
             if row.external_ids.get(mark) != text:
                 row.setkey('external_ids', mark, text)
 

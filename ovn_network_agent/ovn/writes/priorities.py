@@ -11,7 +11,6 @@ import uuid
 from ovn_network_agent import resources
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.writes import commands
-from ovn_network_agent.ovn.writes import lowered_priority
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import command
 from ovn_network_agent.ovsdb import connection
@@ -44,7 +43,7 @@ def gateway_priorities(nb: Tables, chassis: str,
             yield resources.GatewayPriority(
                 table, str(owner.uuid), name,
                 columns.atom(member, 'priority'),
-                *lowered_priority.read(member))
+                *rows.lowered(member))
 
 
 def _groups(nb: Tables, groups: Collection[tuple[str, str]]
@@ -105,9 +104,9 @@ class SetPriority(commands.ResourceCommand[resources.GatewayPriority]):
         if member.priority != self.resource.priority:
             member.priority = self.resource.priority
         wanted = (self.resource.drained, self.resource.earlier)
-        if lowered_priority.read(member) != wanted:
+        if rows.lowered(member) != wanted:
             member.verify('external_ids')
-            member.external_ids = lowered_priority.marked(
+            member.external_ids = rows.marked_lowered(
                 member.external_ids, *wanted)
         # The library only logs a value that the schema does not allow.
         if member.priority != self.resource.priority:
@@ -132,12 +131,12 @@ class RestorePriorities(command.Command):
         """Write the priorities, and remove the marks."""
         for table in ('Gateway_Chassis', 'HA_Chassis'):
             for row in self.rows(table).values():
-                why, earlier = lowered_priority.read(row)
+                why, earlier = rows.lowered(row)
                 if why:
                     command.verify(txn, row, 'priority')
                     row.verify('external_ids')
                     row.priority = earlier
-                    row.external_ids = lowered_priority.marked(
+                    row.external_ids = rows.marked_lowered(
                         row.external_ids, '', 0)
 
 
@@ -158,6 +157,6 @@ def restore(nb: connection.Database, timeout: int) -> None:
 def restorable(nb: Tables) -> list[str]:
     """What :class:`RestorePriorities` would change, as text."""
     return [f'priority of {columns.atom(row, "chassis_name")} in {table} '
-            f'{row.uuid}: {lowered_priority.read(row)[1]:d}'
+            f'{row.uuid}: {rows.lowered(row)[1]:d}'
             for table in ('Gateway_Chassis', 'HA_Chassis')
-            for row in nb[table].values() if lowered_priority.read(row)[0]]
+            for row in nb[table].values() if rows.lowered(row)[0]]

@@ -14,9 +14,9 @@ import unittest
 
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
-from ovn_network_agent.common import library_internals
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import opts
+from ovn_network_agent.tests.unit import library_internals
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 ROOT = PACKAGE.parent

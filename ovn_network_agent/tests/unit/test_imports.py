@@ -16,9 +16,8 @@ PACKAGE = 'ovn_network_agent'
 # No I/O: their results follow from their arguments alone.
 PURE = ('resources', 'model', 'ownership', 'engine.tracking', 'drivers',
         'backends.base', 'ovn.snapshot', 'ovn.subjects.addresses',
-        'ovn.indexes', 'ovn.rows', 'model.address_sources',
+        'ovn.indexes', 'ovn.rows', 'common.networks',
         'gateways.transitions',
-        'gateways.membership', 'gateways.ownership_mode',
         'gateways.membership')
 # Of the conf package the pure ones take lists of option declarations.
 DECLARATIONS = 'conf.'
@@ -114,7 +113,7 @@ class StartTest(base.BaseTestCase):
         # The rules of port forwards.
         'yaml', 'jsonschema', f'{PACKAGE}.files.document',
         # Health checks.
-        f'{PACKAGE}.forward.health_rounds', 'h11',
+        f'{PACKAGE}.forward.health_thread', 'h11',
         # The listener for metrics.
         f'{PACKAGE}.metrics.server', 'prometheus_client',
         # The report at SIGUSR2.

@@ -12,7 +12,7 @@ import re
 from oslotest import base
 
 import ovn_network_agent
-from ovn_network_agent.common import library_internals
+from ovn_network_agent.tests.unit import library_internals
 
 TOP = os.path.dirname(ovn_network_agent.__file__)
 LIBRARIES = {'ovs', 'ovsdbapp', 'oslo_privsep'}

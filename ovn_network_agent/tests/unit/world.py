@@ -18,7 +18,6 @@ from ovn_network_agent.backends import base
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import settings
 from ovn_network_agent.engine import contributions
-from ovn_network_agent.model import address_sources
 from ovn_network_agent.model import selection
 from ovn_network_agent.tests import configs
 
@@ -317,7 +316,8 @@ def addresses(router):
     bare, nats = router.bare, {}
     for nat in router.nats:
         nats.setdefault(nat.external_ip, []).append(nat)
-    own, lrps = address_sources.own(bare), [port.lrp for port in router.ports]
+    own = networks.own_addresses(bare)
+    lrps = [port.lrp for port in router.ports]
     balanced = {each.address: each for each in router.balanced}
     why = dict(router.withheld)
     names = dict.fromkeys((*nats, *own, *balanced, *router.sent))
@@ -326,8 +326,8 @@ def addresses(router):
                 selection.BY_OVN if router.routed_by_ovn
                 else why.get(address, '')))
             for address in names for number, each in enumerate(
-                address_sources.subjects(
-                    bare, address, address_sources.Sources(
+                networks.served_addresses(
+                    bare, address, networks.AddressSources(
                         nats.get(address, []), balanced.get(address),
                         lrps if address in router.sent else ()),
                     own.get(address, ())))}

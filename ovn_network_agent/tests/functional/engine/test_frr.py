@@ -4,7 +4,7 @@
 """Whole passes: objects come and go, and those of an operator stay."""
 
 from ovn_network_agent import model
-from ovn_network_agent.engine import drift
+from ovn_network_agent.engine import health
 from ovn_network_agent.tests.functional.engine import frr_passes as passes
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.unit import world as worlds
@@ -135,10 +135,10 @@ exec {real} "$@" < {log}.now
         levels = []
         for _time in range(3):
             self.frr.configure(f'no ip route {FIP}/32 {base.BRIDGE}')
-            with self.assertLogs(drift.__name__, 'WARNING') as logs:
+            with self.assertLogs(health.__name__, 'WARNING') as logs:
                 self.run_pass(self.router, stale=['frr_static'])
             levels += [record.levelname for record in logs.records]
             self.assertIn(f'{FIP}/32', self.statics())
         self.assertEqual(['WARNING', 'WARNING', 'ERROR'], levels)
-        with self.assertNoLogs(drift.__name__, 'WARNING'):
+        with self.assertNoLogs(health.__name__, 'WARNING'):
             self.run_pass(self.router, stale=['frr_static'])

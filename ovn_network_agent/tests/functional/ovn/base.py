@@ -13,10 +13,8 @@ from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 from ovn_network_agent import model
 from ovn_network_agent.common import trigger
 from ovn_network_agent.ovn import events
-from ovn_network_agent.ovn import schema
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn import view
-from ovn_network_agent.ovn.writes import own_rows
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.tests import waiting
@@ -88,11 +86,11 @@ class Eyes:
         self.databases = {
             name: connection.Database(name, remote, self.handlers[name],
                                       timeout, probe,
-                                      objection=schema.objection)
+                                      objection=events.objection)
             for name, remote in remotes.items()}
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
-        own = own_rows.OwnRows(lambda: self.view.last,
-                               lambda: self.view.dead)
+        own = events.OwnRows(lambda: self.view.last,
+                             lambda: self.view.dead)
         made = [world.driver(name, conf) for name in conf.drivers]
         for watch in itertools.chain(events.of_view(conf), *(
                 driver.events() for driver in made)):

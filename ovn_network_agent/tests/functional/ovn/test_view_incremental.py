@@ -8,7 +8,7 @@ import hypothesis
 from hypothesis import strategies
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import row_batches
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -112,7 +112,7 @@ class IncrementalTest(histories.Further, history_steps.Steps,
 
     def _do_compare(self):
         """From now on, each look is also a part of a comparison."""
-        self.pieces = row_batches.cut(self.look.view._builder.rows())
+        self.pieces = queries.cut(self.look.view._builder.rows())
 
     def _do_look(self):
         self.synchronise(self.look)
@@ -139,7 +139,7 @@ class IncrementalTest(histories.Further, history_steps.Steps,
         self.wanted = wanting.Wanted(self.drivers())
         self.pieces = []
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.common.row_batches.AT_MOST', 8))
+            'ovn_network_agent.ovn.queries.ROWS_OF_PIECE', 8))
 
         @hypothesis.settings(
             max_examples=budget.examples(60), deadline=None, database=None,

@@ -8,8 +8,8 @@ import subprocess
 import fixtures
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import row_batches
 from ovn_network_agent.netlink.objects import links
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -102,10 +102,10 @@ class FullTest(base.OvsdbTestCase):
     def test_a_loss_without_a_notice_is_confirmed_first(self):
         """Also where a comparison looks at the rows piece by piece."""
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.common.row_batches.AT_MOST', 2))
+            'ovn_network_agent.ovn.queries.ROWS_OF_PIECE', 2))
         self.eventually(lambda: self.full() and self.look.view.confirmed,
                         'confirmed')
-        cut = row_batches.cut(self.look.view._builder.rows())
+        cut = queries.cut(self.look.view._builder.rows())
         for piece in cut:
             self.look.look(piece=piece)
             self.assertTrue(self.look.view.confirmed)
@@ -123,12 +123,12 @@ class FullTest(base.OvsdbTestCase):
     def test_a_loss_with_a_notice_needs_no_confirmation(self):
         """Also where the notice comes together with a piece."""
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.common.row_batches.AT_MOST', 2))
+            'ovn_network_agent.ovn.queries.ROWS_OF_PIECE', 2))
         self.eventually(lambda: self.full() and self.look.view.confirmed,
                         'confirmed')
         self.cloud.add_nat('r1', '198.51.100.11')
         self.eventually(lambda: len(self.look.fips('r1')) == 2, 'two')
-        cut = row_batches.cut(self.look.view._builder.rows())
+        cut = queries.cut(self.look.view._builder.rows())
         self.assertGreater(len(cut), 2)
         for piece in cut:
             self.cloud.remove_nat('r1', '198.51.100.11')

@@ -131,7 +131,7 @@ class LocalDatabase:
         self._handler.stop()
 
     def wiring(self):
-        """:class:`model.wiring.Wiring` as it is now."""
+        """:class:`model.node.Wiring` as it is now."""
         with self.database.rows() as ovs:
             return wiring.read(ovs, ())
 

@@ -30,7 +30,6 @@ from ovn_network_agent.ovn.egress import egress_rows
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.peering import peerings
 from ovn_network_agent.ovn.subjects import addresses
-from ovn_network_agent.ovn.writes import lowered_priority
 from ovn_network_agent.ovs import bridge_ports
 from ovn_network_agent.ovs import drain_writer
 from ovn_network_agent.ovs import wiring
@@ -205,8 +204,8 @@ def _rows(data):
         egress_rows.read_networks(row)
     for table in ('Gateway_Chassis', 'HA_Chassis'):
         for row in nb[table].values():
-            lowered_priority.marked(row.external_ids,
-                                    *lowered_priority.read(row))
+            rows.marked_lowered(row.external_ids,
+                                *rows.lowered(row))
     for row in sb['Port_Binding'].values():
         rows.nat_addresses(row)
         rows.order(row)
@@ -314,7 +313,7 @@ TARGETS = (
                    'ovn-network-agent-egress-networks-gw1')),
     Target('ovn.rows', _rows, (database.NoInput,),
            ('ovn.rows', 'ovn.subjects.addresses', 'ovn.chassis.bfd',
-            'ovn.writes.lowered_priority', 'ovn.chassis.directory',
+            'ovn.rows', 'ovn.chassis.directory',
             'ovn.egress.egress_rows'), json=True,
            values=('bfd-min-rx=200 bfd-min-tx=200 bfd-mult=3', '32768')),
     Target('ovn.chassis.absent_chassis', _silence,

@@ -18,7 +18,7 @@ from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.diagnosis.readers import switch
-from ovn_network_agent.drivers.common import veth
+from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import prefix_list_lines
 from ovn_network_agent.model import port_forwards
@@ -208,7 +208,7 @@ def subject_of(address, conf, values):
     version = networks.family(address)
     route = model.NbDefaultRoute(
         GATEWAYS[version], 'lrp-1', True, world.OWNER, world.HOSTNAME,
-        veth.DEFAULT[version])
+        announcing.DEFAULT_PREFIX[version])
     if version == 6:
         values = {'ports': (world.port(networks=(
             '198.51.100.1/24', '2001:db8:100::1/64')),), **values}
@@ -252,7 +252,8 @@ def kernel_of(about, conf):
                          each.iif, each.fwmark, ownership.RULE_PROTOCOL,
                          each.suppress, each.ipv6)
               for each in about.wanted_of(resources.Rule)),
-        {200: (route_codec.Route(200, veth.DEFAULT[version], default,
+        {200: (route_codec.Route(200, announcing.DEFAULT_PREFIX[version],
+                                 default,
                                  PAIR[version][1], 44, 0),)},
         _lookups(about, conf), proxies=frozenset(
             (each.dev, each.dst)
@@ -264,7 +265,7 @@ def _lookups(about, conf):
     prefix = about.prefix
     version = networks.family(about.address)
     to_default, to_provider = PAIR[version]
-    everything = veth.DEFAULT[version]
+    everything = announcing.DEFAULT_PREFIX[version]
     table = conf.fip_route.route_table_id or resources.MAIN_TABLE
     here = lookups.Lookup('', table, prefix, 'br-ex', None, 44)
     return {'here': here, 'in': here, 'vrf': lookups.Lookup(

@@ -8,7 +8,7 @@ import time
 from oslotest import base
 
 from ovn_network_agent import resources
-from ovn_network_agent.engine import drift
+from ovn_network_agent.engine import health
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -104,8 +104,8 @@ class DriftTest(base.BaseTestCase):
         return self.look()
 
     def look(self, **how):
-        with self.assertLogs(drift.__name__, 'DEBUG') as logs:
-            drift.LOG.debug('begin')
+        with self.assertLogs(health.__name__, 'DEBUG') as logs:
+            health.LOG.debug('begin')
             self.gateway.run(self.router, **{'full': True, **how})
         return [record.levelname for record in logs.records[1:]]
 

@@ -6,7 +6,7 @@
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.engine import ledger
-from ovn_network_agent.engine import state_times
+from ovn_network_agent.engine import table as tables
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -204,7 +204,7 @@ class MomentsTest(gateways.ReconcilerTestCase):
         """A pass without news asks for no state of a settled resource."""
         self.after(0)
         asked = []
-        known = state_times.StateTimes(lambda: 0.0, lambda: 0.0)
+        known = tables.StateTimes(lambda: 0.0, lambda: 0.0)
         refs = [resources.Ref('kernel_route', (n,)) for n in range(9)]
 
         def state(ref):

@@ -26,10 +26,11 @@ def text(*addresses, managed=True, check=''):
 ''' for address in addresses)
 
 
-class Patient(health_checks.Health):
+class Patient(health_checks.Checks):
     """Somebody who knows who is dead."""
 
     def __init__(self):
+        super().__init__()
         self.wanted = None
         self.dead = set()
 
@@ -95,12 +96,10 @@ class SourceTest(SourceTestCase):
         made.reread()
         made.stop()
         self.assertIsNone(made.with_rules(world.snapshot()).forwards)
-        self.assertFalse(made.has_rules)
 
     def test_a_file_without_rules(self):
         made = self.source('port_forwards: []')
         self.assertEqual((), made.current(world.snapshot()).vips)
-        self.assertFalse(made.has_rules)
 
     def test_a_bad_file_at_the_start(self):
         self.assertRaises(file_problems.BadFile, self.source)
@@ -130,7 +129,6 @@ class SourceTest(SourceTestCase):
 
     def test_the_gateway(self):
         made = self.source(text('192.0.2.53'))
-        self.assertTrue(made.has_rules)
         self.assertTrue(
             made.with_rules(world.snapshot(world.router())).forwards.gateway)
         away = dataclasses.replace(world.port(), local=False)
@@ -292,4 +290,5 @@ class SourceTest(SourceTestCase):
         self.assertIn('veth_leak', made.reasons[0])
         # In the default VRF there is nothing to leak.
         off['frr__vrf_name'] = ''
-        self.assertTrue(self.source(text('192.0.2.53'), **off).has_rules)
+        self.assertTrue(self.source(text('192.0.2.53'), **off).current(
+            world.snapshot()).vips)

@@ -42,7 +42,7 @@ OURS = {
         'diagnosis.address.lookups',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.node_addresses', 'forward.vip_state',
-        'model.announced',
+        'model.snapshot',
         'nft.transaction', 'privileged.switch.ofctl',
         'watches.node_conflicts', 'privileged.network.checks',
         'privileged.limits.permitted', 'privileged.limits.driver_limits',

@@ -10,7 +10,6 @@ import itertools
 from ovn_network_agent import model
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import handover
-from ovn_network_agent.gateways import overlap
 from ovn_network_agent.gateways import transitions
 from ovn_network_agent.tests.unit import world
 
@@ -23,7 +22,7 @@ ALL = frozenset({model.ALL})
 ADDRESSES = {HERE: '192.0.2.1', OTHER: '192.0.2.2', THIRD: '192.0.2.3'}
 PORTS = {OTHER: 9, THIRD: 11}
 # Seconds: an overlap holds back no longer, and a relay that is silent does.
-LATER = (overlap.TAKE + departure.PATIENCE) / 2
+LATER = (departure.TAKE + departure.PATIENCE) / 2
 
 
 def possible(table):

@@ -12,6 +12,7 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import handover
+from ovn_network_agent.gateways import membership
 from ovn_network_agent.tests.unit import world
 
 HERE, OTHER, THEIRS = world.CHASSIS, world.OTHER, world.THEIRS
@@ -259,8 +260,8 @@ class HandoverTest(base.BaseTestCase):
             self.view(HERE, own=1, other=0)
             self.assertTrue(self.seen.groups[0].moving)
             self.assertEqual(9, self.port.relay)
-            self.assertEqual(handover.LINGER, self.handovers.due_in())
-        self.now += handover.LINGER
+            self.assertEqual(membership.LINGER, self.handovers.due_in())
+        self.now += membership.LINGER
         for _again in range(2):
             self.view(HERE, own=1, other=0)
             self.assertFalse(self.seen.groups[0].moving)
@@ -273,13 +274,13 @@ class HandoverTest(base.BaseTestCase):
         for _again in range(3):
             self.view(HERE, own=1, other=0, applied=(1, 2))
             self.assertEqual(9, self.port.relay)
-            self.assertEqual(handover.LINGER, self.handovers.due_in())
-            self.now += handover.LINGER
+            self.assertEqual(membership.LINGER, self.handovers.due_in())
+            self.now += membership.LINGER
         self.view(HERE, own=1, other=0, applied=(1, 2))
         for _again in range(2):
             self.view(HERE, own=1, other=0, applied=(1, 0))
             self.assertEqual(9, self.port.relay)
-        self.now += handover.LINGER
+        self.now += membership.LINGER
         self.view(HERE, own=1, other=0, applied=(1, 0))
         self.assertEqual(0, self.port.relay)
 

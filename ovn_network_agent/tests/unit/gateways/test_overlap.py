@@ -10,9 +10,9 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.gateways import handover
-from ovn_network_agent.gateways import overlap
 from ovn_network_agent.tests.unit import world
 
 HERE, OTHER, THIRD = world.CHASSIS, world.OTHER, 'third'
@@ -57,20 +57,20 @@ class OverlapTest(base.BaseTestCase):
         for _again in range(2):
             self.assertEqual((('192.0.2.2',), [True]),
                              self.view(group(), **DRAINING))
-        self.assertEqual(overlap.TAKE, self.handovers.due_in())
+        self.assertEqual(departure.TAKE, self.handovers.due_in())
         self.now += 0.3
         self.assertEqual((('192.0.2.2',), [True]),
                          self.view(group(owner=OTHER), **DRAINING))
-        self.assertAlmostEqual(overlap.INSTALL, self.handovers.due_in())
-        self.now += overlap.INSTALL
+        self.assertAlmostEqual(departure.INSTALL, self.handovers.due_in())
+        self.now += departure.INSTALL
         self.assertEqual((('192.0.2.2',), [False]),
                          self.view(group(owner=OTHER), **DRAINING))
         self.now += 0.1
         lowered = group(owner=OTHER, own=0)
         self.assertEqual((('192.0.2.2',), [False]),
                          self.view(lowered, **DRAINING))
-        self.assertAlmostEqual(overlap.SWITCH, self.handovers.due_in())
-        self.now += overlap.SWITCH
+        self.assertAlmostEqual(departure.SWITCH, self.handovers.due_in())
+        self.now += departure.SWITCH
         for _again in range(2):
             self.assertEqual(((), [False]), self.view(lowered, **DRAINING))
 
@@ -78,23 +78,23 @@ class OverlapTest(base.BaseTestCase):
         """ovn-northd copies the new order; only then compute nodes switch."""
         self.view(group(), **DRAINING)
         self.view(group(owner=OTHER, applied=2), **DRAINING)
-        self.now += overlap.INSTALL
+        self.now += departure.INSTALL
         late = group(owner=OTHER, own=0, applied=2)
         self.assertEqual((('192.0.2.2',), [False]),
                          self.view(late, **DRAINING))
-        self.now += overlap.SWITCH + 1
+        self.now += departure.SWITCH + 1
         self.assertEqual((('192.0.2.2',), [False]),
                          self.view(late, **DRAINING))
         there = group(owner=OTHER, own=0, applied=0)
         self.assertEqual((('192.0.2.2',), [False]),
                          self.view(there, **DRAINING))
-        self.assertAlmostEqual(overlap.SWITCH, self.handovers.due_in())
-        self.now += overlap.SWITCH
+        self.assertAlmostEqual(departure.SWITCH, self.handovers.due_in())
+        self.now += departure.SWITCH
         self.assertEqual(((), [False]), self.view(there, **DRAINING))
 
     def test_northd_is_away_for_too_long(self):
         self.view(group(applied=2), **DRAINING)
-        self.now += overlap.LONGEST
+        self.now += departure.LONGEST
         self.assertEqual((), self.view(
             group(owner=OTHER, own=0, applied=2), **DRAINING)[0])
 
@@ -105,7 +105,7 @@ class OverlapTest(base.BaseTestCase):
             away = group(facts=[fact])
             for _again in range(2):
                 self.assertEqual(((), [True]), self.view(away, **DRAINING))
-                self.now += 2 * overlap.LONGEST
+                self.now += 2 * departure.LONGEST
             self.assertEqual((('192.0.2.2',), [True]),
                              self.view(group(), **DRAINING))
 
@@ -119,7 +119,7 @@ class OverlapTest(base.BaseTestCase):
         self.assertEqual([True] * 3, self.view(*both, **DRAINING)[1])
         both = group(1, owner=OTHER), group(2, owner=OTHER), third
         self.assertEqual([True] * 3, self.view(*both, **DRAINING)[1])
-        self.now += overlap.INSTALL
+        self.now += departure.INSTALL
         self.assertEqual([False] * 3, self.view(*both, **DRAINING)[1])
 
     def test_only_those_who_are_to_take_over(self):

@@ -12,8 +12,7 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import handover
-from ovn_network_agent.gateways import overlap
-from ovn_network_agent.gateways import ownership_mode
+from ovn_network_agent.gateways import membership
 from ovn_network_agent.gateways import transitions
 from ovn_network_agent.tests import tools
 from ovn_network_agent.tests.unit import world
@@ -179,7 +178,7 @@ class TenureTest(base.BaseTestCase):
         if place is Place.RAISED:
             self.other = next(self.number)
         elif place is Place.OVER:
-            node.now += ownership_mode.MOVE
+            node.now += membership.MOVE
         elif place in (Place.FORMER_ANSWERS, Place.FIRST):
             own = self.other
         node.look(group(1, owner, (candidate(HERE, own),
@@ -209,7 +208,7 @@ class TenureTest(base.BaseTestCase):
         node = Node()
         for later, third, wanted in (
                 (0, 9, Tenure.OUTRANKED),
-                (ownership_mode.MOVE - 1, 1, Tenure.OUTRANKED),
+                (membership.MOVE - 1, 1, Tenure.OUTRANKED),
                 (1, 1, Tenure.OVERDUE)):
             node.now += later
             node.look(group(1, HERE, (candidate(HERE, 5), candidate(
@@ -220,7 +219,7 @@ class TenureTest(base.BaseTestCase):
         node = Node()
         for step in PATHS[Tenure.LINGERING]:
             self.play(node, step)
-        node.now += ownership_mode.LINGER
+        node.now += membership.LINGER
         self.play(node, Place.FORMER_ANSWERS)
         self.assertIs(Tenure.FIRST, node.group.tenure)
 
@@ -282,8 +281,8 @@ class OverlapTest(base.BaseTestCase):
 
     def play(self, made, progress):
         """One view; what the overlap makes of it."""
-        self.now += {Progress.ENDED: overlap.LONGEST,
-                     Progress.READY: overlap.TAKE}.get(progress, 0)
+        self.now += {Progress.ENDED: departure.LONGEST,
+                     Progress.READY: departure.TAKE}.get(progress, 0)
         if progress is Progress.LEFT:
             self.owner = OTHER
         elif progress is Progress.HERE:
@@ -301,13 +300,13 @@ class OverlapTest(base.BaseTestCase):
     def start(self, stage, progress):
         """An overlap in a stage, before that progress."""
         self.now, self.owner = 1000.0, HERE
-        made = overlap.Overlap(conf(overlap=True))
+        made = departure.Overlap(conf(overlap=True))
         for step in self.PATHS[stage]:
             self.play(made, step)
         if (stage, progress) == (Stage.CHANGING, Progress.HERE):
             # Early enough for one that comes back.
             made = self.start(Stage.INSTALLING, None)
-            self.now += overlap.INSTALL
+            self.now += departure.INSTALL
             self.play(made, None)
         self.assertIs(stage, made.stage)
         return made

@@ -5,7 +5,7 @@
 
 from oslotest import base
 
-from ovn_network_agent.ovn.chassis import held_ports
+from ovn_network_agent.ovn.chassis import own_chassis
 
 
 class HeldPortsTest(base.BaseTestCase):
@@ -13,7 +13,7 @@ class HeldPortsTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.now = 0.0
-        self.held = held_ports.HeldPorts(lambda: self.now)
+        self.held = own_chassis.HeldPorts(lambda: self.now)
 
     def look(self, own, *rows, ports=('p1',)):
         self.held.look(own, rows, lambda: frozenset(ports))
@@ -28,8 +28,8 @@ class HeldPortsTest(base.BaseTestCase):
         self.now += 1000
         self.assertIsNone(self.held.due_in())
         self.assertEqual({'p1'}, self.look('new', 'new', ports=()))
-        self.assertEqual(held_ports.REGISTERING, self.held.due_in())
-        self.now += held_ports.REGISTERING - 1
+        self.assertEqual(own_chassis.REGISTERING, self.held.due_in())
+        self.now += own_chassis.REGISTERING - 1
         self.assertEqual({'p1'}, self.look('new', 'new', ports=()))
         self.now += 1
         self.assertEqual(set(), self.look('new', 'new', ports=()))
@@ -51,19 +51,19 @@ class LateTest(base.BaseTestCase):
     def test_the_first_connection(self):
         """It says nothing about the connections of other chassis."""
         for connected in (True, False):
-            self.assertEqual(0.0, held_ports.late_for(connected, None, 5.0))
+            self.assertEqual(0.0, own_chassis.late_for(connected, None, 5.0))
 
     def test_the_database_is_away(self):
         """Maybe only this agent has lost it, so the wait has an end."""
-        self.assertEqual(held_ports.BLIND,
-                         held_ports.late_for(False, LOST, LOST))
-        self.assertEqual(1.0, held_ports.late_for(
-            False, LOST, LOST + held_ports.BLIND - 1))
-        self.assertEqual(0.0, held_ports.late_for(
-            False, LOST, LOST + held_ports.BLIND + 1))
+        self.assertEqual(own_chassis.BLIND,
+                         own_chassis.late_for(False, LOST, LOST))
+        self.assertEqual(1.0, own_chassis.late_for(
+            False, LOST, LOST + own_chassis.BLIND - 1))
+        self.assertEqual(0.0, own_chassis.late_for(
+            False, LOST, LOST + own_chassis.BLIND + 1))
 
     def test_the_database_is_back(self):
-        self.assertEqual(held_ports.RECONNECT,
-                         held_ports.late_for(True, BACK, BACK))
-        self.assertEqual(0.0, held_ports.late_for(
-            True, BACK, BACK + held_ports.RECONNECT))
+        self.assertEqual(own_chassis.RECONNECT,
+                         own_chassis.late_for(True, BACK, BACK))
+        self.assertEqual(0.0, own_chassis.late_for(
+            True, BACK, BACK + own_chassis.RECONNECT))

@@ -7,7 +7,7 @@ import types
 
 from oslotest import base
 
-from ovn_network_agent.model import wiring as wirings
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.ovn.chassis import own_chassis
 from ovn_network_agent.tests.unit.ovn import atoms
 
@@ -25,7 +25,7 @@ def southbound(*hosts):
 
 
 def here(name='new', hostname='gw1', addresses=('192.0.2.1',)):
-    return wirings.Wiring(name, hostname, addresses=addresses)
+    return Wiring(name, hostname, addresses=addresses)
 
 
 GW1, GW2 = ('old', 'gw1', '192.0.2.1'), ('c2', 'gw2', '192.0.2.2')

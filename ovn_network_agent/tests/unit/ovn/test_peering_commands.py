@@ -106,7 +106,7 @@ class UnmarkedTest(base.BaseTestCase):
         return [*peering_rows.read({name: table.rows for name, table in
                                     self.idl.tables.items()})]
 
-    def written(self, command=peering_rows.SetPeering):
+    def written(self, command=peering_rows.set_rows):
         """By UUID, the values that a command changes, or None; its refusal."""
         transaction = idl.Transaction(self.idl)
         made = command(types.SimpleNamespace(idl=self.idl), WANTED)
@@ -140,7 +140,7 @@ class UnmarkedTest(base.BaseTestCase):
         for row in self.row.values():
             self.put(row, 'external_ids', {})
         self.assertEqual([WANTED.ref], [each.ref for each in self.read()])
-        gone, _refused = self.written(peering_rows.RemovePeering)
+        gone, _refused = self.written(peering_rows.remove_rows)
         self.assertEqual({row.uuid for row in self.row.values()},
                          {key for key, new in gone.items() if new is None})
 

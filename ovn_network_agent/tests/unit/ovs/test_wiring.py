@@ -5,7 +5,7 @@
 from oslotest import base
 
 from ovn_network_agent import model
-from ovn_network_agent.model import wiring as values
+from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.ovs import wiring
 
 _KEY = 'ovn-bridge-mappings'
@@ -56,7 +56,7 @@ class SegmentTest(base.BaseTestCase):
     BRIDGE = model.Device('br-ex', MAC, True)
 
     def segment(self, vlan, *devices, network='physnet1'):
-        return values.Wiring(
+        return Wiring(
             mappings=(('physnet1', 'br-ex'), ('physnet2', 'br-two')),
             patch_ports=(('br-ex', 'other', 2), ('br-ex', 'provnet', 3),
                          ('br-two', 'provnet', 4)),

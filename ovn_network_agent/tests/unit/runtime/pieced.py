@@ -3,7 +3,7 @@
 
 """A view whose comparison has pieces."""
 
-from ovn_network_agent.common import row_batches
+from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import view
 from ovn_network_agent.tests.unit import world as worlds
 
@@ -25,8 +25,10 @@ class Pieced(view.View):
         self.fips = FIPS
         self.looks = []
         self.fails_at = None
-        self.cut = row_batches.cut(
-            [(('nb', 'NAT'), number) for number in range(5)], 2)
+        self.cut = [
+            queries.Piece({('nb', 'NAT'): {0, 1}}, first=True),
+            queries.Piece({('nb', 'NAT'): {2, 3}}),
+            queries.Piece({('nb', 'NAT'): {4}}, last=True)]
 
     def pieces(self):
         return self.cut

@@ -48,7 +48,7 @@ class PartsTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.common.row_batches.AT_MOST', 2))
+            'ovn_network_agent.ovn.queries.ROWS_OF_PIECE', 2))
         conf = worlds.conf(drivers=['fip_route'])
         self.interval = conf.reconcile_interval
         self.clock = 1000.0

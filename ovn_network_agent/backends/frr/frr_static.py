@@ -44,7 +44,7 @@ LOG = logging.getLogger(__name__)
 
 #: Static routes beyond which ``kernel`` is the better method. One more takes
 #: 28 against 22 ms beside 100, 62 against 31 beside 1,000, and 614 against 121
-#: beside 10,000 (benchmarks.rst).
+#: beside 10,000 (speed.rst).
 MANY = 300
 # FRR needs nearly a second for these. Meanwhile a takeover of fewer routes
 # leaves the processor to FRR.

@@ -3,7 +3,7 @@
 
 """What many agents ask of NB and SB: python3 -m tools.bench.fleet.
 
-Real ovsdb-servers hold a cloud.  doc/source/contributor/benchmarks.rst
+Real ovsdb-servers hold a cloud.  doc/source/contributor/speed.rst
 describes the parts.
 """
 

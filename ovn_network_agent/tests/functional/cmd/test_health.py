@@ -37,12 +37,6 @@ class HealthTest(base.CtlTestCase):
         self.nb.start()
         self.eventually(lambda: self.ctl('health').returncode == 0, 'ready')
 
-    def test_a_stop_is_no_readiness(self):
-        agent = self.agent()
-        self.eventually(lambda: self.ctl('health').returncode == 0, 'ready')
-        self.stop(agent)
-        self.assertIn('an orderly stop', self.health(status.DEGRADED))
-
     def test_no_agent(self):
         ended = self.ends(status.NO_AGENT, self.ctl('health', '--json'))
         self.assertEqual('no agent', json.loads(ended.stdout)['health'])

@@ -44,14 +44,10 @@ class LogLevelTest(base.CtlTestCase):
         found = json.loads(self.ends(
             0, self.ctl('log-level', '--json')).stdout)
         self.assertEqual([], found['changed'])
-
-    def test_refused_and_usage(self):
-        self.ready()
         self.assertIn('no logger', self.ends(1, self.ctl(
             'log-level', 'debug', '--logger', 'nothing.like.that')).stderr)
         ended = self.ends(2, self.ctl('log-level', 'debgu'))
         self.assertIn('did you mean debug?', ended.stderr)
-        self.ends(2, self.ctl('log-level', 'debug', '--for', '0'))
 
 
 @ovsdb.needs_ovsdb

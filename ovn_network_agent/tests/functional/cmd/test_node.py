@@ -133,7 +133,8 @@ class SurroundingsTest(node.NodeTestCase):
         super().setUp()
         self.sh(BRIDGE)
 
-    def test_the_node_is_prepared_while_ovn_is_away(self):
+    def test_quiet_where_nothing_is_wrong(self):
+        """The node is prepared while OVN is away."""
         agent = self.start(self.config(PLAIN))
         waiting.eventually(lambda: self.addresses() == ['169.254.169.254'],
                            self.log)
@@ -142,6 +143,8 @@ class SurroundingsTest(node.NodeTestCase):
             self.log)
         self.assertIn('UP', self.sh('ip -j link show br-ex'))
         self.logged('waiting for OVN')
+        self.assertNotIn('bridge_ip =', self.log())
+        self.logged('the configuration of FRR could not be checked', 'vtysh')
         # Again, with what the first one left.
         agent.kill()
         agent.wait()
@@ -167,11 +170,6 @@ class SurroundingsTest(node.NodeTestCase):
         self.logged('[DEFAULT] bridge_ip = 169.254.169.254: there is a '
                     'route to this address through metadata')
 
-    def test_frr_that_cannot_be_asked(self):
-        self.start(self.config(PLAIN))
-        self.logged('the configuration of FRR could not be checked',
-                    'vtysh')
-
     def test_open_vswitch_that_is_started_again(self):
         # In OVSDB there is nothing to see of it.
         rundir = os.path.join(self.directory, 'openvswitch')
@@ -188,11 +186,6 @@ class SurroundingsTest(node.NodeTestCase):
         os.rename(os.path.join(rundir, 'new'),
                   os.path.join(rundir, 'br-ex.mgmt'))
         self.logged('Started again in Open vSwitch: br-ex')
-
-    def test_quiet_where_nothing_is_wrong(self):
-        self.start(self.config(PLAIN))
-        self.logged('waiting for OVN')
-        self.assertNotIn('bridge_ip =', self.log())
 
 
 @ovsdb.needs_ovsdb

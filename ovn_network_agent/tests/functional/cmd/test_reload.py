@@ -84,9 +84,6 @@ class ReloadTest(base.CtlTestCase):
         self.write('reconcile_interval = 7\n')
         self.ends(0, self.ctl('reload', '--wait'))
         self.ends(0, self.ctl('health'))
-
-    def test_an_agent_that_stops(self):
-        agent = self.running()
         self.stop(agent)
         self.assertIn('the agent stops', self.ends(
             1, self.ctl('reload')).stderr)

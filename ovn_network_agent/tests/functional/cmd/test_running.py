@@ -6,7 +6,6 @@
 import json
 import os
 import signal
-import subprocess
 
 from ovn_network_agent import ownership
 from ovn_network_agent import version
@@ -154,56 +153,3 @@ class ProgramTest(quiet.QuietTestCase):
             drivers='gateway_drain', control_socket=''))
         self.logged('First complete pass done')
         self.assertNotIn('ontrol socket', self.log())
-
-    def test_two_agents(self):
-        # Each is asked by its own socket, and drains for itself.
-        self.spawn()
-        self.assertEqual(0, self.ctl('drain').returncode)
-        self.ovs = self._other_node()
-        self.servers['ovs'] = self.ovs
-        self.agent(control_socket=self.socket + '2')
-        self.eventually(self._other_has_seen, 'seen')
-        found = self._asked_other()
-        self.assertEqual((base.THERE, []), (found['chassis'],
-                                            found['drains']))
-        self.assertEqual(['all'], self.status()['drains'])
-        # As soon as the first one has given up its priority, the second one
-        # is the last.
-        self.priority('lrp-r1', base.HERE, 0)
-        self.eventually(self._other_is_refused, 'refused')
-
-    def _other_node(self):
-        """The local database of the other node."""
-        ovs = ovsdb.Server('ovs')
-        self.addCleanup(ovs.close)
-        ovs.start()
-        there = cloud.Cloud(self.nb, self.sb, ovs)
-        there.fill_ovs()
-        row, = ovs.rows('Open_vSwitch', 'external_ids')
-        ids = dict(row['external_ids'][1])
-        ids['system-id'] = base.THERE
-        ovs.transact(ovsdb.update('Open_vSwitch', {},
-                                  external_ids=ovsdb.ovsdb_dict(ids)))
-        return ovs
-
-    def _other_has_seen(self):
-        try:
-            return self._asked_other()['groups']
-        except base.client.NoAgent:
-            return False
-
-    def _asked_other(self):
-        return json.loads(base.client.call(
-            self.socket + '2', 'status', ['--json'], base.LIMIT))
-
-    def _other_is_refused(self):
-        asked = subprocess.run(self.ctl_argv(
-            '--socket', self.socket + '2', 'drain'), text=True,
-            capture_output=True, timeout=base.LIMIT)
-        if asked.returncode == 0:
-            base.client.call(self.socket + '2', 'undrain', [], base.LIMIT)
-            return False
-        self.assertEqual(1, asked.returncode)
-        self.assertIn('none of its other candidates is ready',
-                      asked.stderr)
-        return True

@@ -37,6 +37,7 @@ class FipsTest(AddressesTestCase):
         self.cloud.add_nat('r2', '198.51.100.20')
 
     def test_from_the_view_to_the_terminal(self):
+        """A start takes long, so this is one test."""
         self.ready('lrp-r1', 'lrp-r2')
         self.eventually(lambda: set(self.states().values()) == {
             'announced'}, 'announced')
@@ -49,6 +50,38 @@ class FipsTest(AddressesTestCase):
         self.assertEqual(['fip', 'r1'], line.split()[1:3])
         self.assertIn('announced', line)
         self.assertNotIn('\x1b', shown)
+        started = self.begun('fips', '--json', '--watch', '0.05')
+        for _time in range(3):
+            self.assertIn('addresses', json.loads(
+                started.stdout.readline()))
+        self._what_is_refused()
+        self._what_cannot_be_made()
+
+    def _what_is_refused(self):
+        self.assertIn('no router "r9"', self.refused(
+            'fips', '--router', 'r9'))
+        self.assertIn('does not appear', self.refused('fips', 'nonsense'))
+        ended = self.ends(1, self.ctl('fips', '203.0.113.9', '--json'))
+        self.assertEqual(['203.0.113.9'],
+                         json.loads(ended.stdout)['unknown'])
+        self.assertIn('has nothing to do with it', ended.stderr)
+        self.ends(2, self.ctl('fips', '--state', 'nonsense'))
+
+    def _what_cannot_be_made(self):
+        self.world.refuses[resources.Ref(
+            'kernel_route', (254, '198.51.100.12/32'))] = 'no space'
+        self.cloud.add_nat('r1', '198.51.100.12')
+        self.eventually(
+            lambda: self.states().get('198.51.100.12') == 'failed', 'failed')
+        self.assertEqual(['198.51.100.12'],
+                         list(self.fips('--state', 'failed')))
+        shown = self.ends(0, self.ctl('fips', '198.51.100.12')).stdout
+        self.assertIn('no space', shown)
+        self.assertIn('waits', shown)
+        one = self.fips('198.51.100.12')['198.51.100.12']
+        self.assertEqual('r1', one['router_name'])
+        self.assertIn('refused', {
+            row['state'] for row in one['resources']})
 
     def test_names_of_tenants_and_chassis_obey_nobody(self):
         name = 'r1\ndegraded: no\x1b[2J\u202etxt'
@@ -68,36 +101,6 @@ class FipsTest(AddressesTestCase):
         self.assertIn('r1\\ndegraded: no\\x1b[2J\\u202etxt', shown)
         self.assertIn('there\\nhere\\x07', shown)
 
-    def test_what_cannot_be_made(self):
-        self.ready('lrp-r1', 'lrp-r2')
-        self.eventually(lambda: self.states().get(FIPS[0]) == 'announced',
-                        'announced')
-        self.world.refuses[resources.Ref(
-            'kernel_route', (254, '198.51.100.12/32'))] = 'no space'
-        self.cloud.add_nat('r1', '198.51.100.12')
-        self.eventually(
-            lambda: self.states().get('198.51.100.12') == 'failed', 'failed')
-        self.assertEqual(['198.51.100.12'],
-                         list(self.fips('--state', 'failed')))
-        shown = self.ends(0, self.ctl('fips', '198.51.100.12')).stdout
-        self.assertIn('no space', shown)
-        self.assertIn('waits', shown)
-        one = self.fips('198.51.100.12')['198.51.100.12']
-        self.assertEqual('r1', one['router_name'])
-        self.assertIn('refused', {
-            row['state'] for row in one['resources']})
-
-    def test_what_is_refused(self):
-        self.ready('lrp-r1', 'lrp-r2')
-        self.assertIn('no router "r9"', self.refused(
-            'fips', '--router', 'r9'))
-        self.assertIn('does not appear', self.refused('fips', 'nonsense'))
-        ended = self.ends(1, self.ctl('fips', '203.0.113.9', '--json'))
-        self.assertEqual(['203.0.113.9'],
-                         json.loads(ended.stdout)['unknown'])
-        self.assertIn('has nothing to do with it', ended.stderr)
-        self.ends(2, self.ctl('fips', '--state', 'nonsense'))
-
     def test_without_ovn(self):
         """Also while the agent waits for its first view."""
         self.nb.pause()
@@ -105,13 +108,6 @@ class FipsTest(AddressesTestCase):
         self.agent()
         self.eventually(self.phase, 'an answer')
         self.assertEqual({}, self.fips())
-
-    def test_again_and_again(self):
-        self.ready('lrp-r1', 'lrp-r2')
-        started = self.begun('fips', '--json', '--watch', '0.05')
-        for _time in range(3):
-            self.assertIn('addresses', json.loads(
-                started.stdout.readline()))
 
 
 class MachinesTest(AddressesTestCase):
@@ -132,8 +128,12 @@ class MachinesTest(AddressesTestCase):
         self.eventually(lambda: self.states().get(self.VM) == 'announced',
                         'announced')
 
-    def test_the_plan(self):
-        """What is missing, and what cannot be announced."""
+    def test_from_the_view_to_the_terminal(self):
+        """And the plan: what is missing, and what cannot be announced."""
+        shown = self.ends(0, self.ctl('addresses', self.VM)).stdout
+        self.assertEqual(
+            [self.VM, 'port', '-', 'vm-1', 'public', '(physnet1)',
+             'announced'], shown.splitlines()[1].split()[:7])
         self.cloud.add_machine('vm-2', base.HERE, network=self.cloud.network,
                                mac=['fa:16:3e:00:00:bb 203.0.113.9'])
         self.eventually(lambda: self.states().get('203.0.113.9') == 'omitted',
@@ -145,12 +145,6 @@ class MachinesTest(AddressesTestCase):
                       plan)
         self.assertIn('! network public: 1 of the addresses of machines '
                       '(203.0.113.9) in no subnet', plan)
-
-    def test_from_the_view_to_the_terminal(self):
-        shown = self.ends(0, self.ctl('addresses', self.VM)).stdout
-        self.assertEqual(
-            [self.VM, 'port', '-', 'vm-1', 'public', '(physnet1)',
-             'announced'], shown.splitlines()[1].split()[:7])
 
 
 class TenantPrefixesTest(AddressesTestCase):
@@ -182,8 +176,6 @@ class TenantPrefixesTest(AddressesTestCase):
         self.assertIn('(SNAT)', self.fips()[self.TRANSLATED]['why'])
         self.ends(1, self.ctl('addresses', '10.0.0.0/25'))
         self.assertIn('has host bits set', self.refused('fips', '10.0.0.1/24'))
-
-    def test_the_plan(self):
         self.world.objects.pop(resources.Ref(
             'announcement', ('vrf-provider', self.NET)))
         plan = self.ends(2, self.ctl('plan')).stdout
@@ -197,8 +189,7 @@ class ManyTest(base.CtlTestCase):
         fips = [f'198.51.{100 + number // 250}.{number % 250 + 2}'
                 for number in range(1000)]
         self.cloud.add_router('r1', ['198.51.0.1/16'], chassis=base.HERE)
-        for address in fips:
-            self.cloud.add_nat('r1', address)
+        self.cloud.add_nats('r1', fips)
         self.ready('lrp-r1')
 
         def all_announced():

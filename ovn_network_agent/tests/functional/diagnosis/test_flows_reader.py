@@ -7,7 +7,6 @@ import unittest
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.functional.openflow import base
@@ -60,13 +59,6 @@ class FlowsTest(base.FlowTestCase):
         self.conf.set_override('ovs_rundir', '/nowhere', group='ovs')
         with self.assertRaisesRegex(readers.Unread, 'not running'):
             switch.read_flows(self.conf, (base.hairpin(DST),))
-
-    def test_a_trace_is_of_the_switch(self):
-        self.ovs.add('table=0,priority=7,in_port=LOCAL,ip,actions=drop')
-        said = packets.trace(self.conf, base.BRIDGE,
-                             'in_port=LOCAL,ip,nw_dst=198.51.100.10')
-        self.assertIn('priority 7', said)
-        self.assertIn('drop', said)
 
 
 if __name__ == '__main__':

@@ -13,7 +13,8 @@ from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.frr import base
 
-FAMILY = ('router bgp 65001', 'address-family ipv4 unicast')
+INSTANCE = 'router bgp 65001'
+FAMILY = (INSTANCE, 'address-family ipv4 unicast')
 ALL = ('frr-daemons', 'frr-vrf', 'bgp-instance', 'bgp-redistribution',
        'bgp-filter', 'prefix-list', 'bgp-sessions')
 # These checks need the addresses, which are in OVN.
@@ -54,14 +55,40 @@ class FrrDoctorTest(doctor.Looks, base.FrrTestCase):
              **dict.fromkeys(unchecked, doctor.NOT_CHECKED)},
             self.verdicts())
 
-    def test_healthy(self):
+    def test_each_fault_that_the_lab_does_not_make(self):
+        """See lab.test_doctor for the others."""
         self.assertEqual(HEALTHY, self.verdicts())
+        self.assertIn('FRR ', doctor.look(self.conf, 'versions')[
+            'versions'][1])
+        with self.wedged('bgpd'):
+            found = doctor.look(self.conf, *ALL, 'rp-filter')
+        self.assertEqual(doctor.NOT_CHECKED, found['bgp-sessions'][0])
+        self.assertEqual(doctor.OK, found['rp-filter'][0], found)
+        self._without_a_daemon()
+        self._a_route_map_that_does_not_exist()
+        self.frr.configure('no router bgp 65001')
+        self.assert_broken('bgp-instance', 'bgp-redistribution',
+                           'bgp-filter', 'bgp-sessions')
+        self.frr.restart_bgpd()
+        self._a_prefix_list_in_both_and_in_zebra()
 
-    def test_redistribution(self):
-        self.frr.configure(*FAMILY, 'no redistribute static')
-        self.assert_broken('bgp-redistribution')
+    def _without_a_daemon(self):
+        self.frr.configure(INSTANCE, 'neighbor 10.0.0.2 bfd')
+        self.assertIn('bfdd', self.looked('frr-daemons', doctor.BROKEN))
+        self.frr.configure(INSTANCE, 'no neighbor 10.0.0.2 bfd')
+        self.frr.kill('staticd')
+        try:
+            self.assert_broken('frr-daemons', *ALL[1:])
+            self.assertIn('staticd', self.looked('frr-daemons',
+                                                 doctor.BROKEN))
+            # Only static announcements need staticd.
+            self.conf.set_override('announce_method', 'kernel', 'fip_route')
+            self.looked('frr-daemons', doctor.OK)
+        finally:
+            self.conf.clear_override('announce_method', 'fip_route')
+            self.frr.start('staticd')
 
-    def test_a_route_map_that_does_not_exist(self):
+    def _a_route_map_that_does_not_exist(self):
         self.frr.configure(*FAMILY, 'redistribute static route-map NOWHERE')
         self.assert_broken('bgp-redistribution')
         self.assertIn('NOWHERE', self.looked('bgp-redistribution',
@@ -70,19 +97,7 @@ class FrrDoctorTest(doctor.Looks, base.FrrTestCase):
         self.addCleanup(self.frr.configure, 'no route-map NOWHERE')
         self.looked('bgp-redistribution', doctor.OK)
 
-    def test_filter(self):
-        self.frr.configure(
-            *FAMILY, f'no neighbor 10.0.0.2 prefix-list {base.LIST} out')
-        self.assert_broken('bgp-filter')
-
-    def test_a_prefix_list_in_one_daemon(self):
-        line = f'ip prefix-list {base.LIST} seq 7 permit 10.0.0.0/8'
-        self.frr.configure_one('bgpd', line)
-        self.addCleanup(self.frr.configure_one, 'bgpd', 'no ' + line)
-        self.assert_broken('prefix-list')
-        self.assertIn('only bgpd', self.looked('prefix-list', doctor.BROKEN))
-
-    def test_a_prefix_list_in_both_or_in_zebra(self):
+    def _a_prefix_list_in_both_and_in_zebra(self):
         line = f'ip prefix-list {base.LIST} seq 7 permit 10.0.0.0/8'
         self.frr.configure(line)
         self.assertIn('1 entry', self.looked('prefix-list', doctor.OK))
@@ -90,42 +105,6 @@ class FrrDoctorTest(doctor.Looks, base.FrrTestCase):
         self.frr.restart_bgpd()
         self.assertIn('only zebra', self.looked('prefix-list',
                                                 doctor.BROKEN))
-
-    def test_instance(self):
-        self.frr.configure('no router bgp 65001')
-        self.assert_broken('bgp-instance', 'bgp-redistribution',
-                           'bgp-filter', 'bgp-sessions')
-
-    def test_session(self):
-        self.frr.configure('router bgp 65001', 'neighbor 10.0.0.2 shutdown')
-        base.wait_until(
-            lambda: self.verdicts()['bgp-sessions'] is doctor.BROKEN,
-            'the session is down')
-        self.assertIn('10.0.0.2', self.looked('bgp-sessions',
-                                              doctor.BROKEN))
-
-    def test_a_daemon_that_does_not_run(self):
-        self.frr.kill('staticd')
-        self.addCleanup(self.frr.start, 'staticd')
-        self.assert_broken('frr-daemons', *ALL[1:])
-        self.assertIn('staticd', self.looked('frr-daemons', doctor.BROKEN))
-        # Only static announcements need staticd.
-        self.conf.set_override('announce_method', 'kernel', 'fip_route')
-        self.looked('frr-daemons', doctor.OK)
-
-    def test_bfd_without_its_daemon(self):
-        self.frr.configure('router bgp 65001', 'neighbor 10.0.0.2 bfd')
-        self.assertIn('bfdd', self.looked('frr-daemons', doctor.BROKEN))
-
-    def test_a_daemon_that_hangs_costs_its_own_checks(self):
-        with self.wedged('bgpd'):
-            found = doctor.look(self.conf, *ALL, 'rp-filter')
-        self.assertEqual(doctor.NOT_CHECKED, found['bgp-sessions'][0])
-        self.assertEqual(doctor.OK, found['rp-filter'][0], found)
-
-    def test_version(self):
-        self.assertIn('FRR ', doctor.look(self.conf, 'versions')[
-            'versions'][1])
 
 
 class FiltersTest(base.FrrTestCase):
@@ -161,71 +140,51 @@ class FiltersTest(base.FrrTestCase):
                         lambda: f'learned {self.frr.learned()}')
         return said[0]
 
-    def configure(self, *lines):
-        """Lines of FRR, which bgpd uses at once."""
-        self.frr.configure(*lines)
-        self.frr.vtysh('clear ip bgp * soft out')
-
-    def out(self, words):
-        self.configure(*FAMILY, f'neighbor 10.0.0.2 {words} out')
-
-    def test_nobody_else(self):
+    def test_what_keeps_addresses_back(self):
+        """One after the other; each is taken away again."""
+        ours = f'ip prefix-list {base.LIST} seq 7 deny'
+        only = 'ip prefix-list OTHER seq 5 permit'
         self.assert_passing(doctor.OK, 2)
-
-    def test_a_line_in_our_list_and_the_command_against_it(self):
-        line = f'ip prefix-list {base.LIST} seq 7 deny {ADDRESSES[1]}/32'
-        self.configure(line)
-        self.addCleanup(self.frr.configure, f'no {line}')
-        said = self.assert_passing(doctor.WARN, 1, f'"no {line}"')
-        self.assertIn('from all neighbours', said.evidence)
-        self.configure(f'no {line}')
+        for lines, out, verdict, passing, word in (
+                ((f'{ours} {ADDRESSES[1]}/32',), '', doctor.WARN, 1,
+                 f'"no {ours} {ADDRESSES[1]}/32"'),
+                ((f'{ours} 198.51.100.0/24 ge 32',), '', doctor.BROKEN, 0,
+                 '198.51.100.10'),
+                ((f'{only} {ADDRESSES[1]}/32', 'route-map OUT deny 5',
+                  'match ip address prefix-list OTHER',
+                  'route-map OUT permit 10',
+                  f'match ip address prefix-list {base.LIST}', 'call SUB',
+                  'route-map SUB permit 1'), 'route-map OUT', doctor.WARN, 1,
+                 'route-map OUT: deny 5'),
+                (('route-map OUT permit 10', 'call SUB',
+                  'route-map SUB deny 1'), 'route-map OUT', doctor.BROKEN, 0,
+                 'route-map SUB: deny 1'),
+                ((), 'route-map NOWHERE', doctor.BROKEN, 0,
+                 'route-map NOWHERE does not'),
+                (('route-map OUT permit 10',
+                  'match ip address prefix-list NOWHERE'), 'route-map OUT',
+                 doctor.BROKEN, 0, 'has no entry for the route'),
+                ((f'{only} {ADDRESSES[0]}/32',), 'prefix-list OTHER',
+                 doctor.WARN, 1, 'OTHER has no entry'),
+                ((), 'prefix-list NOWHERE', doctor.BROKEN, 0,
+                 'NOWHERE does not exist')):
+            of_peer = [f'neighbor 10.0.0.2 {out} out'] if out else []
+            undo = [f'no neighbor 10.0.0.2 {out} out'] if out else []
+            if out.startswith('prefix-list'):
+                # A neighbour has one list.
+                undo = [f'neighbor 10.0.0.2 prefix-list {base.LIST} out']
+            self.frr.configure(*lines, *FAMILY, *of_peer)
+            self.frr.vtysh('clear ip bgp * soft out')
+            self.assert_passing(verdict, passing, word)
+            self.frr.configure(*FAMILY, *undo)
+            for line in lines:
+                if line.startswith('ip '):
+                    self.frr.configure(f'no {line}')
+            for name in {line.split()[1] for line in lines
+                         if line.startswith('route-map')}:
+                self.frr.configure(f'no route-map {name}')
+            self.frr.vtysh('clear ip bgp * soft out')
         self.assert_passing(doctor.OK, 2)
-
-    def test_a_line_that_denies_all(self):
-        line = (f'ip prefix-list {base.LIST} seq 7 deny 198.51.100.0/24 '
-                'ge 32')
-        self.configure(line)
-        self.addCleanup(self.frr.configure, f'no {line}')
-        self.assert_passing(doctor.BROKEN, 0, '198.51.100.10')
-
-    def test_a_route_map_of_the_neighbour(self):
-        self.configure(
-            'ip prefix-list OTHER seq 5 permit 198.51.100.11/32',
-            'route-map OUT deny 5', 'match ip address prefix-list OTHER',
-            'route-map OUT permit 10',
-            f'match ip address prefix-list {base.LIST}', 'call SUB',
-            'route-map SUB permit 1')
-        self.addCleanup(self.frr.configure, 'no route-map OUT',
-                        'no route-map SUB', 'no ip prefix-list OTHER')
-        self.out('route-map OUT')
-        self.assert_passing(doctor.WARN, 1, 'route-map OUT: deny 5')
-
-    def test_a_route_map_that_denies_in_another(self):
-        self.configure('route-map OUT permit 10', 'call SUB',
-                       'route-map SUB deny 1')
-        self.addCleanup(self.frr.configure, 'no route-map OUT',
-                        'no route-map SUB')
-        self.out('route-map OUT')
-        self.assert_passing(doctor.BROKEN, 0, 'route-map SUB: deny 1')
-
-    def test_filters_that_do_not_exist(self):
-        self.out('route-map NOWHERE')
-        self.assert_passing(doctor.BROKEN, 0, 'route-map NOWHERE does not')
-
-    def test_a_route_map_of_a_list_that_does_not_exist(self):
-        self.configure('route-map OUT permit 10',
-                       'match ip address prefix-list NOWHERE')
-        self.addCleanup(self.frr.configure, 'no route-map OUT')
-        self.out('route-map OUT')
-        self.assert_passing(doctor.BROKEN, 0, 'has no entry for the route')
-
-    def test_a_prefix_list_in_the_place_of_ours(self):
-        self.configure('ip prefix-list OTHER seq 5 permit 198.51.100.10/32')
-        self.addCleanup(self.frr.configure, 'no ip prefix-list OTHER')
-        self.out('prefix-list OTHER')
-        self.assert_passing(doctor.WARN, 1, 'OTHER has no entry')
-        self.out('prefix-list NOWHERE')
-        self.assert_passing(doctor.BROKEN, 0, 'NOWHERE does not exist')
 
 
 class NamesTest(unittest.TestCase):

@@ -20,7 +20,6 @@ from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.netlink import base
 
-_CONF = '/proc/sys/net/ipv4/conf/'
 # Ends with its standard input.
 _HOLDER = '''
 import sys
@@ -35,10 +34,6 @@ sys.stdin.read()
 class KernelDoctorTest(doctor.Looks, base.KernelTestCase):
 
     rules_file = ''
-
-    def write(self, path, value):
-        with open(_CONF + path, 'w') as opened:
-            opened.write(value)
 
     def test_the_bridge(self):
         """Without an agent it may be down, but not be missing."""
@@ -65,22 +60,6 @@ class KernelDoctorTest(doctor.Looks, base.KernelTestCase):
         self.looked('uplink', doctor.NOT_CHECKED)
         self.conf.set_override('vrf_name', '', 'frr')
         self.looked('vrf', doctor.NOT_CHECKED)
-
-    def test_forwarding(self):
-        self.write('all/forwarding', '0')
-        self.looked('ip-forward', doctor.BROKEN)
-        self.write('all/forwarding', '1')
-        self.looked('ip-forward', doctor.OK)
-
-    def test_rp_filter(self):
-        for path, value, verdict in (
-                ('all/rp_filter', '0', doctor.OK),
-                ('br-ex/rp_filter', '1', doctor.BROKEN),
-                ('all/rp_filter', '2', doctor.OK),
-                ('all/rp_filter', '1', doctor.BROKEN),
-                ('br-ex/rp_filter', '2', doctor.OK)):
-            self.write(path, value)
-            self.looked('rp-filter', verdict)
 
     def test_routes_of_another_program(self):
         self.conf.set_override('route_table_id', 77, 'fip_route')
@@ -137,11 +116,6 @@ class KernelDoctorTest(doctor.Looks, base.KernelTestCase):
         self.ip('rule del pref 1000 from 192.0.2.0/24 table 78')
         self.looked('rule-priorities', doctor.OK)
 
-    def test_a_local_destination(self):
-        """This kernel may have no VRF; then nothing has to be accepted."""
-        self.ip('address add 10.0.0.5/32 dev lo')
-        self.looked('local-destinations', doctor.NOT_CHECKED)
-
     def test_the_original_program(self):
         """Alone it is a fault; beside another agent, the two are one."""
         self.runs_the_original()
@@ -165,8 +139,3 @@ class KernelDoctorTest(doctor.Looks, base.KernelTestCase):
         # A process has its new program before it has its new command line.
         command = pathlib.Path(f'/proc/{process.pid:d}/cmdline')
         waiting.eventually(command.read_bytes, 'the command line')
-
-    def test_nobody_runs(self):
-        """In this network namespace; those of others do not count."""
-        self.looked('single-agent', doctor.OK)
-        self.looked('agent', doctor.NOT_CHECKED)

@@ -53,24 +53,12 @@ class KernelTest(KernelTestCase):
                          (back.table, back.dst, back.dev, back.via), back)
         self.assertNotIn('vrf', lookups)
 
-    def test_no_route(self):
-        self.ip(f'route del {FIP}/32')
-        found = self.read().lookups
-        self.assertIn('there is no route', found['here'].error)
-        self.assertTrue(found['in'].error)
-
     def test_neighbour_proxies(self):
         self.ip('-6 neigh add proxy 2001:db8::1 dev br-ex')
         self.ip('-6 neigh add proxy 2001:db8::1 dev veth-default')
         self.assertEqual(frozenset(), self.read().proxies)
         self.assertEqual({('br-ex', '2001:db8::1')},
                          self.read(proxies=True).proxies)
-
-    def test_a_rule_of_somebody_else(self):
-        self.ip(f'rule add priority 5 iif veth-default to {FIP} blackhole')
-        found = self.read().lookups
-        self.assertEqual('', found['here'].error)
-        self.assertIn('blackhole', found['in'].error)
 
     def test_a_rule_about_the_address_alone(self):
         self.ip(f'rule add priority 5 to {FIP} unreachable')

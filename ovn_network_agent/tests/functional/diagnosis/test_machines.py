@@ -30,15 +30,11 @@ DRIVERS = ['provider_port', 'veth_leak']
 
 class MachinesTest(test_subject.SubjectTestCase):
 
+    options = {'drivers': DRIVERS}
+
     def setUp(self):
         super().setUp()
         self.cloud.add_switch()
-
-    def configuration(self, **options):
-        return super().configuration(**{'drivers': DRIVERS, **options})
-
-    def drivers(self, conf):
-        return [world.driver(name, conf) for name in conf.drivers]
 
     def add(self, port='vm-1', chassis=HERE, address=VM, kind='', **row):
         self.cloud.add_machine(port, chassis, kind, **{

@@ -50,12 +50,6 @@ class NetworkdTest(test_base.BaseTestCase):
             return base.look(configs.conf(), 'network-managers')[
                 'network-managers']
 
-    def test_it_does_not_run(self):
-        verdict, evidence = self.look()
-        self.assertIn('runs' if verdict is base.OK else 'cannot be seen',
-                      evidence)
-        self.assertIn(verdict, (base.OK, base.NOT_CHECKED))
-
     def test_with_the_settings_of_the_package(self):
         self.start()
         waiting.eventually(lambda: self.look()[0] is base.WARN,

@@ -56,21 +56,31 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
                                 {*PREFIXES, *more})
 
     def test_what_is_typed_in_is_what_was_missing(self):
+        """And then the method changes without a gap."""
         self.assertEqual(((), ()), self.ready('static')[:2])
         found = self.ready()
         self.assertIn('does not redistribute kernel', ' '.join(found.lacks))
         self.frr.configure(*found.lines[1:-1])
         self.assertEqual(((), ()), self.ready()[:2])
-
-    def test_the_families_that_are_announced(self):
-        """Where IPv6 is announced, its routes are redistributed, too."""
-        self.frr.configure(*self.ready().lines[1:-1])
-        found = self.ready('kernel', '2001:db8::1/128')
+        # Where IPv6 is announced, its routes are redistributed, too.
+        found = self.ready('kernel', SIX)
         self.assertIn('ipv6 unicast', ' '.join(found.lacks))
         self.assertIn('  redistribute kernel route-map KERNEL6', found.lines)
         self.assertNotIn(' address-family ipv4 unicast', found.lines)
         self.frr.configure(*found.lines[1:-1])
-        self.assertEqual((), self.ready('kernel', '2001:db8::1/128').lines)
+        self.assertEqual((), self.ready('kernel', SIX).lines)
+        change = method.Change(self.sources, 'kernel', [*ADDRESSES, NOWHERE])
+        # An address that nothing announces is no part of the change.
+        self.assertEqual(PREFIXES, change.before)
+        self.assertEqual([f'{NOWHERE}/32'], change.unannounced)
+        self.kernel('add', *PREFIXES)
+        self.addCleanup(self.kernel, 'del', *PREFIXES)
+        change.look()
+        # Both methods are there.
+        self.assertEqual(sorted(PREFIXES), change.due)
+        self.static('no ')
+        self.assertIsNotNone(change.follow(10))
+        self.assertEqual(([], {}), (change.due, change.gaps))
 
     def test_other_routes_and_a_default_route_of_the_kernel(self):
         self.kernel('add', '203.0.113.0/24', '0.0.0.0/0')
@@ -130,7 +140,12 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
 
     def test_the_printed_map_announces_no_tag_as_med(self):
         """And each tag keeps the community of the other method."""
-        self.map_static()
+        self.map_static('route-map TAGGED deny 20', f'match tag {OTHER_TAG}',
+                        'exit')
+        said, = self.ready().cautions
+        self.assertIn('the route map TAGGED of "redistribute static"', said)
+        self.assertIn(': deny 20', said)
+        self.frr.configure('no route-map TAGGED deny 20')
         found = self.ready('kernel', SIX)
         self.assertEqual((), found.cautions)
         self.frr.configure(*found.lines[1:-1])
@@ -142,16 +157,21 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
                      SIX: (OTHER_TAG, (0, ''))}
         for prefix, (metric, _wanted) in announced.items():
             self.route('add', prefix, metric)
-            self.addCleanup(self.route, 'del', prefix, metric)
-        wanted = {prefix: each for prefix, (_metric, each)
-                  in announced.items()}
+        try:
+            self.have({prefix: each for prefix, (_metric, each)
+                       in announced.items()})
+        finally:
+            for prefix, (metric, _wanted) in announced.items():
+                self.route('del', prefix, metric)
+        self._the_way_back_keeps_the_community()
+
+    def have(self, wanted):
+        """Wait for the attributes of routes, a dict."""
         base.wait_until(
             lambda: {each: self.attributes(each) for each in wanted} ==
             wanted, lambda: {each: self.attributes(each) for each in wanted})
 
-    def test_the_way_back_keeps_the_community(self):
-        self.map_static()
-        self.frr.configure(*self.ready().lines[1:-1])
+    def _the_way_back_keeps_the_community(self):
         self.frr.configure('router bgp 65001', 'address-family ipv4 unicast',
                            'no redistribute static', 'exit', 'exit',
                            'no route-map TAGGED')
@@ -160,30 +180,7 @@ class MethodTest(doctor.Looks, base.FrrTestCase):
         self.frr.configure(*found.lines[1:-1])
         prefix = f'{ADDRESSES[0]}/32'
         self.frr.configure(f'ip route {prefix} {base.BRIDGE} tag {TAG}')
-        base.wait_until(lambda: self.attributes(prefix) == (0, '65001:1'),
-                        lambda: self.attributes(prefix))
-
-    def test_entries_that_the_printed_map_lacks_are_named(self):
-        self.map_static('route-map TAGGED deny 20', f'match tag {OTHER_TAG}',
-                        'exit')
-        said, = self.ready().cautions
-        self.assertIn('the route map TAGGED of "redistribute static"', said)
-        self.assertIn(': deny 20', said)
-
-    def test_a_change_without_a_gap(self):
-        self.frr.configure(*self.ready().lines[1:-1])
-        change = method.Change(self.sources, 'kernel', [*ADDRESSES, NOWHERE])
-        # An address that nothing announces is no part of the change.
-        self.assertEqual(PREFIXES, change.before)
-        self.assertEqual([f'{NOWHERE}/32'], change.unannounced)
-        self.kernel('add', *PREFIXES)
-        self.addCleanup(self.kernel, 'del', *PREFIXES)
-        change.look()
-        # Both methods are there.
-        self.assertEqual(sorted(PREFIXES), change.due)
-        self.static('no ')
-        self.assertIsNotNone(change.follow(10))
-        self.assertEqual(([], {}), (change.due, change.gaps))
+        self.have({prefix: (0, '65001:1')})
 
     def test_a_gap_is_seen(self):
         change = method.Change(self.sources, 'kernel', ADDRESSES)

@@ -62,18 +62,17 @@ class SessionTestCase(doctor.Looks, base.FrrTestCase):
         return self.looked(CHECK, verdict)
 
 
-class NextHopsTest(SessionTestCase):
-
-    def test_both_sides_have_the_capability(self):
-        said = self.in_a_session(True, True, doctor.OK)
-        self.assertIn(f'{extended.THEIRS} gets next hops of IPv6', said)
-
-
 class OursLacksTest(SessionTestCase):
 
     make = OursLacks
 
     def test_this_side_lacks_the_line_and_the_advice_adds_it(self):
+        address = f'{NEXT_HOP}/24', 'dev', unnumbered.UPLINK
+        self.frr.ip('address', 'add', *address)
+        # The neighbour reaches this next hop without the capability.
+        self.assertIn(f'the next hop {NEXT_HOP}', self.in_a_session(
+            False, True, doctor.OK))
+        self.frr.ip('address', 'del', *address)
         said = self.in_a_session(False, True, doctor.BROKEN)
         self.assertIn(f'{extended.THEIRS} gets the IPv4 routes', said)
         self.assertIn(f'the next hop {NEXT_HOP}, which no device', said)
@@ -81,7 +80,8 @@ class OursLacksTest(SessionTestCase):
         self.assertEqual(extended.CAPABILITY, line)
         self.addCleanup(self.frr.restart_bgpd)
         self.frr.configure('router bgp 65001', line)
-        self.in_a_session(True, True, doctor.OK)
+        self.assertIn(f'{extended.THEIRS} gets next hops of IPv6',
+                      self.in_a_session(True, True, doctor.OK))
 
 
 class TheirsLacksTest(SessionTestCase):
@@ -92,20 +92,6 @@ class TheirsLacksTest(SessionTestCase):
         self.in_a_session(True, False, doctor.BROKEN)
         found, = doctor.findings(self.conf, CHECK)
         self.assertIn('add the same line', found.remedy)
-
-
-class UplinkTest(SessionTestCase):
-
-    make = OursLacks
-
-    def test_an_uplink_with_an_address_of_ipv4(self):
-        """The neighbour reaches this next hop without the capability."""
-        self.frr.ip('address', 'add', f'{NEXT_HOP}/24', 'dev',
-                    unnumbered.UPLINK)
-        self.addCleanup(self.frr.ip, 'address', 'del', f'{NEXT_HOP}/24',
-                        'dev', unnumbered.UPLINK)
-        self.assertIn(f'the next hop {NEXT_HOP}', self.in_a_session(
-            False, True, doctor.OK))
 
 
 class UnnumberedTest(doctor.Looks, base.FrrTestCase):

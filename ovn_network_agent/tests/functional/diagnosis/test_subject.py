@@ -26,18 +26,24 @@ Kind = subject.Kind
 
 
 class SubjectTestCase(base.OvsdbTestCase):
+    """Asks for subjects.
+
+    :cvar options: of the configuration, unless a test has others
+    """
+
+    options = {'drivers': ['fip_route', 'veth_leak']}
 
     def configuration(self, **options):
         conf = world.conf(
             bridge_dev=cloud.BRIDGE, ovs__ovsdb_connection=self.ovs.remote,
             ovn__ovn_nb_remote=[self.nb.remote],
-            ovn__ovn_sb_remote=[self.sb.remote], **options)
+            ovn__ovn_sb_remote=[self.sb.remote],
+            **{**self.options, **options})
         streams.configure(conf)
         return conf
 
     def drivers(self, conf):
-        return [world.driver(name, conf)
-                for name in ('fip_route', 'veth_leak')]
+        return [world.driver(name, conf) for name in conf.drivers]
 
     def subject(self, address, **options):
         return self.find(self.configuration(**options), address)

@@ -13,7 +13,6 @@ from ovn_network_agent.tests.functional.diagnosis import test_machines
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.unit import world
 
 HERE, AWAY = cloud.CHASSIS, cloud.OTHER
 NET, OTHER, VM = '10.0.0.0/24', '10.0.1.0/24', '10.0.0.5'
@@ -23,17 +22,13 @@ Kind, Claim = subject.Kind, model.Claim
 
 class TenantsTestCase(test_subject.SubjectTestCase):
 
+    options = {'drivers': DRIVERS}
+
     def setUp(self):
         super().setUp()
         self.cloud.add_switch()
         self.cloud.add_router('r1', chassis=HERE)
         self.net = self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
-
-    def configuration(self, **options):
-        return super().configuration(**{'drivers': DRIVERS, **options})
-
-    def drivers(self, conf):
-        return [world.driver(name, conf) for name in conf.drivers]
 
     def withheld(self, address=NET, **options):
         return self.subject(address, **options).withheld
@@ -149,12 +144,10 @@ class TenantsTest(TenantsTestCase):
 
 class VirtualIpsTest(TenantsTestCase):
 
+    options = {'drivers': [*DRIVERS, 'load_balancer']}
+
     VIP = '10.0.0.200'
     HOSTS = {'tenant_network__advertisement_method': 'host'}
-
-    def configuration(self, **options):
-        return super().configuration(**{
-            'drivers': [*DRIVERS, 'load_balancer'], **options})
 
     def of_vip(self, **options):
         found = self.subject(self.VIP, **options)

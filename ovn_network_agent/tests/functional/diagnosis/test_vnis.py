@@ -9,7 +9,6 @@ from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import test_view_vnis
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.unit import world
 
 ONE, VNI = test_view_vnis.ONE, test_view_vnis.VNI
 Kind = subject.Kind
@@ -17,12 +16,7 @@ Kind = subject.Kind
 
 class VnisTest(test_view_vnis.TwoNetworks, test_subject.SubjectTestCase):
 
-    def configuration(self, **options):
-        return super().configuration(**{
-            'drivers': ['evpn'], 'evpn__local_ip': '10.0.100.11', **options})
-
-    def drivers(self, conf):
-        return [world.driver(name, conf) for name in conf.drivers]
+    options = {'drivers': ['evpn'], 'evpn__local_ip': '10.0.100.11'}
 
     def found(self, **options):
         """{VNI: (kind, port)} of the address."""
@@ -109,7 +103,8 @@ class VnisTest(test_view_vnis.TwoNetworks, test_subject.SubjectTestCase):
 class RoutersTest(test_view_vnis.TwoRouters, test_subject.SubjectTestCase):
     """The same addresses behind two routers, in two VNIs."""
 
-    drivers = VnisTest.drivers
+    options = {'drivers': ['evpn', 'fip_route', 'tenant_network'],
+               'evpn__local_ip': '10.0.100.11'}
 
     def setUp(self):
         super().setUp()
@@ -121,11 +116,6 @@ class RoutersTest(test_view_vnis.TwoRouters, test_subject.SubjectTestCase):
         return {each.vni: (each.kind, each.router and each.router.called, (
             each.announcement and each.announcement.subject))
                 for each in self.subjects(asked, **options)}
-
-    def configuration(self, **options):
-        return super().configuration(**{
-            'drivers': ['evpn', 'fip_route', 'tenant_network'],
-            'evpn__local_ip': '10.0.100.11', **options})
 
     def test_each_has_its_own(self):
         for asked, kind, prefix in (

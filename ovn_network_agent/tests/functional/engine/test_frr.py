@@ -84,15 +84,6 @@ class TestPass(passes.PassTestCase):
         self.run_pass(self.router, phase=model.Phase.STOPPED)
         self.assertEqual(before, self.frr.running())
 
-    def test_dry_run_deletes_nothing_of_the_operator(self):
-        self.frr.configure(*FOREIGN)
-        steps, _outcome = self.gateway.reconciler.plan(
-            worlds.snapshot(self.router))
-        self.assertEqual(
-            [('create', '198.51.100.0/24')],
-            [(verb, r.network) for verb, r in steps
-             if r.kind == 'prefix_list_entry'])
-
     def test_order(self):
         # Trap T32: what lets an address out is there before the address.
         seen = self._watched_vtysh()

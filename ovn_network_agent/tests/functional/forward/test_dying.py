@@ -71,10 +71,11 @@ class DyingTest(base.ForwardTestCase):
         # The answer of status is that of the last complete pass.
         self.eventually(lambda: self.dead() == {})
         self.logged(f'VIP down: {base.VIP}')
+        self._a_node_without_a_way_to_them()
         self.agent.send_signal(signal.SIGTERM)
         self.assertEqual(0, self.agent.wait(60), self.log())
 
-    def test_a_node_without_a_way_to_them(self):
+    def _a_node_without_a_way_to_them(self):
         """It says why; what it cannot reach its clients cannot, either."""
         self.sh('ip link set lan down')
         self.eventually(lambda: self.vips() == [])

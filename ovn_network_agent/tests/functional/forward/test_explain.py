@@ -90,7 +90,7 @@ class ExplainTest(base.ForwardTestCase):
     def broken(self):
         return self.verdicts('BROKEN')
 
-    def test_healthy(self):
+    def _healthy(self):
         """All layers are OK, and connections are counted."""
         answers = {self.ask() for _time in range(3)}
         status, found = self.explain()
@@ -105,6 +105,7 @@ class ExplainTest(base.ForwardTestCase):
 
     def test_each_broken_layer_has_its_name(self):
         """While no agent repairs it; then the agent repairs all at once."""
+        self._healthy()
         saved = os.path.join(self.directory, 'saved')
         self.sh(f'nft list table {_TABLE} >{saved}')
         self.agent.send_signal(signal.SIGKILL)

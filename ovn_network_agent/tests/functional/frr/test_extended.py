@@ -55,12 +55,10 @@ class ExtendedTest(base.FrrTestCase):
             set(prefixes) and self.in_its_kernel(),
             lambda: f'{self.in_its_kernel()} and not {prefixes}')
 
-    def test_the_neighbour_forwards_both_to_ipv6(self):
+    def test_with_and_without_the_capability(self):
+        """The agent reads what it reads over any session."""
         for route in self.wait_forwards(*FIPS.values()):
             self.assertRegex(route.via, f'^(fe80::|{extended.OURS}$)')
-
-    def test_what_the_agent_reads(self):
-        """The proof, the sessions and the setup, as over any session."""
         self.assertEqual(set(FIPS.values()), frr_verification.advertised(
             '', FIPS.values()))
         for version, fip in FIPS.items():
@@ -71,9 +69,7 @@ class ExtendedTest(base.FrrTestCase):
             self.assertEqual([], list(setup.faults(setup.Setup(
                 *bgp.read_setup('', base.LIST, version)), '', 'static',
                 base.LIST)))
-
-    def test_without_the_capability(self):
-        """IPv4 gets a next hop that nobody can use, and IPv6 goes on."""
+        # IPv4 gets a next hop that nobody can use, and IPv6 goes on.
         self.frr.configure('router bgp 65001', f'no {extended.CAPABILITY}')
         self.wait_forwards(FIPS[6])
         # The neighbour has both routes in BGP all the same.

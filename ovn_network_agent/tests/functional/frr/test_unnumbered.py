@@ -66,35 +66,6 @@ class UnnumberedTest(base.FrrTestCase):
         return {version: frr.read_path('', fip)
                 for version, fip in FIPS.items()}
 
-    def at_the_neighbour(self, function):
-        """The result of a function in the namespace of the neighbour."""
-        with (namespaces.entered(self.frr.neighbour.namespace.path),
-              connection.Connection() as kernel):
-            return function(kernel)
-
-    def in_its_kernel(self):
-        """The routes of the neighbour to both, [] while one is missing."""
-        found = [route for route in self.at_the_neighbour(routes.read)
-                 if route.dst in FIPS.values()]
-        return found if len(found) == len(FIPS) else []
-
-    def test_the_neighbour_has_next_hops_of_ipv6(self):
-        found = base.wait_until(self.in_its_kernel, 'both are in the kernel')
-        for route in found:
-            self.assertEqual(PEER, route.dev)
-            self.assertRegex(route.via, '^fe80::')
-        asked = self.at_the_neighbour(
-            lambda kernel: lookups.look_up(kernel, '198.51.100.10'))
-        self.assertIn('198.51.100.10/32 via inet6 fe80::', asked.text())
-
-    def test_the_proof_and_the_sessions(self):
-        self.assertEqual(set(FIPS.values()), frr_verification.advertised(
-            '', FIPS.values()))
-        for version in FIPS:
-            self.assertEqual([[], UP, []],
-                             bgp.read_sessions('', DAEMONS, version))
-        self.assertEqual(UP, bgp.read_surroundings('', True)['neighbours'])
-
     def test_fitness(self):
         observer = frr_fitness.Fitness(worlds.conf(
             drivers=['gateway_drain'], frr__vrf_name=''), stable=0)
@@ -120,7 +91,29 @@ class UnnumberedTest(base.FrrTestCase):
 
     # -- explain ----------------------------------------------------------
 
-    def test_what_explain_reads(self):
+    def in_its_kernel(self, kernel):
+        """The routes of the neighbour to both, [] while one is missing."""
+        found = [route for route in routes.read(kernel)
+                 if route.dst in FIPS.values()]
+        return found if len(found) == len(FIPS) else []
+
+    def test_next_hops_of_ipv6(self):
+        """At the neighbour, in the proof, in sessions, and in explain."""
+        with (namespaces.entered(self.frr.neighbour.namespace.path),
+              connection.Connection() as kernel):
+            found = base.wait_until(lambda: self.in_its_kernel(kernel),
+                                    'both are in the kernel')
+            asked = lookups.look_up(kernel, '198.51.100.10')
+        self.assertIn('198.51.100.10/32 via inet6 fe80::', asked.text())
+        for route in found:
+            self.assertEqual(PEER, route.dev)
+            self.assertRegex(route.via, '^fe80::')
+        self.assertEqual(set(FIPS.values()), frr_verification.advertised(
+            '', FIPS.values()))
+        self.assertEqual(UP, bgp.read_surroundings('', True)['neighbours'])
+        for version in FIPS:
+            self.assertEqual([[], UP, []],
+                             bgp.read_sessions('', DAEMONS, version))
         for version, fip in FIPS.items():
             self.assertEqual([('static', True, True, base.BRIDGE)],
                              list(frr.read_zebra('', fip)))
@@ -154,6 +147,7 @@ class UnnumberedTest(base.FrrTestCase):
             4: (True, True, (PEER,)), 6: (True, True, ())},
             lambda: self.paths())
         self.wait_announced(FIPS[4])
+        self._the_faults_of_each_family()
 
     # -- doctor -----------------------------------------------------------
 
@@ -162,7 +156,7 @@ class UnnumberedTest(base.FrrTestCase):
         return [part for part, _text in setup.faults(
             found, '', 'static', base.LIST)]
 
-    def test_the_faults_of_each_family(self):
+    def _the_faults_of_each_family(self):
         self.assertEqual([[], []], [self.faults(each) for each in FIPS])
         for line, back, part in (
                 ('no redistribute static', 'redistribute static',

@@ -135,8 +135,9 @@ class AgentsTest(AgentsTestCase):
         self.agent_on('gw2')
         self.seen('gw1', 'gw2')
         self.assertEqual({'gw1'}, self.served())
-        agent.send_signal(signal.SIGTERM)
         listener = self.listeners['gw1']
+        self._the_veth_pair(listener)
+        agent.send_signal(signal.SIGTERM)
         self.soon(lambda: listener.value('phase', phase='draining') == 1)
         self.soon(lambda: self.lowered(cloud.CHASSIS))
         self.assertIn('an orderly stop hands gateways over',
@@ -151,10 +152,7 @@ class AgentsTest(AgentsTestCase):
         self.soon(lambda: listener.ask('/healthz')[0] == 0)
         self.assertEqual(0, agent.wait(control.LIMIT), self.said())
 
-    def test_the_veth_pair_and_the_log(self):
-        listener = self.listeners['gw1']
-        self.agent_on('gw1')
-        self.seen('gw1')
+    def _the_veth_pair(self, listener):
         about = {'device': 'veth-default', 'direction': 'sent'}
         self.assertIsNone(listener.value('veth_packets_total', **about))
         self.node.sh('ip link add veth-default type veth peer name '
@@ -166,8 +164,10 @@ class AgentsTest(AgentsTestCase):
         self.assertEqual(0, listener.value('veth_dropped_total', **about))
         self.node.sh('ip link del veth-default')
         self.assertIsNone(listener.value('veth_packets_total', **about))
-        self.soon(lambda: self.said().count(' WARNING ') == listener.value(
-            'log_messages_total', level='warning'))
+        with open(self.log_of('gw1')) as opened:
+            self.soon(lambda: opened.seek(0) or opened.read().count(
+                ' WARNING ') == listener.value('log_messages_total',
+                                               level='warning'))
         self.assertEqual(0, listener.value('log_messages_total',
                                            level='error'))
 

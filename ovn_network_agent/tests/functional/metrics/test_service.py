@@ -74,10 +74,11 @@ class ScrapedTest(services.ServiceTestCase):
         self.assertEqual(0, self.listener.value('announce_seconds_count'))
         self.assertEqual(0, self.listener.value('takeovers_total'))
 
-    def test_an_event_and_a_takeover(self):
+    def test_from_an_event_to_the_end(self):
+        """A start takes long, so this is one test."""
         self.cloud.add_router('r2', chassis=cloud.OTHER,
                               networks=['203.0.113.1/24'])
-        self.running()
+        agent = self.running()
         self.cloud.add_nat('r1', FIP)
         self.becomes(2, 'announced_ips')
         self.becomes(1, 'announce_seconds_count')
@@ -89,19 +90,20 @@ class ScrapedTest(services.ServiceTestCase):
         self.becomes(1, 'failover_announce_seconds_count')
         self.becomes(3, 'announced_ips')
 
-    def test_a_database_that_goes(self):
-        self.running()
+        self._a_database_that_goes()
+        self._it_answers_until_it_ends(agent)
+
+    def _a_database_that_goes(self):
         self.servers['nb'].kill()
         self.becomes(0, 'ovn_connection_state', db='nb')
         self.assertTrue(any('Northbound' in reason or 'nb' in reason
                             for reason in self.listener.unready()))
         # The routes stay, and so does what is said of them.
-        self.assertEqual(1, self.listener.value('announced_ips'))
+        self.assertEqual(3, self.listener.value('announced_ips'))
         self.servers['nb'].start()
         self.is_ready()
 
-    def test_an_agent_answers_until_it_ends(self):
-        agent = self.running()
+    def _it_answers_until_it_ends(self, agent):
         self.nb.pause()
         agent.stop()
         # The clean-up waits for NB.

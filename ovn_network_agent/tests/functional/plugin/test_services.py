@@ -118,6 +118,22 @@ class ServicesTest(running.RunningTestCase):
         self.assertTrue(found['driver-services']['remedy'])
         self.go_on()
         self.explained('ok', 'OK', 'OK')
+        self._of_nobody()
+        self.beside('ip', 'link', 'del', 'br-ex')
+        found = self.explained('broken', 'BROKEN', 'BROKEN')
+        self.assertIn('br-ex', found['resource']['evidence'])
+        self.assertTrue(found['resource']['remedy'])
+
+    def _of_nobody(self):
+        status, _kind, outcome, found = self.explain('192.0.2.99')
+        self.assertEqual((6, 'nobody'), (status, outcome), found)
+        # Nobody knows which addresses a bad row would have.
+        self.put('two', 'ntp', 'nonsense')
+        status, _kind, outcome, found = self.explain('192.0.2.99')
+        self.assertEqual((1, 'unknown'), (status, outcome), found)
+        self.assertIn('Service ntp: AddressValueError',
+                      found['subject']['evidence'])
+        self.explained('ok', 'OK', 'OK')
 
     def hang(self, address):
         """Stop the process of the agent, and remove an address."""
@@ -128,25 +144,6 @@ class ServicesTest(running.RunningTestCase):
 
     def go_on(self):
         os.kill(self.agent.pid, signal.SIGCONT)
-
-    def test_explain_what_fails(self):
-        self.start_with_one()
-        self.beside('ip', 'link', 'del', 'br-ex')
-        found = self.explained('broken', 'BROKEN', 'BROKEN')
-        self.assertIn('br-ex', found['resource']['evidence'])
-        self.assertTrue(found['resource']['remedy'])
-
-    def test_explain_an_address_of_nobody(self):
-        self.start_with_one()
-        status, _kind, outcome, found = self.explain('192.0.2.99')
-        self.assertEqual((6, 'nobody'), (status, outcome), found)
-        # Nobody knows which addresses a bad row would have.
-        self.put('two', 'ntp', 'nonsense')
-        status, _kind, outcome, found = self.explain('192.0.2.99')
-        self.assertEqual((1, 'unknown'), (status, outcome), found)
-        self.assertIn('Service ntp: AddressValueError',
-                      found['subject']['evidence'])
-        self.explained('ok', 'OK', 'OK')
 
     def test_rows_become_addresses_in_the_kernel(self):
         self.start_with_one()

@@ -118,6 +118,24 @@ class ServiceTestCase(base.OvsdbTestCase):
         agent.stop()
         self.assertTrue(agent.wait(ovsdb.DEADLINE))
 
+    def well(self, *agents):
+        for agent in agents:
+            self.eventually(lambda agent=agent: agent.status.reasons == () and
+                            agent.ready, lambda agent=agent:
+                            agent.status.reasons)
+
+    def degraded(self, agent, *parts):
+        """Wait until the reasons of a degraded agent have these parts."""
+        self.eventually(lambda: all(part in ' '.join(
+            agent.status.reasons or ()) for part in parts),
+            lambda: agent.status.reasons)
+
+    def withdrawn(self):
+        """Prefixes whose announcement was ever removed, a set."""
+        return {ref.key[1] for verb, ref in self.world.journal
+                if verb == 'delete' and
+                ref.kind == resources.Announcement.kind}
+
 
 class TwoRoutersTestCase(ServiceTestCase):
     """Router r1 is on this chassis, and router r2 on another chassis."""

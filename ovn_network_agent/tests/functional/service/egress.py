@@ -78,13 +78,3 @@ class EgressTestCase(services.ServiceTestCase):
         row, = self.nb.rows(table, '_uuid', where=ovsdb.clauses(
             {'name': name}))
         return row['_uuid']
-
-    def well(self, *agents):
-        for agent in agents:
-            self.eventually(lambda agent=agent: agent.status.reasons == () and
-                            agent.ready, lambda agent=agent:
-                            agent.status.reasons)
-
-    def degraded(self, agent, part):
-        self.eventually(lambda: part in ' '.join(agent.status.reasons or ()),
-                        lambda: agent.status.reasons)

@@ -88,31 +88,13 @@ def add_routers(world, numbers, addresses):
         world.add_router(
             name, [f'198.18.{255 - high}.{low + 1}/16'], cloud.CHASSIS,
             mac=f'fa:16:3e:00:{high + 1:02x}:{low:02x}')
-        add(world.nb, name, range(256 + number * addresses,
-                                  256 + (number + 1) * addresses))
+        world.add_nats(name, [address(each) for each in range(
+            256 + number * addresses, 256 + (number + 1) * addresses)])
 
 
 def address(number):
     """An address of the provider network 198.18.0.0/16."""
     return f'198.18.{number >> 8}.{number & 255}'
-
-
-def add(nb, router, numbers):
-    """Floating IPs of a router in one transaction."""
-    nb.transact(*(ovsdb.insert(
-        'NAT', f'nat{n}', type='dnat_and_snat', external_ip=address(n),
-        logical_ip='10.0.0.5') for n in numbers), ovsdb.mutate(
-            'Logical_Router', {'name': 'neutron-' + router}, 'nat', 'insert',
-            ovsdb.ovsdb_set(['named-uuid', f'nat{n}'] for n in numbers)))
-
-
-def remove(nb, router, number):
-    """The reverse of :func:`add` for one floating IP."""
-    row, = nb.rows('NAT', '_uuid',
-                   where=ovsdb.clauses({'external_ip': address(number)}))
-    nb.transact(ovsdb.mutate(
-        'Logical_Router', {'name': 'neutron-' + router}, 'nat', 'delete',
-        row['_uuid']))
 
 
 def add_ports(world, numbers):

@@ -9,7 +9,6 @@ import subprocess
 import tempfile
 import uuid
 
-from ovn_network_agent import resources
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import schemas
@@ -64,12 +63,6 @@ class SmallDisk(ovsdb.Server):
 
 
 class FilesTestCase(loss.LossTestCase):
-
-    def withdrawn(self):
-        """Addresses whose announcement was ever removed, a set."""
-        return {ref.key[1] for verb, ref in self.world.journal
-                if verb == 'delete' and
-                ref.kind == resources.Announcement.kind}
 
     def stays(self):
         """Nothing was ever withdrawn."""

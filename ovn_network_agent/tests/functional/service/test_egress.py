@@ -84,15 +84,7 @@ class RouterTest(egress.EgressTestCase):
             change()
             self.leave(*wanted)
         self.well(agent)
-
-    def test_a_lost_mark_withdraws_nothing(self):
-        self.cloud.add_ports('net1', a=['10.0.1.5'], b=['10.0.1.6'])
-        self.put(SHOP)
-        agent = self.agent()
-        wanted = [('shop', '10.0.1.5', '198.51.100.50'),
-                  ('shop', '10.0.1.6', '198.51.100.50')]
-        self.leave(*wanted)
-        self.well(agent)
+        # A lost mark withdraws nothing.
         kept = {key for key, row in self.ours().items()
                 if row['logical_ip'] == '10.0.1.6'}
         self.nb.transact(ovsdb.update(

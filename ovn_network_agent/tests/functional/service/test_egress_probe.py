@@ -194,15 +194,8 @@ class AnswerTest(ProbeTest):
         self.eventually(lambda: self.said() == (0, ''), self.said)
         self.says(200, 'ready', self.other)
 
-    def test_a_loop_that_hangs(self):
+    def test_a_loop_without_work_and_one_that_hangs(self):
         """The process lives, and its other threads answer."""
-        agent = self.agent()
-        self.says(200, 'ready')
-        with self.hanging(agent):
-            self.says(503, 'stuck')
-        self.says(200, 'ready')
-
-    def test_a_loop_without_work_is_alive(self):
         agent = self.agent(reconcile_interval=3600)
         self.eventually(lambda: agent.status.is_ready, 'not ready')
         self.says(200, 'ready')
@@ -212,6 +205,9 @@ class AnswerTest(ProbeTest):
         # It wakes for a sign of life, and not for a pass.
         self.assertFalse([each for each in agent._loop.passes.last
                           if each.at > began and 'interval' in each.reasons])
+        with self.hanging(agent):
+            self.says(503, 'stuck')
+        self.says(200, 'ready')
 
     def test_a_port_in_use(self):
         listen = '127.85.0.1'

@@ -49,9 +49,13 @@ class WriterTest(test_egress_probe.ProbeTest):
 
     def test_the_other_agent_goes_and_comes(self):
         agent = self.agent()
-        self.writer(agent)
+        self.eventually(lambda: agent.status.is_ready, 'not ready')
+        passes = services.Passes(self)
+        mine = self.writer(agent)
         self.eventually(lambda: self.dead(agent).keys() == {OTHER},
                         lambda: self.dead(agent))
+        # A change wakes the loop.
+        self.eventually(lambda: passes.times, 'no pass')
         other = self.another()
         self.eventually(lambda: not self.dead(agent),
                         lambda: self.dead(agent))
@@ -61,13 +65,19 @@ class WriterTest(test_egress_probe.ProbeTest):
         results = self.probe(agent).counts['egress_probes_total']
         # The first one after an answer was forgiven.
         self.assertGreaterEqual(results['refused',], 3)
-
-    def test_a_change_wakes_the_loop(self):
-        agent = self.agent()
-        self.eventually(lambda: agent.status.is_ready, 'not ready')
-        passes = services.Passes(self)
-        self.writer(agent)
-        self.eventually(lambda: passes.times, 'no pass')
+        # A chassis without a tunnel, which then is gone.
+        self.publish('gone')
+        self.eventually(lambda: self.dead(agent).get('gone') ==
+                        'no address of its tunnels is known',
+                        lambda: self.dead(agent))
+        self.cloud.say('NB_Global', {}, external_ids={
+            ownership.EXT_ID_EGRESS_NETWORKS + 'gone': None})
+        self.eventually(lambda: self.dead(agent).keys() == {OTHER},
+                        lambda: self.dead(agent))
+        # An agent that is no longer the writer has nothing left.
+        mine.close()
+        self.eventually(lambda: not self.dead(agent),
+                        lambda: self.dead(agent))
 
     def test_the_metrics(self):
         listen = '127.85.0.2'
@@ -85,24 +95,3 @@ class WriterTest(test_egress_probe.ProbeTest):
                                           result='ready'), 0)
         # Others' trouble is not that of this agent.
         self.assertEqual([], listener.unready())
-
-    def test_a_writer_no_longer(self):
-        """The next one begins with nothing, and this one has nothing left."""
-        first = self.agent()
-        mine = self.writer(first)
-        self.eventually(lambda: self.dead(first), 'nobody is dead')
-        mine.close()
-        self.eventually(lambda: not self.dead(first),
-                        lambda: self.dead(first))
-
-    def test_a_chassis_without_a_tunnel_and_one_that_is_gone(self):
-        self.publish('gone')
-        agent = self.agent()
-        self.writer(agent)
-        self.eventually(lambda: self.dead(agent).get('gone') ==
-                        'no address of its tunnels is known',
-                        lambda: self.dead(agent))
-        self.cloud.say('NB_Global', {}, external_ids={
-            ownership.EXT_ID_EGRESS_NETWORKS + 'gone': None})
-        self.eventually(lambda: self.dead(agent).keys() == {OTHER},
-                        lambda: self.dead(agent))

@@ -43,16 +43,28 @@ class TestAgent(agents.AnnouncingTestCase):
     def kernel(self):
         return {key[1] for key in self.world.found(resources.KernelRoute)}
 
-    def test_restart_of_staticd(self):
+    def test_restarts_a_filter_and_the_stop(self):
+        """A start takes long, so this is one test."""
+        agent = self.running(retries=backoff.Retries(**LONG_PAUSES))
+        self._restart_of_staticd()
+        self._restart_of_the_holder_of_the_routes()
+        self._bgpd_has_lost_its_list()
+        self._everything_after_a_long_absence(agent)
+        self._filtered_address_is_in_the_status(agent)
+        agent.stop()
+        self.assertTrue(agent.wait(20))
+        self.assertTrue(agent.complete)
+        self.assertEqual(([], set(), set()), (
+            self.entries(), self.statics(), self.kernel()))
+
+    def _restart_of_staticd(self):
         # Trap T41: the next full pass is ten minutes away.
-        self.running()
         self.frr.kill('staticd')
         self.frr.start('staticd')
         base.wait_until(lambda: FIP in self.statics(), 'restored')
 
-    def test_restart_of_the_holder_of_the_routes(self):
+    def _restart_of_the_holder_of_the_routes(self):
         """mgmtd since FRR 9, staticd before."""
-        self.running()
         self.frr.kill(base.holder())
         if base.holder() == 'mgmtd':
             # staticd has the routes, too.
@@ -63,32 +75,45 @@ class TestAgent(agents.AnnouncingTestCase):
         base.wait_until(lambda: wanted <= self.statics() &
                         self.frr.learned(), 'announced')
 
-    def test_restart_of_everything_after_a_long_absence(self):
-        # Trap T41: however long the back-off has become meanwhile.
-        agent = self.running(retries=backoff.Retries(**LONG_PAUSES))
-        self.frr.kill('staticd')
-        self.frr.kill('bgpd')
-        self.cloud.add_nat('r1', '198.51.100.11')
-        base.wait_until(
-            lambda: '198.51.100.11/32' in self.kernel(), 'tried')
-        base.wait_until(lambda: 'frr_static' in str(
-            agent.status.reasons), 'failed')
-        self.frr.start('staticd')
-        self.frr.start('bgpd', config=base.BGP)
-        base.wait_until(
-            lambda: {FIP, '198.51.100.11/32'} <= self.statics() and
-            self.entries(), 'restored')
-        base.wait_until(lambda: FIP in self.frr.learned(), 'announced')
-
-    def test_bgpd_has_lost_its_list(self):
+    def _bgpd_has_lost_its_list(self):
         # Trap T35: zebra still has it.
-        self.running()
         before = self.entries()
         self.frr.restart_bgpd()
         base.wait_until(
             lambda: 'permit 198.51.100.0/24' in self.frr.only(
                 'bgpd', 'show ip prefix-list'), 'in bgpd again')
         self.assertEqual(before, self.entries())
+
+    def _everything_after_a_long_absence(self, agent):
+        # Trap T41: however long the back-off has become meanwhile.
+        self.frr.kill('staticd')
+        self.frr.kill('bgpd')
+        self.cloud.add_nat('r1', '198.51.100.12')
+        base.wait_until(
+            lambda: '198.51.100.12/32' in self.kernel(), 'tried')
+        base.wait_until(lambda: 'frr_static' in str(
+            agent.status.reasons), 'failed')
+        self.frr.start('staticd')
+        self.frr.start('bgpd', config=base.BGP)
+        wanted = {FIP, '198.51.100.12/32'}
+        base.wait_until(
+            lambda: wanted <= self.statics() and self.entries(), 'restored')
+        base.wait_until(lambda: wanted <= self.frr.learned(), 'announced')
+
+    def _filtered_address_is_in_the_status(self, agent):
+        base.wait_until(lambda: agent.status.reasons == (), 'all is well',
+                        ovsdb.DEADLINE)
+        self.frr.configure('route-map NONE deny 10', 'exit',
+                           'router bgp 65001', 'address-family ipv4 unicast',
+                           'neighbor 10.0.0.2 route-map NONE out')
+        self.addCleanup(
+            self.frr.configure, 'no route-map NONE', 'router bgp 65001',
+            'address-family ipv4 unicast',
+            'no neighbor 10.0.0.2 route-map NONE out')
+        base.wait_until(lambda: not self.frr.learned(), 'filtered')
+        self.cloud.add_nat('r1', '198.51.100.13')
+        base.wait_until(lambda: '198.51.100.13/32'
+                        in ''.join(agent.status.reasons), 'reported')
 
     def test_stop_while_zebra_is_wedged(self):
         # Trap T44: the stop ends, keeps the way in, leaves no process.
@@ -101,27 +126,3 @@ class TestAgent(agents.AnnouncingTestCase):
             self.assertLess(time.monotonic() - started, 12)
             self.assertFalse(agent.complete)
             self.assertEqual(before, self.kernel())
-
-    def test_stop_empties_list_and_routes(self):
-        agent = self.running()
-        agent.stop()
-        self.assertTrue(agent.wait(20))
-        self.assertTrue(agent.complete)
-        self.assertEqual(([], set(), set()), (
-            self.entries(), self.statics(), self.kernel()))
-
-    def test_filtered_address_is_in_the_status(self):
-        agent = self.running()
-        self.assertIsNotNone(agent.status)
-        base.wait_until(lambda: agent.status.reasons == (), 'all is well')
-        self.frr.configure('route-map NONE deny 10', 'exit',
-                           'router bgp 65001', 'address-family ipv4 unicast',
-                           'neighbor 10.0.0.2 route-map NONE out')
-        self.addCleanup(
-            self.frr.configure, 'no route-map NONE', 'router bgp 65001',
-            'address-family ipv4 unicast',
-            'no neighbor 10.0.0.2 route-map NONE out')
-        base.wait_until(lambda: not self.frr.learned(), 'filtered')
-        self.cloud.add_nat('r1', '198.51.100.11')
-        base.wait_until(lambda: '198.51.100.11/32'
-                        in ''.join(agent.status.reasons), 'reported')

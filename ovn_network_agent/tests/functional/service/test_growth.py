@@ -103,17 +103,18 @@ class GrowthTest(OneEventTestCase):
             for route in seen.default_routes), 'proofs')
 
     def add(self):
-        growth.add(self.nb, 'g0', [0])
+        self.cloud.add_nats('g0', [growth.address(0)])
 
     def remove(self):
-        growth.remove(self.nb, 'g0', 0)
+        self.cloud.remove_nat('g0', growth.address(0))
 
     def test_beside_many_addresses(self):
         """Also of the same router."""
         before = self.one_event()
         for number in range(FEW):
-            growth.add(self.nb, f'g{number}', range(
-                5000 + number * ADDRESSES, 5000 + (number + 1) * ADDRESSES))
+            self.cloud.add_nats(f'g{number}', [growth.address(each) for each in
+                                range(5000 + number * ADDRESSES,
+                                      5000 + (number + 1) * ADDRESSES)])
         self.rest(FEW * (EACH + ADDRESSES + 1), FEW)
         self.compare(before)
 
@@ -161,23 +162,19 @@ class PortsTest(OneEventTestCase):
 class StartTest(base.ServiceTestCase):
     """What a start does for each router until it is announced."""
 
-    def setUp(self):
-        super().setUp()
+    def calls(self, function):
+        """How often a function was called."""
+        return sum(number for (_thread, _file, name), number
+                   in self.found.items() if name == function)
+
+    def test_few_rows_and_columns_are_looked_up(self):
+        """python-ovs converts sets and maps three times for an attribute."""
         calls = growth.Calls(self)
         growth.add_routers(self.cloud, range(ROUTERS), 1)
         with calls.counted() as self.found:
             self.agent(reconcile_interval=3600)
             self.eventually(lambda: len(self.announced()) == 2 * ROUTERS,
                             'addresses', 120)
-
-    def calls(self, function):
-        """How often a function was called."""
-        return sum(number for (_thread, _file, name), number
-                   in self.found.items() if name == function)
-
-    def test_the_tunnels_of_all_candidates_are_looked_up_once(self):
+        # The tunnels of all candidates once.
         self.assertLess(self.calls('Groups._tunnels'), ROUTERS)
-
-    def test_few_columns_are_converted(self):
-        """python-ovs converts sets and maps three times for an attribute."""
         self.assertLess(self.calls('Row.__getattr__'), 60 * ROUTERS)

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import time
 
-from ovn_network_agent import resources
 from ovn_network_agent.drivers import provider_port
 from ovn_network_agent.engine import guard
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -53,18 +52,7 @@ class GuardTestCase(loss.LossTestCase):
         super().setUp()
         self.holds = Holds(self)
         self.cloud.add_router('big', networks=['198.18.0.1/16'], chassis=HERE)
-        self.add('big', addresses(self.count))
-
-    def add(self, router, external):
-        """Many floating IPs in one transaction."""
-        names = [f'nat{n:d}' for n in range(len(external))]
-        self.nb.transact(*(
-            ovsdb.insert('NAT', name, type='dnat_and_snat', external_ip=ip,
-                         logical_ip='10.0.0.5')
-            for name, ip in zip(names, external)), ovsdb.mutate(
-                'Logical_Router', {'name': 'neutron-' + router}, 'nat',
-                'insert', ovsdb.ovsdb_set(
-                    [['named-uuid', name] for name in names])))
+        self.cloud.add_nats('big', addresses(self.count))
 
     def running(self, **options):
         agent = super().running(**options)
@@ -73,12 +61,6 @@ class GuardTestCase(loss.LossTestCase):
         self.well(agent)
         self.world.journal.clear()
         return agent
-
-    def withdrawn(self):
-        """Subjects whose announcement was removed, a set."""
-        return {ref.key[1] for verb, ref in self.world.journal
-                if verb == 'delete' and
-                ref.kind == resources.Announcement.kind}
 
     def deleted(self):
         return {ref for verb, ref in self.world.journal if verb == 'delete'}

@@ -87,10 +87,10 @@ class PathTest(services.ServiceTestCase):
         return self.trace
 
     def test_the_page_shows_it(self):
-        found = tracing.text(self.traced())
+        trace = self.traced()
+        found = tracing.text(trace)
         if os.environ.get('WRITE_PATH'):
             PICTURE.write_text(found)
         self.assertEqual(PICTURE.read_text(), found)
-
-    def test_no_step_goes_up(self):
-        self.assertEqual([], self.traced().upward())
+        # No step goes up.
+        self.assertEqual([], trace.upward())

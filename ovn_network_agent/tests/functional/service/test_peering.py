@@ -75,12 +75,6 @@ class PeeringTestCase(services.ServiceTestCase):
         self.eventually(lambda: len(self.ports()) == 2 * peers,
                         f'{peers} peerings')
 
-    def well(self, *agents):
-        for agent in agents:
-            self.eventually(lambda agent=agent: agent.status.reasons == () and
-                            agent.ready, lambda agent=agent:
-                            agent.status.reasons)
-
     def locks(self, *agents):
         """The states of the locks of some agents, sorted texts."""
         return sorted(backend.lock.state.value for agent in agents

@@ -39,10 +39,12 @@ class WaitTest(test_peering.PeeringTestCase):
         self.agree()
         self.waits(agent)
         self.well(agent)
-        # A pass that tries again leaves it as it is.
+        # A pass that tries again leaves it as it is, and few passes come.
+        passes = services.Passes(self)
         agent.trigger.fire('test', stale=[notices.PEERINGS])
         waiting.lasts(lambda: self.assertEqual(
             ([], ()), (self.ports(), agent.status.reasons)), 2)
+        self.assertLess(len(passes.times), 8)
         began = time.monotonic()
         self.holder.signal(signal.SIGKILL)
         self.written()
@@ -73,26 +75,6 @@ class WaitTest(test_peering.PeeringTestCase):
             self.eventually(lambda expected=expected: states() == [expected],
                             states)
             then()
-
-    def test_few_passes_while_it_waits(self):
-        passes = services.Passes(self)
-        agent = self.agent()
-        self.agree()
-        self.waits(agent)
-        self.well(agent)
-        before = len(passes.times)
-        waiting.lasts(lambda: None, 3)
-        self.assertLess(len(passes.times) - before, 10)
-
-    def test_a_stop_does_not_wait_for_the_lock(self):
-        agent = self.agent(network_peer__cleanup_on_stop=True)
-        self.agree()
-        self.waits(agent)
-        self.well(agent)
-        began = time.monotonic()
-        self.stop(agent)
-        self.assertTrue(agent.complete)
-        self.assertLess(time.monotonic() - began, 5)
 
     def test_a_stop_leaves_what_it_may_not_remove(self):
         self.holder.end()

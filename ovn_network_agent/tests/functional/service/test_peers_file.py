@@ -33,10 +33,6 @@ class FileTest(test_peering.PeeringTestCase):
     def agent(self, **options):
         return super().agent(network_peer__peers_file=self.path, **options)
 
-    def degraded(self, agent, part):
-        self.eventually(lambda: part in ' '.join(agent.status.reasons),
-                        lambda: agent.status.reasons)
-
     def test_entries_come_and_go(self):
         self.put(('r1', 'r2'))
         agent = self.agent()

@@ -157,13 +157,6 @@ class TestDrain(draining.DrainTestCase):
         self._with_frr(owner)
         self.assertEqual(unfit, self.settled())
         self.assertEqual({''}, set(self._marks().values()))
-        mark = self.mark(unfit)
-        stopped = self.stopped(unfit)
-        self.start(unfit)
-        base.note(f'back: {stopped.report}')
-        self.assertEqual('completed', self.outcome(unfit, mark))
-        self.assert_gap(stopped.report)
-        self.settled()
 
     def _nobody_can_announce(self, owner, other):
         """The drain of the only one that can: nothing is lost by it.

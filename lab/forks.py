@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from lab import syscalls
@@ -29,15 +30,17 @@ _POLL = 0.005
 _servers = []
 
 
-def use():
-    """From now on, nodes start the programs of this environment as forks."""
-    if not _servers:
+def use(wanted=True):
+    """Have nodes start the programs of this environment as forks, or not."""
+    if wanted and not _servers:
         _servers.append(_Server())
+    for server in _servers:
+        server.wanted = wanted
 
 
 def known(argv):
     """Whether a program is started as a fork."""
-    return bool(_servers) and argv[0] in [
+    return any(server.wanted for server in _servers) and argv[0] in [
         os.path.join(os.path.dirname(sys.executable), name)
         for name in _NAMES]
 
@@ -65,13 +68,16 @@ class Process:
         self.returncode = None
         self._argv = argv
         self._outputs = outputs
+        # Of two threads only one would get the status.
+        self._lock = threading.Lock()
 
     def poll(self):
         """The exit status; None while it runs."""
-        if self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.returncode = os.waitstatus_to_exitcode(status)
+        with self._lock:
+            if self.returncode is None:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                if pid:
+                    self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
 
     def wait(self, timeout=None):
@@ -110,8 +116,11 @@ def _content(opened):
 class _Server:
     """The process with all modules; it ends with this one."""
 
+    wanted = True
+
     def __init__(self):
         syscalls.reap_orphans()
+        self._lock = threading.Lock()
         self._channel, other = socket.socketpair(
             socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel.settimeout(_ANSWER)
@@ -125,13 +134,14 @@ class _Server:
 
         :raises waiting.NodeError: when the server has ended
         """
-        socket.send_fds(self._channel, [json.dumps({
-            'argv': argv, 'environ': environ,
-            'flags': list(namespaces)}).encode()], [
+        request = {'argv': argv, 'environ': environ, 'flags': [*namespaces]}
+        with self._lock:
+            socket.send_fds(self._channel, [json.dumps(request).encode()], [
                 *(one.fileno() for one in streams), *namespaces.values()])
-        said = self._channel.recv(100)
-        # Then the process between has ended.
-        if not said or not self._channel.recv(100):
+            said = self._channel.recv(100)
+            # Then the process between has ended.
+            done = said and self._channel.recv(100)
+        if not done:
             raise waiting.NodeError(f'{" ".join(argv)}: the server of forks '
                                     f'has ended: {self._process.poll()}')
         return int(said)

@@ -80,6 +80,7 @@ class LabTestCase(objects.Objects, testtools.TestCase):
     def setUpClass(cls):
         super().setUpClass()
         forks.use()
+        cls.addClassCleanup(forks.use, False)
         cls.cloud = (clouds.Cloud if cls.VRF else flat.FlatCloud)(
             gateways=cls.GATEWAYS, scheduler=cls.SCHEDULER, root=cls.ROOT,
             further=cls.FURTHER, version=cls.FAMILY,

@@ -17,6 +17,7 @@ import threading
 import time
 
 from lab import birth
+from lab import forks
 from lab import syscalls
 from lab import waiting
 
@@ -117,8 +118,13 @@ class Node:
         if self.pid is None:
             raise NodeError(f'{self.name} is off')
         kwargs.setdefault('env', environ())
-        process = self._starter.submit(subprocess.Popen, argv,
-                                       **kwargs).result()
+        if forks.known(argv):
+            process = forks.start(argv, {
+                flag: self._fds[kind] for kind, flag in _NAMESPACES.items()},
+                **kwargs)
+        else:
+            process = self._starter.submit(subprocess.Popen, argv,
+                                           **kwargs).result()
         with self._children_lock:
             self._children = [p for p in self._children if p.poll() is None]
             self._children.append(process)

@@ -28,6 +28,7 @@ POWER_OFF = 0x4321FEDC
 _PIVOT_ROOT = 155  # x86_64
 _PIDFD_GETFD = 438  # the same number everywhere
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -57,6 +58,11 @@ def pidfd_getfd(pidfd, fd):
 def die_with_parent():
     """End this process at the end of the thread that started it."""
     _call('prctl', _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL))
+
+
+def reap_orphans():
+    """Be the parent of processes below this one that lose theirs."""
+    _call('prctl', _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1))
 
 
 def sethostname(name):

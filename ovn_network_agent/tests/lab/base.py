@@ -20,6 +20,7 @@ from lab import dump
 from lab import echo
 from lab import families
 from lab import flat
+from lab import forks
 from lab import neutron
 from lab import node as nodes
 from lab import plan
@@ -78,6 +79,8 @@ class LabTestCase(objects.Objects, testtools.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
+        forks.use()
+        cls.addClassCleanup(forks.use, False)
         cls.cloud = (clouds.Cloud if cls.VRF else flat.FlatCloud)(
             gateways=cls.GATEWAYS, scheduler=cls.SCHEDULER, root=cls.ROOT,
             further=cls.FURTHER, version=cls.FAMILY,

@@ -164,51 +164,46 @@ class Routers:
                 one['verdict'] in ('WARN', 'BROKEN')]), found)
 
     def test_a_gateway_that_moves(self):
-        """Its addresses follow, in their VNI; the other tenant's stay."""
-        routed, other = self.routed
-        reports = []
-        for name in ('gw2', 'gw1'):
-            with contextlib.ExitStack() as stack:
-                running = [stack.enter_context(self.probing(
-                    target, 'udp', of.tenant.host, of.tenant.port))
-                    for of in (routed, other) for target in (
-                        _FLOATING, of.plain.port.address)]
-                self.cloud.move(routed.router, name)
-                self.wait_routed(routed, name)
-                for each in running[:2]:
-                    each.wait_answered(base.SETTLE, after=time.monotonic())
-                    reports.append(each.stop())
-                for each in running[2:]:
+        """By a drain, without a relay or a proof, and one by one back.
+
+        The addresses follow, in their VNI; the other tenant's stay.
+        """
+        agent, reports = self.cloud.agents['gw1'], []
+        with self._probed(*self.routed) as running:
+            began = time.monotonic()
+            self.addCleanup(agent.ctl, 'undrain')
+            agent.ctl('drain')
+            base.note(f'drained in {time.monotonic() - began:.1f} s')
+            for each in self.routed:
+                self.wait_routed(each, 'gw2')
+            reports += self._answered(running)
+        agent.ctl('undrain')
+        for moved, other in itertools.permutations(self.routed):
+            with self._probed(moved) as running, self._probed(other) as kept:
+                self.cloud.move(moved.router, 'gw1')
+                self.wait_routed(moved, 'gw1')
+                reports += self._answered(running)
+                for each in kept:
                     self.lossless(each)
-            base.note(f'gateway in a VNI to {name}: '
-                      f'{"; ".join(map(str, reports[-2:]))}')
         self.reach_routed()
+        base.note(f'gateways in VNIs move: {"; ".join(map(str, reports))}')
         for report in reports:
             self.assertLessEqual(report.longest_gap_ms, _MOVE_MS)
 
-    def test_a_drain(self):
-        """All gateway ports leave, without a relay and without a proof."""
-        agent = self.cloud.agents['gw1']
+    @contextlib.contextmanager
+    def _probed(self, *routed):
+        """Probes from the hosts to a floating IP and a machine of each."""
         with contextlib.ExitStack() as stack:
-            running = [stack.enter_context(self.probing(
-                _FLOATING, 'udp', each.tenant.host, each.tenant.port))
-                for each in self.routed]
-            began = time.monotonic()
-            self.addCleanup(agent.ctl, 'undrain')
-            self.assertEqual(0, agent.ctl('drain').returncode)
-            took = time.monotonic() - began
-            for each, probing in zip(self.routed, running):
-                self.wait_routed(each, 'gw2')
-                probing.wait_answered(base.SETTLE, after=time.monotonic())
-            reports = [each.stop() for each in running]
-        base.note(f'drained in {took:.1f} s: {"; ".join(map(str, reports))}')
-        self.assertEqual(0, agent.ctl('undrain').returncode)
-        for each in self.routed:
-            self.cloud.move(each.router, 'gw1')
-            self.wait_routed(each, 'gw1')
-        self.reach_routed()
-        for report in reports:
-            self.assertLessEqual(report.longest_gap_ms, _MOVE_MS)
+            yield [stack.enter_context(self.probing(
+                target, 'udp', each.tenant.host, each.tenant.port))
+                for each in routed
+                for target in (_FLOATING, each.plain.port.address)]
+
+    def _answered(self, running):
+        """End probes that are answered again; gives their reports."""
+        for each in running:
+            each.wait_answered(base.SETTLE, after=time.monotonic())
+        return [each.stop() for each in running]
 
 
 def _client(address):

@@ -9,6 +9,7 @@ import unittest
 import testtools
 from testtools import content
 
+from lab import forks
 from lab.chaos import actions
 from lab.chaos import planning
 from lab.chaos import runner
@@ -32,6 +33,8 @@ class TestChaos(testtools.TestCase):
         The share of lost probes is only noted: it is judged by ``tools/chaos``
         on a machine that has nothing else to do.
         """
+        forks.use()
+        self.addCleanup(forks.use, False)
         profile = planning.PROFILES['static']
         said = []
         self.addOnException(lambda _info: self.addDetail(

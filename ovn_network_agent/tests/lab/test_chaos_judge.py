@@ -9,6 +9,7 @@ import unittest
 import testtools
 
 from lab import cloud as clouds
+from lab import forks
 from lab import neutron
 from lab import plan
 from lab.chaos import judge
@@ -30,6 +31,8 @@ class TestJudge(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
+        forks.use()
+        self.addCleanup(forks.use, False)
         profile = planning.PROFILES['static']
         self.cloud = clouds.Cloud(gateways=profile.gateways,
                                   scheduler=neutron.GATEWAY_CHASSIS)

@@ -157,13 +157,9 @@ OF_FRR = (
 
 # What other programs and people do, and what the typed remedy ends.
 OF_OTHERS = (
-    *(Fault('other-flows', f'cookie 0x7 priority {priority} .*: drops {what}',
-            _typed(f'ovs-ofctl add-flow {plan.BRIDGE} '
-                   f'cookie=7,priority={priority},{match},actions=drop'))
-      for priority, match, what in (
-          (60000, 'ip,nw_dst={fip}', 'ICMP to'),
-          (2000, 'ip,nw_src={fip}', 'ICMP from'),
-          (2000, 'tcp,nw_dst={fip}', 'TCP to'))),
+    Fault('other-flows', 'cookie 0x7 priority 2000 .*: drops TCP to',
+          _typed(f'ovs-ofctl add-flow {plan.BRIDGE} cookie=7,priority=2000,'
+                 'tcp,nw_dst={fip},actions=drop')),
     Fault('policy-rules', 'a rule of another program', _typed(
         'ip rule add priority 100 to {fip}/32 blackhole')),
     Fault('packet-filters', 'rule .* of the chain "inet guard transit" drops',

@@ -5,6 +5,7 @@
 
 import unittest
 
+from ovn_network_agent.tests.lab import forward_announcers
 from ovn_network_agent.tests.lab import forward_changes
 from ovn_network_agent.tests.lab import forward_explained
 from ovn_network_agent.tests.lab import forward_fabric
@@ -14,8 +15,9 @@ from ovn_network_agent.tests.lab import forwarding
 
 
 class TestForward(forward_paths.Paths, forward_changes.Changes,
-                  forward_explained.Explained, forward_fabric.Fabric,
-                  forward_redirects.Redirects, forwarding.ForwardTestCase):
+                  forward_announcers.Announcers, forward_explained.Explained,
+                  forward_fabric.Fabric, forward_redirects.Redirects,
+                  forwarding.ForwardTestCase):
     """All of it in one cloud."""
 
 

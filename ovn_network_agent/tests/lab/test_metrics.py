@@ -97,15 +97,23 @@ class TestMetrics(leaving.LeavingTestCase):
         self.start(owner)
 
     def _killed(self, owner, _other):
-        """Packets go on; nobody looks after the port."""
+        """Packets go on; nobody looks after the port, or drains it."""
+        before = self._candidates()
         with self.both_ways() as running:
             self.cloud.agents[owner].kill()
             self.fires(('Down', owner),
                        ('PortServedByNobody', self.alpha.lrp))
             report = self.finished(running)
+            self.cloud.wait_announced(self.fip.address, owner)
+        self.assertEqual(before, self._candidates())
         base.note(f'agent of {owner} killed: {report}')
         self.assertEqual(0, report.lost, report)
         self.start(owner)
+
+    def _candidates(self):
+        """Owner, priorities and marks of alpha's gateways."""
+        return (self.owner(), self.priorities(),
+                self.cloud.neutron.marks(self.alpha))
 
     def _switched_off(self, owner, other):
         """Packets are lost, and the other node takes over."""

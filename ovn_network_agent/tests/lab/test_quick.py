@@ -127,28 +127,6 @@ class TestQuick(leaving.LeavingTestCase):
         if 'ovn-controller' not in self.cloud[name].services:
             self.cloud.start_controller(name)
 
-    def test_a_kill_drains_nothing(self):
-        """Row DRN-20: nobody else gets the gateway, and nothing is lost."""
-        self.have('gw1')
-        agent, before = self.cloud.agents['gw1'], self._candidates()
-        self.assertGreater(before[0]['gw1'], before[0]['gw2'])
-        with self.both_ways() as running, self.followed() as followed:
-            agent.kill()
-            self.passed(running)
-            self.assertEqual(before, self._candidates())
-            self.cloud.wait_announced(self.fip.address, 'gw1')
-            self.start('gw1')
-            self.settled()
-            report = self.finished(running)
-            self.assertEqual([], followed.owners(self.alpha))
-        self.assertEqual(before, self._candidates())
-        base.note(f'killed and started: {report}')
-        self.assertEqual(0, report.lost, str(report))
-
-    def _candidates(self):
-        """Priorities and marks of alpha's gateways."""
-        return self.priorities(), self.cloud.neutron.marks(self.alpha)
-
 
 globals().update(matrix.others(TestQuick))
 

@@ -168,10 +168,14 @@ class Stop:
     # -- the tests --------------------------------------------------------
 
     def test_stop_leaves_nothing(self):
-        """SIGTERM on one node, SIGINT on the other.
+        """SIGTERM on one node, with a drain, and SIGINT on the other.
 
+        The order of the gateways is all that a drained stop leaves.
         The other test of the class starts on the same nodes again.
         """
+        for router in (self.alpha, self.beta, self.manual):
+            self.addCleanup(self._order_again, router,
+                            self.cloud.neutron.priorities(router))
         self._start()
         for name, before in self.before.items():
             # Nothing of theirs had to go for ours to come.
@@ -184,6 +188,7 @@ class Stop:
             if name != 'nb':
                 self._marked(changes)
         self.assertIsNone(self.default_route(self.manual))
+        self.reconfigure('gw1', 'gateway_drain', drain_on_shutdown='true')
         for name, number in zip(self.cloud.gateways, self.SIGNALS):
             started = time.monotonic()
             self.assertEqual(
@@ -191,9 +196,18 @@ class Stop:
                 self.cloud.agents[name].log()[-2000:])
             base.note(f'{self.kind}: {number.name} stopped {name} in '
                       f'{time.monotonic() - started:.1f} s')
+            if name == 'gw1':
+                self.assertIn('Drain: completed', self.said(name))
+                self.cloud.wait_announced(self.fip.address, 'gw2',
+                                          base.SETTLE)
+                self.reach(self.client, 'icmp', self.fip.address)
         for fip in (self.fip, self.fip_beta):
             self.cloud.wait_withdrawn(fip.address, base.SETTLE)
-        self.assert_as_before()
+        self.assert_as_before('Gateway_Chassis')
+
+    def _order_again(self, router, order):
+        self.cloud.neutron.set_priorities(router, order)
+        self.cloud.wait_owner(router, max(order, key=order.get))
 
     def _marked(self, changes):
         """What the agent made on a node carries our marks."""
@@ -215,27 +229,6 @@ class TestStopStatic(Stop, base.LabTestCase):
     METHOD = 'static'
     SEGMENT = 'vlan'
     FAMILY = 6
-
-    def test_stop_after_a_drain(self):
-        """The order of the gateways is all that a drained stop leaves."""
-        for router in (self.alpha, self.beta, self.manual):
-            self.addCleanup(self._order_again, router,
-                            self.cloud.neutron.priorities(router))
-        self._start()
-        mark = self.mark('gw1')
-        self.reconfigure('gw1', 'gateway_drain', drain_on_shutdown='true')
-        self.assertEqual(0, self.cloud.agents['gw1'].stop())
-        self.assertIn('Drain: completed', self.said('gw1', mark))
-        self.cloud.wait_announced(self.fip.address, 'gw2', base.SETTLE)
-        self.reach(self.client, 'icmp', self.fip.address)
-        self.assertEqual(0, self.cloud.agents['gw2'].stop())
-        for fip in (self.fip, self.fip_beta):
-            self.cloud.wait_withdrawn(fip.address, base.SETTLE)
-        self.assert_as_before('Gateway_Chassis')
-
-    def _order_again(self, router, order):
-        self.cloud.neutron.set_priorities(router, order)
-        self.cloud.wait_owner(router, max(order, key=order.get))
 
     def test_second_signal_ends_the_stop(self):
         """A stop that hangs ends at once with the second signal.

@@ -9,6 +9,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import tomllib
 
 import ovn_network_agent
 from ovn_network_agent.tests.packaging import root
@@ -17,6 +18,12 @@ NAME = 'ovn-network-agent-oslo'
 # The package of the original program, in Go, with the same commands and unit.
 ORIGINAL = 'ovn-network-agent'
 TOP = pathlib.Path(ovn_network_agent.__file__).resolve().parents[1]
+
+
+def programs():
+    """Names of the programs that the Python package has."""
+    with open(TOP / 'pyproject.toml', 'rb') as metadata:
+        return list(tomllib.load(metadata)['project']['scripts'])
 
 
 def build(directory, suite=None):

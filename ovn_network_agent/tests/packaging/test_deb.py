@@ -12,7 +12,6 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
-import tomllib
 
 import testtools
 
@@ -53,12 +52,6 @@ FILES = {
 EXPOSURE = 22
 # systemd-sysusers and the programs of passwd keep the former lists.
 FORMER = {'/etc/passwd-', '/etc/group-', '/etc/shadow-', '/etc/gshadow-'}
-
-
-def programs():
-    """Names of the programs that the Python package has."""
-    with open(package.TOP / 'pyproject.toml', 'rb') as metadata:
-        return list(tomllib.load(metadata)['project']['scripts'])
 
 
 @needs.needs(os.geteuid() == 0 and shutil.which('debootstrap'),
@@ -210,7 +203,7 @@ class PackageTest(testtools.TestCase):
                          'or !$@ or die $@')
         self.assertEqual('700 ovn-network-agent\n', self.machine.run(
             'stat', '-c', '%a %U', f'/run/{NAME}'))
-        for program in programs():
+        for program in package.programs():
             self.assertIn('usage', self.machine.run(program, '--help'))
             for path in (f'bash-completion/completions/{program}',
                          f'zsh/vendor-completions/_{program}',

@@ -16,6 +16,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.common import networks
+from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import settings
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.model import selection
@@ -231,8 +232,8 @@ def driver(name, options, made=None, more=()):
     :param more: further arguments of the class
     """
     if made is None:
-        point, = metadata.entry_points(group='ovn_network_agent.drivers',
-                                       name=name)
+        point, = plugins.everything().select(
+            group='ovn_network_agent.drivers', name=name)
         made = point.load()
     return made(name, settings.driver_settings(
         settings.live(options), name, made), *more)

@@ -7,8 +7,8 @@ from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import test_view_vnis
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit.ovn import test_view_vnis
 
 ONE, VNI = test_view_vnis.ONE, test_view_vnis.VNI
 Kind = subject.Kind

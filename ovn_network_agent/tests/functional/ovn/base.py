@@ -84,9 +84,7 @@ class Eyes:
         self.trigger = trigger.Trigger(coalesce)
         self.handlers = {name: replica.Handler() for name in remotes}
         self.databases = {
-            name: connection.Database(name, remote, self.handlers[name],
-                                      timeout, probe,
-                                      objection=events.objection)
+            name: self.database(name, remote, timeout, probe)
             for name, remote in remotes.items()}
         conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
         own = events.OwnRows(lambda: self.view.last,
@@ -106,6 +104,10 @@ class Eyes:
         self.view = view.View(
             conf, self.databases, observers=[self],
             made_of_rows=sources.of_drivers(made))
+
+    def database(self, name, remote, timeout, probe):
+        return connection.Database(name, remote, self.handlers[name], timeout,
+                                   probe, objection=events.objection)
 
     def start(self):
         """Load all databases."""

@@ -9,9 +9,8 @@ from lab import waiting
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.tests import namespaces
-from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit.ovn import clouds
 
 MACHINE, EGRESS = '10.0.0.9', '203.0.113.77'
 KEY = ownership.EXT_ID_EGRESS_NODE
@@ -21,7 +20,7 @@ def ip(command):
     subprocess.run(['ip', *command.split()], check=True)
 
 
-class EgressHostsTest(base.OvsdbTestCase):
+class EgressHostsTest(clouds.CloudTestCase):
 
     def setUp(self):
         super().setUp()
@@ -37,12 +36,11 @@ class EgressHostsTest(base.OvsdbTestCase):
 
     def add(self, chassis=cloud.CHASSIS):
         self.cloud.add_nat('r1', MACHINE, MACHINE, type='snat')
-        self.cloud.change_nat(
-            MACHINE, external_ids=ovsdb.ovsdb_dict({
-                ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-                ownership.EXT_ID_EGRESS: 'firewall',
-                ownership.EXT_ID_EGRESS_ADDRESS: EGRESS,
-                ownership.EXT_ID_EGRESS_CHASSIS: chassis}))
+        self.nb.update('NAT', {'external_ip': MACHINE}, external_ids={
+            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_EGRESS: 'firewall',
+            ownership.EXT_ID_EGRESS_ADDRESS: EGRESS,
+            ownership.EXT_ID_EGRESS_CHASSIS: chassis})
 
     def watching(self, *drivers):
         eyes = self.eyes(drivers=['fip_route', *drivers])
@@ -58,7 +56,6 @@ class EgressHostsTest(base.OvsdbTestCase):
         self.assertEqual([], self.hosts(eyes.look()))
         before = set(eyes.addresses('r1'))
         self.add()
-        self.synchronise(eyes)
         host, = self.hosts(eyes.look())
         port = eyes.router('r1').ports[0]
         self.assertEqual(
@@ -70,7 +67,6 @@ class EgressHostsTest(base.OvsdbTestCase):
         self.assertEqual(before, set(eyes.addresses('r1')))
         self.assertEqual((), eyes.router('r1').problems)
         self.cloud.remove_nat('r1', MACHINE)
-        self.synchronise(eyes)
         self.assertEqual([], self.hosts(eyes.look()))
 
     def test_the_links(self):
@@ -80,7 +76,6 @@ class EgressHostsTest(base.OvsdbTestCase):
         self.assertEqual(('eth1', ('203.0.113.5/24',), ()),
                          (link.name, link.addresses, link.routes))
         self.add(cloud.OTHER)
-        self.synchronise(eyes)
         self.assertEqual(1, len(self.hosts(eyes.look())))
         self.assertEqual((link,), eyes.look().node.links)
         self.cloud.remove_nat('r1', MACHINE)
@@ -88,7 +83,6 @@ class EgressHostsTest(base.OvsdbTestCase):
 
         def routes():
             return dict(eyes.look().node.links[0].routes)
-        self.synchronise(eyes)
         waiting.wait_until('the routes of the link', lambda: routes() == {
             '0.0.0.0/0': '203.0.113.1', '203.0.113.0/24': ''})
         ip('route add 198.18.0.0/24 via 203.0.113.1')
@@ -108,12 +102,7 @@ class EgressHostsTest(base.OvsdbTestCase):
     def test_the_label(self):
         eyes = self.watching('egress_ip')
         for text, wanted in (('true', True), ('True', True), ('no', False)):
-            self.ovs.transact({
-                'op': 'mutate', 'table': 'Open_vSwitch', 'where': [],
-                'mutations': [['external_ids', 'delete', ['set', [KEY]]],
-                              ['external_ids', 'insert',
-                               ['map', [[KEY, text]]]]]})
-            self.synchronise(eyes)
+            self.tell(**{KEY: text})
             self.assertIs(wanted, eyes.look().node.egress)
 
     def test_nothing_without_the_driver(self):

@@ -5,10 +5,9 @@
 
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import views
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
-HERE = views.HERE
+HERE = cloud.CHASSIS
 
 
 def _marks(tag):
@@ -48,8 +47,7 @@ class Steps:
             self._take_back(name)
             self.cloud.remove_balancers(name)
             self.cloud.remove_router(name)
-            self.nb.transact(ovsdb.delete('HA_Chassis_Group', {
-                'name': 'neutron-lrp-' + name}))
+            self.nb.delete('HA_Chassis_Group', name='neutron-lrp-' + name)
             lsp = self.cloud.ports.pop(f'lrp-{name}2', None)
             if lsp:
                 self.sb.transact(*(
@@ -93,12 +91,10 @@ class Steps:
                 'delete', row['_uuid']))
 
     def _do_change_snat(self, old, new):
-        self.nb.transact(ovsdb.update('NAT', {'logical_ip': old},
-                                      logical_ip=new))
+        self.nb.update('NAT', {'logical_ip': old}, logical_ip=new)
 
     def _do_translate(self, type):
-        self.nb.transact(ovsdb.update('NAT', {'external_ip': '198.51.100.1'},
-                                      type=type))
+        self.nb.update('NAT', {'external_ip': '198.51.100.1'}, type=type)
 
     def _do_balancer(self, name, address, group):
         if 'lrp-' + name in self.cloud.ports:
@@ -112,34 +108,28 @@ class Steps:
 
     def _do_networks(self, name, number):
         last = number if number < 9 else 254
-        self.nb.transact(ovsdb.update(
-            'Logical_Router_Port', {'name': 'lrp-' + name},
-            networks=ovsdb.ovsdb_set([f'198.51.100.{last:d}/24',
-                                      'malformed'])))
+        self.nb.update('Logical_Router_Port', {'name': 'lrp-' + name},
+                       networks=[f'198.51.100.{last:d}/24', 'malformed'])
 
     def _do_route(self, name, tag):
         if 'lrp-' + name in self.cloud.ports:
             self.cloud.add_static_route(name, external_ids=_marks(tag))
 
     def _do_retag(self, tag):
-        self.nb.transact(ovsdb.update(
-            'Logical_Router_Static_Route', {},
-            external_ids=ovsdb.ovsdb_dict(_marks(tag))))
+        self.nb.update('Logical_Router_Static_Route', {},
+                       external_ids=dict(_marks(tag) or ()))
 
     def _do_prefix(self, default):
-        self.nb.transact(ovsdb.update(
-            'Logical_Router_Static_Route', {},
-            ip_prefix='0.0.0.0/0' if default else '203.0.113.0/24'))
+        self.nb.update('Logical_Router_Static_Route', {}, ip_prefix=(
+            '0.0.0.0/0' if default else '203.0.113.0/24'))
 
     def _do_no_routes(self, name):
-        self.nb.transact(ovsdb.update(
-            'Logical_Router', {'name': 'neutron-' + name},
-            static_routes=ovsdb.ovsdb_set(())))
+        self.nb.update('Logical_Router', {'name': 'neutron-' + name},
+                       static_routes=[])
 
     def _do_priority(self, priority):
         for table in ('Gateway_Chassis', 'HA_Chassis'):
-            self.nb.transact(ovsdb.update(table, {'chassis_name': HERE},
-                                          priority=priority))
+            self.nb.update(table, {'chassis_name': HERE}, priority=priority)
 
     def _do_apply(self, name, priorities):
         """A new order in SB."""
@@ -150,15 +140,13 @@ class Steps:
 
     def _do_applied(self, priority):
         """Another priority in the same rows of SB."""
-        self.sb.transact(ovsdb.update('HA_Chassis', {}, priority=priority))
+        self.sb.update('HA_Chassis', {}, priority=priority)
 
     def _do_mark(self, why, earlier):
         for table in ('Gateway_Chassis', 'HA_Chassis'):
-            self.nb.transact(ovsdb.update(
-                table, {'chassis_name': cloud.OTHER},
-                external_ids=ovsdb.ovsdb_dict({
-                    ownership.EXT_ID_DRAINED: why,
-                    ownership.EXT_ID_EARLIER: earlier})))
+            self.nb.update(table, {'chassis_name': cloud.OTHER}, external_ids={
+                ownership.EXT_ID_DRAINED: why,
+                ownership.EXT_ID_EARLIER: earlier})
 
     def _do_encaps(self, tunnels):
         """The other chassis has these tunnels, if it is there."""
@@ -177,14 +165,10 @@ class Steps:
         present = self.sb.rows('Chassis', where=ovsdb.clauses(
             {'name': cloud.OTHER}))
         if there and not present:
-            self.sb.transact(
-                ovsdb.insert('Encap', 'encap', type='vxlan', ip='192.0.2.2',
-                             chassis_name=cloud.OTHER),
-                ovsdb.insert('Chassis', name=cloud.OTHER,
-                             hostname=cloud.OTHER_HOSTNAME,
-                             encaps=['named-uuid', 'encap']))
+            self.add_chassis(cloud.OTHER, cloud.OTHER_HOSTNAME, '192.0.2.2',
+                             'vxlan')
         elif present and not there:
-            self.sb.transact(ovsdb.delete('Chassis', {'name': cloud.OTHER}))
+            self.sb.delete('Chassis', name=cloud.OTHER)
 
     def _do_owner(self, name, other):
         """A port goes over to another router."""
@@ -204,14 +188,16 @@ class Steps:
             return
         for group in self._uuids('HA_Chassis_Group',
                                  'neutron-lrp-' + other):
-            self.nb.transact(ovsdb.update(
-                'Logical_Router_Port', {'name': 'lrp-' + name},
-                ha_chassis_group=group))
+            self.nb.update('Logical_Router_Port', {'name': 'lrp-' + name},
+                           ha_chassis_group=group)
+
+    def _found(self, table, name, column):
+        return self.nb.rows(table, column, where=ovsdb.clauses(
+            {'name': name}))
 
     def _uuids(self, table, name):
         """The rows of that name, as JSON has them."""
-        return [row['_uuid'] for row in self.nb.rows(
-            table, '_uuid', where=ovsdb.clauses({'name': name}))]
+        return [row['_uuid'] for row in self._found(table, name, '_uuid')]
 
     def _do_nat_addresses(self, name, address):
         if 'lrp-' + name in self.cloud.ports:
@@ -219,13 +205,11 @@ class Steps:
                 'lrp-' + name, f'fa:16:3e:00:00:01 {address}')
 
     def _do_localnet(self, there):
-        self.sb.transact(ovsdb.delete('Port_Binding',
-                                      {'type': 'localnet'}))
+        self.sb.delete('Port_Binding', type='localnet')
         if there:
             self.cloud._add_binding(
                 self.cloud.network, 'provnet-1', 'localnet',
                 options=ovsdb.ovsdb_map(network_name='physnet1'))
 
     def _do_hostname(self, name):
-        self.sb.transact(ovsdb.update('Chassis', {'name': HERE},
-                                      hostname=name))
+        self.sb.update('Chassis', {'name': HERE}, hostname=name)

@@ -10,15 +10,15 @@ from hypothesis import strategies
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.tests import budget
-from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import histories
-from ovn_network_agent.tests.functional.ovn import history_steps
 from ovn_network_agent.tests.functional.ovn import views
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import wanting
+from ovn_network_agent.tests.unit.ovn import clouds
+from ovn_network_agent.tests.unit.ovn import histories
+from ovn_network_agent.tests.unit.ovn import history_steps
 
-HERE = views.HERE
+HERE = clouds.HERE
 
 
 def _parts(seen):
@@ -31,81 +31,48 @@ def _parts(seen):
 
 
 class IncrementalTest(histories.Further, history_steps.Steps,
-                      base.OvsdbTestCase):
+                      clouds.CloudTestCase):
     """Whatever happens, in any order: as if it were seen afresh."""
 
     names = ('a', 'b', 'c')
 
     def steps(self):
         """Strategy for one transaction, as (method, arguments)."""
-        name = strategies.sampled_from(self.names)
-        address = strategies.sampled_from(
-            [f'198.51.100.{n}' for n in range(10, 14)] +
-            ['198.51.100.254', 'bad'])
-        tenant = strategies.sampled_from(['10.1.0.0/24', '10.2.0.0/24',
-                                          'fd00::/64'])
-        where = strategies.sampled_from([HERE, HERE, cloud.OTHER, None])
-        tag = strategies.sampled_from([cloud.HOSTNAME, cloud.OTHER_HOSTNAME,
-                                       ''])
-        owner = strategies.builds(
-            ownership.Owner, tag, strategies.sampled_from([HERE, cloud.OTHER]))
+        one, yes, number = (strategies.sampled_from, strategies.booleans(),
+                            strategies.integers(0, 9))
+        name = one(self.names)
+        address = one([f'198.51.100.{n}' for n in range(10, 14)] +
+                      ['198.51.100.254', 'bad'])
+        tenant = one(['10.1.0.0/24', '10.2.0.0/24', 'fd00::/64'])
+        where = one([HERE, HERE, cloud.OTHER, None])
+        chassis = one([HERE, cloud.OTHER])
+        tag = one([cloud.HOSTNAME, cloud.OTHER_HOSTNAME, ''])
+        owner = tag | strategies.builds(ownership.Owner, tag, chassis)
+        tunnels = strategies.lists(strategies.tuples(
+            one(['geneve', 'vxlan', 'stt']), strategies.integers(2, 9)),
+            min_size=1, max_size=3)
         return strategies.one_of(
-            strategies.tuples(strategies.just('router'), name, where,
-                              strategies.booleans()),
-            strategies.tuples(strategies.just('port'), name, where),
-            strategies.tuples(strategies.just('no_router'), name),
-            strategies.tuples(strategies.just('move'), name, where),
-            strategies.tuples(strategies.just('nat'), name, address),
-            strategies.tuples(strategies.just('no_nat'), name, address),
-            strategies.tuples(strategies.just('change_nat'), address,
-                              address),
-            strategies.tuples(strategies.just('snat'), name, tenant),
-            strategies.tuples(strategies.just('no_snat'), name, tenant),
-            strategies.tuples(strategies.just('change_snat'), tenant,
-                              tenant),
-            strategies.tuples(strategies.just('translate'), strategies.
-                              sampled_from(['snat', 'dnat_and_snat'])),
-            strategies.tuples(strategies.just('balancer'), name, address,
-                              strategies.booleans()),
-            strategies.tuples(strategies.just('no_balancer'), name),
-            strategies.tuples(strategies.just('change_balancer'), name,
-                              address),
-            strategies.tuples(strategies.just('networks'), name,
-                              strategies.integers(1, 9)),
-            strategies.tuples(strategies.just('route'), name, tag | owner),
-            strategies.tuples(strategies.just('retag'), tag | owner),
-            strategies.tuples(strategies.just('prefix'),
-                              strategies.booleans()),
-            strategies.tuples(strategies.just('no_routes'), name),
-            strategies.tuples(strategies.just('priority'),
-                              strategies.integers(0, 9)),
-            strategies.tuples(
-                strategies.just('apply'), name, strategies.dictionaries(
-                    strategies.sampled_from([HERE, cloud.OTHER]),
-                    strategies.integers(0, 9))),
-            strategies.tuples(strategies.just('applied'),
-                              strategies.integers(0, 9)),
-            strategies.tuples(strategies.just('mark'), strategies.
-                              sampled_from(['shutdown', 'bad', '']),
-                              strategies.sampled_from(['7', '', '-1'])),
-            strategies.tuples(strategies.just('encaps'), strategies.lists(
-                strategies.tuples(strategies.sampled_from(
-                    ['geneve', 'vxlan', 'stt']), strategies.integers(2, 9)),
-                min_size=1, max_size=3)),
-            strategies.tuples(strategies.just('other'),
-                              strategies.booleans()),
-            *self.further_steps(name, address),
-            strategies.tuples(strategies.just('owner'), name, name),
-            strategies.tuples(strategies.just('share'), name, name),
-            strategies.tuples(strategies.just('nat_addresses'), name,
-                              address),
-            strategies.tuples(strategies.just('localnet'),
-                              strategies.booleans()),
-            strategies.tuples(strategies.just('hostname'), tag),
-            strategies.tuples(strategies.just('compare')),
-            strategies.tuples(strategies.just('look')),
-            strategies.tuples(strategies.just('look')),
-            strategies.tuples(strategies.just('look')))
+            strategies.tuples(strategies.just(each), *arguments)
+            for each, *arguments in (
+                ('router', name, where, yes), ('port', name, where),
+                ('no_router', name), ('move', name, where),
+                ('nat', name, address), ('no_nat', name, address),
+                ('change_nat', address, address), ('snat', name, tenant),
+                ('no_snat', name, tenant), ('change_snat', tenant, tenant),
+                ('translate', one(['snat', 'dnat_and_snat'])),
+                ('balancer', name, address, yes), ('no_balancer', name),
+                ('change_balancer', name, address),
+                ('networks', name, strategies.integers(1, 9)),
+                ('route', name, owner), ('retag', owner), ('prefix', yes),
+                ('no_routes', name), ('priority', number),
+                ('apply', name, strategies.dictionaries(chassis, number)),
+                ('applied', number),
+                ('mark', one(['shutdown', 'bad', '']), one(['7', '', '-1'])),
+                ('encaps', tunnels), ('other', yes),
+                *self.further_steps(name, address), ('owner', name, name),
+                ('share', name, name), ('nat_addresses', name, address),
+                ('localnet', yes), ('hostname', tag), ('compare',),
+                ('look',), ('look',), ('look',)))
 
     def play(self, step):
         getattr(self, '_do_' + step[0])(*step[1:])
@@ -115,7 +82,6 @@ class IncrementalTest(histories.Further, history_steps.Steps,
         self.pieces = queries.cut(self.look.view._builder.rows())
 
     def _do_look(self):
-        self.synchronise(self.look)
         piece = self.pieces.pop(0) if self.pieces else None
         before = _parts(self.look.view.last)
         seen = self.look.look(piece=piece)

@@ -24,45 +24,39 @@ class Further:
     """
 
     def further_steps(self, name, address):
-        """Strategies for one transaction each.
+        """One transaction each: its method, and strategies for arguments.
 
         :param name: strategy for the short name of a router
         :param address: strategy for external_ip
-        :returns: list of strategies
         """
-        just, one = strategies.just, strategies.sampled_from
+        one, yes = strategies.sampled_from, strategies.booleans()
         word = one(['true', 'false', 'false', 'flase', None])
-        return [strategies.tuples(*each) for each in (
-            (just('give'), name, name, address),
-            (just('lend'), name, name),
-            (just('again'), name, address),
-            (just('all_nats'), name, strategies.sets(address)),
-            (just('say'), one(SPEAKING), word),
-            (just('say_of'), address, word),
-            (just('say_tag'), one(SPEAKING), one(['4400001', '4400002', 'x',
-                                              None])),
-            (just('advertise'), one(SPEAKING[:3]), one(['false', None])),
-            (just('routed'), name, one(['true', 'false', None])),
-            (just('called'), name, one(['one', 'two'])),
-            (just('switch'), one(['public', 'private', None])),
-            (just('tag'), one([None, 5, 6])),
-            (just('second_localnet'), strategies.booleans()),
-            (just('mappings'), one([
-                'physnet1:lo', 'physnet1:lo,physnet2:lo', 'physnet2:lo',
-                ''])),
-            (just('patch_port'), one([3, 4])),
-            (just('drains'), one(['', 'all'])),
-            (just('proof'), one([cloud.HOSTNAME, cloud.OTHER_HOSTNAME, ''])),
-            (just('exclude'), strategies.sets(one(
+        return [
+            ('give', name, name, address), ('lend', name, name),
+            ('again', name, address),
+            ('all_nats', name, strategies.sets(address)),
+            ('say', one(SPEAKING), word), ('say_of', address, word),
+            ('say_tag', one(SPEAKING), one(['4400001', '4400002', 'x',
+                                            None])),
+            ('advertise', one(SPEAKING[:3]), one(['false', None])),
+            ('routed', name, one(['true', 'false', None])),
+            ('called', name, one(['one', 'two'])),
+            ('switch', one(['public', 'private', None])),
+            ('tag', one([None, 5, 6])), ('second_localnet', yes),
+            ('mappings', one(['physnet1:lo', 'physnet1:lo,physnet2:lo',
+                              'physnet2:lo', ''])),
+            ('patch_port', one([3, 4])), ('drains', one(['', 'all'])),
+            ('proof', one([cloud.HOSTNAME, cloud.OTHER_HOSTNAME, ''])),
+            ('exclude', strategies.sets(one(
                 ['198.51.100.10/32', '198.51.100.12/31']))),
-            (just('machine'), one(_MACHINES),
+            ('machine', one(_MACHINES),
              one([cloud.CHASSIS, cloud.CHASSIS, cloud.OTHER, None]),
              one(['', '', 'virtual'])),
-            (just('up'), one(_MACHINES), strategies.booleans()),
-            (just('distribute'), address, one(_MACHINES)),
-            (just('distribute'), address, one([*_MACHINES, None])),
-            (just('gateway_port'), address, name),
-            (just('full'),), (just('reconnected'), one(['nb', 'sb'])))]
+            ('up', one(_MACHINES), yes),
+            ('distribute', address, one(_MACHINES)),
+            ('distribute', address, one([*_MACHINES, None])),
+            ('gateway_port', address, name), ('full',),
+            ('reconnected', one(['nb', 'sb']))]
 
     def begin_anew(self):
         """Take back what a former history has left."""
@@ -72,15 +66,13 @@ class Further:
                      ('exclude', ())):
             self.play(step)
         for machine in _MACHINES:
-            self.sb.transact(ovsdb.delete('Port_Binding',
-                                          {'logical_port': machine}))
+            self.sb.delete('Port_Binding', logical_port=machine)
 
     # -- NAT rows ---------------------------------------------------------
 
     def _nats(self, name):
         """The references of a router, as JSON has them."""
-        for row in self.nb.rows(_ROUTER, 'nat', where=ovsdb.clauses(
-                {'name': 'neutron-' + name})):
+        for row in self._found(_ROUTER, 'neutron-' + name, 'nat'):
             nats = row['nat']
             return nats[1] if nats[0] == 'set' else [nats]
         return []
@@ -138,8 +130,7 @@ class Further:
             self.cloud.add_machine(port, where, kind)
 
     def _do_up(self, port, up):
-        self.sb.transact(ovsdb.update('Port_Binding', {'logical_port': port},
-                                      up=up))
+        self.sb.update('Port_Binding', {'logical_port': port}, up=up)
 
     def _do_distribute(self, address, port):
         """The machine of a port answers for an address, or the gateway."""
@@ -149,10 +140,9 @@ class Further:
             ovsdb.ovsdb_set(()))
 
     def _do_gateway_port(self, address, name):
-        rows = self.nb.rows('Logical_Router_Port', '_uuid',
-                            where=ovsdb.clauses({'name': f'lrp-{name}2'}))
+        found = self._uuids('Logical_Router_Port', f'lrp-{name}2')
         self.cloud.change_nat(address, gateway_port=(
-            rows[0]['_uuid'] if rows else ovsdb.ovsdb_set(())))
+            found[0] if found else ovsdb.ovsdb_set(())))
 
     # -- words ------------------------------------------------------------
 
@@ -180,20 +170,18 @@ class Further:
 
     def _do_switch(self, name):
         """Another row of the provider network, or none."""
-        self.nb.transact(ovsdb.delete('Logical_Switch', {}))
+        self.nb.delete('Logical_Switch')
         if name:
             self.cloud.add_switch(name)
 
     # -- segments and the node --------------------------------------------
 
     def _do_tag(self, tag):
-        self.sb.transact(ovsdb.update(
-            'Port_Binding', {'type': 'localnet'},
-            tag=ovsdb.ovsdb_set([tag] if tag else ())))
+        self.sb.update('Port_Binding', {'type': 'localnet'},
+                       tag=[tag] if tag else [])
 
     def _do_second_localnet(self, there):
-        self.sb.transact(ovsdb.delete('Port_Binding',
-                                      {'logical_port': 'provnet-2'}))
+        self.sb.delete('Port_Binding', logical_port='provnet-2')
         if there:
             self.cloud._add_binding(
                 self.cloud.network, 'provnet-2', 'localnet',
@@ -213,15 +201,14 @@ class Further:
         self._tell_node(ownership.EXT_ID_DRAIN, text)
 
     def _do_patch_port(self, number):
-        self.ovs.transact(ovsdb.update(
-            'Interface', {'name': 'patch-provnet-1'}, ofport=number))
+        self.ovs.update('Interface', {'name': 'patch-provnet-1'},
+                        ofport=number)
 
     def _do_proof(self, hostname):
-        self.nb.transact(ovsdb.update(
-            'Logical_Router_Static_Route', {}, external_ids=ovsdb.ovsdb_dict({
-                ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-                ownership.EXT_ID_CHASSIS: cloud.HOSTNAME,
-                ownership.EXT_ID_ADVERTISED: hostname})))
+        self.nb.update('Logical_Router_Static_Route', {}, external_ids={
+            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_CHASSIS: cloud.HOSTNAME,
+            ownership.EXT_ID_ADVERTISED: hostname})
 
     # -- the view ---------------------------------------------------------
 

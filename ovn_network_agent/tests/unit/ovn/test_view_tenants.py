@@ -3,26 +3,32 @@
 
 """Networks of tenants in the view."""
 
-import contextlib
 import dataclasses
 import random
 
 from ovn_network_agent import model
-from ovn_network_agent.ovn import view
-from ovn_network_agent.tests.functional.ovn import base
-from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import views
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit.ovn import clouds
 
-HERE, AWAY = views.HERE, cloud.OTHER
+HERE, AWAY = clouds.HERE, clouds.AWAY
 NET, OTHER, SIX = '10.0.0.0/24', '10.0.1.0/24', '2001:db8:1::/64'
 ANNOUNCE = 'ovn-network-agent:announce'
 SCOPE, ELSE = (f'{digit * 8}-2222-4333-8444-555555555555' for digit in '34')
 Claim = model.Claim
 
 
-class TenantsTestCase(base.OvsdbTestCase):
+def unclaimed(seen):
+    """A view without who was first, which nobody new knows."""
+    return dataclasses.replace(seen, tenants={
+        uuid: {name: dataclasses.replace(each, claim=Claim.SOLE)
+               for name, each in known.items()}
+        for uuid, known in seen.tenants.items()})
+
+
+class TenantsTestCase(clouds.CloudTestCase):
     """A router here with a provider network."""
+
+    like = staticmethod(lambda seen: seen)
 
     def setUp(self):
         super().setUp()
@@ -30,34 +36,28 @@ class TenantsTestCase(base.OvsdbTestCase):
         self.cloud.add_router('r1', chassis=HERE, networks=(
             '198.51.100.1/24', '2001:db8::1/64'))
 
-    def eyes(self, **options):
-        return super().eyes(drivers=['tenant_network'], **options)
+    def eyes(self, drivers=('tenant_network',), **options):
+        return super().eyes(drivers=[*drivers], **options)
 
     @staticmethod
     def found(eyes):
         return {name: each for known in eyes.look().tenants.values()
                 for name, each in known.items()}
 
-    def announced(self, eyes):
-        return {name for name, each in self.found(eyes).items()
-                if each.announced}
-
     def become(self, eyes, *wanted):
-        """Wait for announced prefixes, and compare with a new view."""
-        self.synchronise(eyes)
-        self.eventually(
-            lambda: self.announced(eyes) == set(wanted),
-            lambda: f'{sorted(self.found(eyes).items())} is {sorted(wanted)}')
-        self.assertEqual(views.timeless(views.fresh(eyes)),
-                         views.timeless(eyes.look()))
-        return self.found(eyes)
+        """Compare the announced prefixes, and the view with a new one."""
+        found = self.found(eyes)
+        self.assertEqual(set(wanted), {
+            name for name, each in found.items() if each.announced})
+        self.as_new(eyes, self.like)
+        return found
 
     def claims(self, eyes, **wanted):
-        """Wait until routers stand so, by short name."""
-        self.eventually(lambda: wanted == {
+        """Compare how routers stand, by short name."""
+        self.assertEqual(wanted, {
             each.called.partition(' ')[0]: each.claim
             for known in eyes.look().tenants.values()
-            for each in known.values()}, 'the claims are judged')
+            for each in known.values()})
 
 
 class TenantsTest(TenantsTestCase):
@@ -73,16 +73,12 @@ class TenantsTest(TenantsTestCase):
             (found.called, found.subnet, found.network, found.port.lrp,
              found.via, found.tag, found.withheld, found.claimed,
              found.rivals, found.claim))
-        before = eyes.look().tenants
         self.cloud.add_tenant('r1', 'more', '10.0.1.1/24')
         self.assertIs(found, self.become(eyes, NET, OTHER)[NET])
+        before = eyes.look().tenants
         self.cloud.add_nat('r1', '198.51.100.7')
-        self.eventually(lambda: any(
-            '198.51.100.7' in each for each
-            in eyes.look().addresses.values()), 'a floating IP is there')
-        now = eyes.look().tenants
-        self.assertIs(now, eyes.look().tenants)
-        self.assertIsNot(before, now)
+        self.assertIn('198.51.100.7', eyes.addresses('r1'))
+        self.assertIs(before, eyes.look().tenants)
         self.cloud.remove_tenant('r1', 'net')
         self.become(eyes, OTHER)
 
@@ -91,9 +87,8 @@ class TenantsTest(TenantsTestCase):
         eyes = self.eyes()
         self.become(eyes, NET)
         self.cloud.move('lrp-r1', AWAY)
-        self.eventually(lambda: not any(
-            each.port.local for each in self.found(eyes).values()),
-            'the port has left')
+        self.assertFalse(any(each.port.local
+                             for each in self.found(eyes).values()))
         group, = eyes.look().groups
         self.assertEqual((NET,), group.ports[0].routed)
         # The withdrawal guard does not hold what another node has.
@@ -112,10 +107,8 @@ class TenantsTest(TenantsTestCase):
         for logical, left in (('10.0.0.7', {OTHER}), ('0.0.0.0/0', ()),
                               ('10.0.0.0/23', ()), ('10.0.1.0/24', {NET})):
             self.cloud.add_nat('r1', '198.51.100.1', logical, 'snat')
-            self.become(eyes, *left)
-            self.assertIn('(SNAT)', next(
-                each.withheld for each in self.found(eyes).values()
-                if each.withheld))
+            for name, each in self.become(eyes, *left).items():
+                self.assertEqual(name not in left, '(SNAT)' in each.withheld)
             self.cloud.remove_nat('r1', '198.51.100.1')
             self.become(eyes, NET, OTHER)
         self.cloud.add_nat('r1', '198.51.100.1', '10.0.0.0/24', 'snat')
@@ -130,11 +123,10 @@ class TenantsTest(TenantsTestCase):
         eyes = self.eyes(tenant_network__address_scopes=[SCOPE])
         found = self.become(eyes, NET)
         self.assertIn(ELSE, found[OTHER].withheld)
-        self.assertIn('it has no address scope', found[
-            '10.0.2.0/24'].withheld)
-        self.sb.transact(ovsdb.update(
-            'Port_Binding', {'logical_port': self.cloud.ports['lrp-r1-net0']},
-            external_ids=ovsdb.ovsdb_dict({})))
+        self.assertIn('it has no address scope',
+                      found['10.0.2.0/24'].withheld)
+        self.sb.update('Port_Binding', {
+            'logical_port': self.cloud.ports['lrp-r1-net0']}, external_ids={})
         self.become(eyes)
         self.become(self.eyes(), NET, OTHER, '10.0.2.0/24')
 
@@ -155,35 +147,31 @@ class TenantsTest(TenantsTestCase):
                               '127.0.0.1/8')
         eyes = self.eyes()
         self.become(eyes, NET)
+        remedy = 'and left out; give it the prefix of its subnet'
         self.assertEqual([
             f'Logical_Router_Port lrp-r1-net: network {text}' for text in (
-                "'0.0.0.0/0' is everything and left out; give it the prefix "
-                'of its subnet',
-                "'10.0.0.0/4' is too wide and left out; give it the prefix of "
-                'its subnet',
-                "'127.0.0.1/8' is of no hosts and left out; give it the "
-                'prefix of its subnet',
-                "'224.0.0.1/24' is of no hosts and left out; give it the "
-                'prefix of its subnet',
-                "'x/24' is malformed")],
-            sorted(eyes.look().problems))
+                f"'0.0.0.0/0' is everything {remedy}",
+                f"'10.0.0.0/4' is too wide {remedy}",
+                f"'127.0.0.1/8' is of no hosts {remedy}",
+                f"'224.0.0.1/24' is of no hosts {remedy}",
+                "'x/24' is malformed")], sorted(eyes.look().problems))
 
     def test_what_nodes_send_to(self):
         """Tunnels of chassis, and servers of OVN."""
-        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
-        self.cloud.add_tenant('r1', 'tunnels', '192.0.2.3/30')
-        self.cloud.add_tenant('r1', 'servers', '10.1.0.1/24')
-        eyes = self.eyes(tenant_network__extra_routes=True,
-                         ovn__ovn_nb_remote=['tcp:10.1.0.5:6641'])
+        for name, network in (('net', '10.0.0.1/24'),
+                              ('tunnels', '192.0.2.3/30'),
+                              ('servers', '10.1.0.1/24')):
+            self.cloud.add_tenant('r1', name, network)
         self.cloud.add_static_route('r1', '192.0.0.0/16', '10.0.0.9')
-        found = self.become(eyes, NET)
+        found = self.become(self.eyes(
+            tenant_network__extra_routes=True,
+            ovn__ovn_nb_remote=['tcp:10.1.0.5:6641']), NET)
         for prefix, address in (('192.0.2.0/30', '192.0.2.1'),
                                 ('192.0.0.0/16', '192.0.2.1'),
                                 ('10.1.0.0/24', '10.1.0.5')):
             self.assertEqual(
                 f'{address} is of a tunnel or server of OVN, which this node '
-                'could not reach any more',
-                found[prefix].withheld)
+                'could not reach any more', found[prefix].withheld)
 
     def test_words_of_rows_and_options(self):
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
@@ -196,12 +184,10 @@ class TenantsTest(TenantsTestCase):
         for table, name in (('Logical_Router_Port', 'lrp-r1-net'),
                             ('Logical_Router', 'neutron-r1'),
                             ('Logical_Switch', 'neutron-net')):
-            self.cloud.say(table, {'name': name},
-                           external_ids={ANNOUNCE: 'true'})
-            self.become(eyes, NET)
-            self.cloud.say(table, {'name': name},
-                           external_ids={ANNOUNCE: None})
-            self.become(eyes)
+            for word, wanted in (('true', [NET]), (None, [])):
+                self.cloud.say(table, {'name': name},
+                               external_ids={ANNOUNCE: word})
+                self.become(eyes, *wanted)
         self.become(self.eyes(announce__exclude_networks=['net']))
         # A part of the network is not the network.
         self.become(self.eyes(announce__exclude_cidrs=['10.0.0.0/25']), NET)
@@ -221,8 +207,9 @@ class TenantsTest(TenantsTestCase):
             self.cloud.add_static_route('r1', prefix, nexthop, **more)
         self.become(self.eyes(), NET, '10.8.0.0/24')
         eyes = self.eyes(tenant_network__extra_routes=True)
-        self.eventually(lambda: len(self.found(eyes)) == 4, 'all are there')
         found = self.found(eyes)
+        self.assertEqual({NET, '10.7.0.0/24', '10.8.0.0/24', '10.8.0.0/25'},
+                         found.keys())
         self.assertEqual(('net', '10.7.0.0/24', Claim.SOLE), (
             found['10.7.0.0/24'].network, found['10.7.0.0/24'].subnet,
             found['10.7.0.0/24'].claim))
@@ -237,59 +224,32 @@ class TenantsTest(TenantsTestCase):
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24', bind=False)
         eyes = self.eyes()
         self.become(eyes)
-        self.cloud._add_binding(self.cloud.add_network(), 'lrp-x', 'patch',
-                                options=ovsdb.ovsdb_dict(
-                                    {'peer': 'lrp-r1-net'}))
+        self.cloud._add_binding(
+            self.cloud.add_network(), 'lrp-x', 'patch',
+            options=ovsdb.ovsdb_map(peer='lrp-r1-net'))
         self.become(eyes)
 
     def test_a_provider_network(self):
         """No tenant takes a part of it."""
         self.cloud.add_tenant('r1', 'net', '198.51.100.129/25')
-        eyes = self.eyes()
-        found = self.become(eyes)['198.51.100.128/25']
+        found = self.become(self.eyes())['198.51.100.128/25']
         self.assertEqual('r1 (neutron-r1)', found.claimed)
 
     def test_off_costs_no_index(self):
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
-        eyes = base.OvsdbTestCase.eyes(self)
+        eyes = clouds.CloudTestCase.eyes(self)
         self.assertEqual({}, eyes.look().tenants)
         self.assertNotIn('network', eyes.view._builder._rows._indexes[
             'nb', 'Logical_Router_Port'])
 
-    def test_a_loss_waits_for_the_server(self):
-        """A replica that lost the port of a switch withdraws nothing."""
-        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
-        eyes = self.eyes()
-        self.become(eyes, NET)
-        self.eventually(lambda: eyes.look() and eyes.view.confirmed,
-                        'the first view is confirmed')
-        with eyes.databases['sb'].rows() as sb:
-            bindings = sb['Port_Binding']
-            del bindings[next(
-                key for key, row in bindings.items() if
-                row.logical_port == self.cloud.ports['lrp-r1-net'])]
-        eyes.databases['sb'].dirty.mark_all()
-        eyes.look()
-        self.assertFalse(eyes.view.confirmed)
-
-        def mended():
-            with contextlib.suppress(view.NotReady):
-                return eyes.look() and eyes.view.confirmed
-        self.eventually(mended, 'the server has confirmed')
-        self.become(eyes, NET)
-
     def test_a_random_history(self):
-        """The view is always the one that somebody new would have.
-
-        But for who was first, which nobody new knows.
-        """
+        """The view is always the one that somebody new would have."""
         chance = random.Random(7)
         eyes = self.eyes(tenant_network__expose_ipv6_gua=True)
         self.cloud.add_router('r2', chassis=HERE)
         there = set()
         for _step in range(40):
-            router = chance.choice(('r1', 'r2'))
-            name = chance.choice('abc')
+            router, name = chance.choice(('r1', 'r2')), chance.choice('abc')
             if (router, name) in there and chance.random() < .5:
                 self.cloud.remove_tenant(router, name)
                 there.discard((router, name))
@@ -305,17 +265,7 @@ class TenantsTest(TenantsTestCase):
             else:
                 self.cloud.add_nat(router, '198.51.100.1', chance.choice((
                     '10.0.0.9', '10.0.0.0/16', '10.0.1.0/24')), 'snat')
-            self.synchronise(eyes)
-            seen = views.timeless(eyes.look())
-            self.assertEqual(unclaimed(views.timeless(views.fresh(eyes))),
-                             unclaimed(seen))
-
-
-def unclaimed(seen):
-    return dataclasses.replace(seen, tenants={
-        uuid: {name: dataclasses.replace(each, claim=Claim.SOLE)
-               for name, each in known.items()}
-        for uuid, known in seen.tenants.items()})
+            self.as_new(eyes, unclaimed)
 
 
 class OverlapTest(TenantsTestCase):
@@ -326,6 +276,10 @@ class OverlapTest(TenantsTestCase):
         self.cloud.add_router('r2', chassis=HERE)
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
 
+    def announced(self, eyes):
+        return {name for name, each in self.found(eyes).items()
+                if each.announced}
+
     def test_the_first_one_stays(self):
         eyes = self.eyes()
         self.claims(eyes, r1=Claim.SOLE)
@@ -333,15 +287,13 @@ class OverlapTest(TenantsTestCase):
         self.claims(eyes, r1=Claim.FIRST, r2=Claim.REFUSED)
         found = self.found(eyes)
         self.assertEqual(
-            ('10.0.0.128/25 of router r2 (neutron-r2)',), found[NET].rivals)
-        self.assertEqual(('10.0.0.0/24 of router r1 (neutron-r1)',),
-                         found['10.0.0.128/25'].rivals)
+            (('10.0.0.128/25 of router r2 (neutron-r2)',),
+             ('10.0.0.0/24 of router r1 (neutron-r1)',)),
+            (found[NET].rivals, found['10.0.0.128/25'].rivals))
         self.assertEqual({NET}, self.announced(eyes))
         # Also where its gateway may come to.
         self.cloud.move('lrp-r1', AWAY)
-        self.eventually(lambda: not any(
-            each.port.local for each in self.found(eyes).values()
-            if each.prefix == NET), 'the port has left')
+        eyes.look()
         self.cloud.move('lrp-r1', HERE)
         self.claims(eyes, r1=Claim.FIRST, r2=Claim.REFUSED)
         self.cloud.remove_tenant('r1', 'net')
@@ -363,14 +315,14 @@ class OverlapTest(TenantsTestCase):
         self.cloud.add_tenant('r2', 'theirs', '10.0.0.1/24')
         eyes = self.eyes()
         self.claims(eyes, r1=Claim.UNKNOWN, r2=Claim.UNKNOWN)
+        # Another network changes nothing.
         self.cloud.add_tenant('r2', 'more', '10.9.0.1/24')
-        self.eventually(lambda: len(self.announced(eyes)) == 2,
-                        'another network changes nothing')
+        self.assertEqual({NET, '10.9.0.0/24'}, self.announced(eyes))
         self.assertEqual(Claim.UNKNOWN, self.found(eyes)[NET].claim)
+        # The conflict is another one.
         self.cloud.add_router('r3', chassis=None)
         self.cloud.add_tenant('r3', 'third', '10.0.0.1/26')
-        self.eventually(lambda: self.announced(eyes) == {'10.9.0.0/24'},
-                        'the conflict is another one')
+        self.assertEqual({'10.9.0.0/24'}, self.announced(eyes))
         for name, net in ('r3', 'third'), ('r2', 'theirs'):
             self.cloud.remove_tenant(name, net)
         self.become(eyes, NET, '10.9.0.0/24')

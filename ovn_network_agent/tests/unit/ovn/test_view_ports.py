@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright ovn-network-agent developers
+
+"""Machines on provider networks in the view."""
+
+import random
+import time
+import types
+
+import fixtures
+
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit.ovn import clouds
+
+HERE, AWAY = clouds.HERE, clouds.AWAY
+MAC = 'fa:16:3e:00:00:aa'
+ONE, TWO, SIX = '198.51.100.10', '198.51.100.11', '2001:db8::10'
+
+
+def cidrs(*texts, **more):
+    return {'neutron:cidrs': ' '.join(texts), **more}
+
+
+class PortsTestCase(clouds.CloudTestCase):
+    """A flat provider network with its row in NB."""
+
+    def setUp(self):
+        super().setUp()
+        self.switch = self.cloud.add_switch()
+
+    def eyes(self, **options):
+        return super().eyes(drivers=['provider_port'], **options)
+
+    def add(self, port='vm-1', chassis=HERE, addresses=(ONE,), kind='',
+            **row):
+        row.setdefault('external_ids', ovsdb.ovsdb_dict(cidrs(*(
+            f'{each}/{64 if ":" in each else 24}' for each in addresses))))
+        row.setdefault('mac', [' '.join((MAC.upper(), *addresses))])
+        row.setdefault('network', self.cloud.network)
+        self.cloud.add_machine(port, chassis, kind, **row)
+
+    def change(self, port, **row):
+        self.sb.update('Port_Binding', {'logical_port': port}, **row)
+
+    @staticmethod
+    def found(eyes):
+        return {name: each for known in eyes.look().machines.values()
+                for name, each in known.items()}
+
+    def become(self, eyes, *wanted):
+        """Compare the addresses, and the view with a new one."""
+        found = self.found(eyes)
+        self.assertEqual(set(wanted), found.keys())
+        self.as_new(eyes)
+        return found
+
+    def stands(self, eyes, name=ONE):
+        found = self.found(eyes)[name]
+        return found.bound, found.announced
+
+
+class PortsTest(PortsTestCase):
+
+    def test_a_machine_comes_moves_and_goes(self):
+        eyes = self.eyes()
+        self.become(eyes)
+        self.add(addresses=(ONE, SIX))
+        found = self.become(eyes, ONE, SIX)[ONE]
+        self.assertEqual(
+            ('vm-1', MAC, 'public', ('198.51.100.0/24', '2001:db8::/64'),
+             3, '', ''),
+            (found.port, found.mac, found.network.called,
+             found.network.networks, found.network.segment.patch_port,
+             found.withheld, found.claimed))
+        self.assertEqual({self.switch}, set(eyes.look().networks))
+        self.cloud.move_machine('vm-1', AWAY)
+        self.become(eyes)
+        self.assertEqual({}, eyes.look().networks)
+        self.cloud.move_machine('vm-1', HERE)
+        self.become(eyes, ONE, SIX)
+        # What it sends is forwarded.
+        self.cloud.move_machine('vm-1', HERE, up=False)
+        self.assertEqual((True, False), self.stands(eyes))
+
+    def test_a_migration_under_way(self):
+        """The target announces the machine from the moment it runs there."""
+        self.add(chassis=AWAY, additional_chassis=self.cloud._chassis(HERE))
+        self.add('vm-2', additional_chassis=self.cloud._chassis(AWAY),
+                 addresses=(TWO,))
+        eyes = self.eyes()
+        self.become(eyes, ONE, TWO)
+        self.assertEqual((True, True), self.stands(eyes, TWO))
+        for values, announced in (
+                ({}, False), ({'options': self.activated(HERE)}, True),
+                ({'options': self.activated(AWAY)}, False),
+                # The source has given the port back.
+                ({'chassis': []}, True)):
+            self.change('vm-1', **values)
+            self.assertEqual((False, announced), self.stands(eyes))
+        self.cloud.move_machine('vm-1', HERE)
+        self.assertTrue(self.stands(eyes)[0])
+
+    @staticmethod
+    def activated(chassis):
+        return {'additional-chassis-activated': chassis}
+
+    def test_a_migration_without_a_word_of_the_machine(self):
+        """The target announces with the port, although it is not yet up."""
+        self.add(chassis=AWAY, additional_chassis=self.cloud._chassis(HERE))
+        eyes = self.eyes()
+        self.assertEqual((False, False), self.stands(eyes))
+        self.cloud.move_machine('vm-1', HERE, up=False)
+        self.assertEqual((True, True), self.stands(eyes))
+
+    def test_a_virtual_ip_is_no_address_pair(self):
+        """Its own port says where it is, also on another chassis."""
+        self.add(port_security=ovsdb.ovsdb_set([f'{MAC} {ONE} {TWO}']))
+        self.add('vip', chassis=AWAY, kind='virtual', addresses=(TWO,),
+                 virtual_parent='vm-9')
+        eyes = self.eyes(provider_port__allowed_address_pairs=True)
+        self.become(eyes, ONE)
+        self.cloud.move_machine('vip', HERE)
+        found = self.become(eyes, ONE, TWO)[TWO]
+        self.assertEqual(('vip', ''), (found.port, found.claimed))
+        self.cloud.move_machine('vip', None)
+        self.become(eyes, ONE)
+
+    def test_addresses_of_dhcp(self):
+        """Neutron has a row for each subnet with DHCP."""
+        self.add(addresses=(SIX,))
+        eyes = self.eyes()
+        for row, wanted in (
+                ({}, (False, False)),
+                ({'cidr': '198.51.100.0/24'}, (False, False)),
+                ({'cidr': '2001:db8::/64',
+                  'options': {'dhcpv6_stateless': 'true'}}, (False, True)),
+                ({'cidr': '2001:db8::/64', 'options': {'server_id': MAC}},
+                 (True, True))):
+            if row:
+                self.nb.insert('DHCP_Options', **row)
+            network = self.become(eyes, SIX)[SIX].network
+            self.assertEqual(wanted, (network.managed, network.other))
+
+    def test_the_end_of_a_migration(self):
+        """For a moment, no chassis has the port."""
+        self.add()
+        self.add('vm-2', addresses=(TWO,))
+        eyes = self.eyes()
+        self.become(eyes, ONE, TWO)
+        for port, chassis in (('vm-1', HERE), ('vm-2', None)):
+            self.cloud.move_machine(
+                port, None, up=False,
+                requested_chassis=self.cloud._chassis(chassis))
+        self.assertEqual({ONE}, self.found(eyes).keys())
+        self.assertEqual((True, True), self.stands(eyes))
+        self.cloud.move_machine('vm-1', HERE, up=True)
+        self.become(eyes, ONE)
+        self.assertIsNone(eyes.view.due_in())
+        # A machine that is off has such a row, too.
+        self.cloud.move_machine('vm-1', None)
+        self.assertEqual({ONE}, self.found(eyes).keys())
+        later = time.monotonic() + eyes.view.due_in() + 1
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.ovn.view.time',
+            types.SimpleNamespace(monotonic=lambda: later)))
+        self.become(eyes)
+
+    def test_kinds_of_ports(self):
+        for number, kind in enumerate(('virtual', 'external', 'localport',
+                                       'vtep', 'l2gateway')):
+            self.add(f'vm-{kind}', kind=kind, virtual_parent='vm-1',
+                     addresses=(f'198.51.100.{20 + number:d}',))
+        self.add('orphan', kind='virtual', addresses=(TWO,))
+        self.add('subport', parent_port='vm-1', tag=5)
+        found = self.become(self.eyes(), '198.51.100.20', ONE)
+        self.assertEqual('vm-virtual', found['198.51.100.20'].port)
+
+    def test_a_network_without_a_localnet_port(self):
+        self.add(network=self.cloud.add_network())
+        self.become(self.eyes())
+
+    def test_a_random_history(self):
+        """The view is always the one that somebody new would have."""
+        chance = random.Random(7)
+        eyes = self.eyes()
+        for number in range(8):
+            self.add(f'vm-{number}', chance.choice((HERE, AWAY)),
+                     (f'198.51.100.{10 + number // 2}',))
+        self.cloud.add_router('r1')
+        for _step in range(30):
+            port = f'vm-{chance.randrange(8)}'
+            address = f'198.51.100.{chance.randrange(10, 14)}'
+            chance.choice((
+                lambda: self.cloud.move_machine(port, chance.choice(
+                    (HERE, AWAY, None)), up=chance.random() < .8),
+                lambda: self.change(port, mac=f'{MAC} {address}'),
+                lambda: self.cloud.add_nat('r1', address)))()
+            self.as_new(eyes)

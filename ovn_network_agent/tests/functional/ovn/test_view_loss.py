@@ -205,7 +205,7 @@ class FullTest(LossTestCase):
     def test_a_loss_without_a_notice_is_confirmed_first(self):
         """Also where a comparison looks at the rows piece by piece."""
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.queries.AT_MOST', 2))
+            'ovn_network_agent.ovn.queries.ROWS_OF_PIECE', 2))
         cut = queries.cut(self.look.view._builder.rows())
         for piece in cut:
             self.look.look(piece=piece)

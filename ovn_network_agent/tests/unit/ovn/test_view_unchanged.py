@@ -49,7 +49,7 @@ class FullTest(clouds.CloudTestCase):
     def test_a_loss_with_a_notice_needs_no_confirmation(self):
         """Also where the notice comes together with a piece."""
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.queries.AT_MOST', 2))
+            'ovn_network_agent.ovn.queries.ROWS_OF_PIECE', 2))
         self.cloud.add_nat('r1', MORE)
         self.assertEqual({FIP, MORE}, self.look.fips('r1'))
         cut = queries.cut(self.look.view._builder.rows())

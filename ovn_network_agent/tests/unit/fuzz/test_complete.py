@@ -39,7 +39,7 @@ OURS = {
         'backends.frr.frr_prefix_list', 'backends.frr.frr_static',
         'backends.overlap', 'backends.frr.router_advertisement',
         'control.reports.addresses', 'control.reports.screen',
-        'diagnosis.address.lookups',
+        'diagnosis.address.forwarding',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.node_addresses', 'forward.vip_state',
         'model.announced',

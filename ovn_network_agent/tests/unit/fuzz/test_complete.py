@@ -114,10 +114,9 @@ ELSEWHERE = {
         ('openflow.ofctl_text', 'stray_match'),
         ('openflow.spec', 'check_bridge')),
     'the processes of this machine are the input': (
-        ('runtime.process.single_instance', '_argv'),
+        ('runtime.process.single_instance', 'command_line'),
         ('runtime.process.single_instance', 'holder'),
         ('runtime.process.single_instance', '_locks'),
-        ('diagnosis.readers.agent', '_argv'),
         ('diagnosis.readers.agent', '_parent')),
     'netlink.addresses has read the address': (
         ('netlink.objects.addresses', 'first'),),

@@ -271,7 +271,7 @@ def _place(conf: cfg.ConfigOpts) -> single_instance.Place:
 
 def _check_original() -> None:
     """Raise EnvironmentProblem while the original program runs."""
-    found = single_instance.look()
+    found = single_instance.find_original()
     if found.running:
         pids = ', '.join(f'{pid:d}' for pid in found.running)
         raise EnvironmentProblem([

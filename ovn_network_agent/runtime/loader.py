@@ -168,7 +168,7 @@ def _create(what: str, ext: _Extension, base: type, *args: Any) -> Any:
         made = ext.plugin(*args)
     if not isinstance(made, base):
         raise LoadError(f'{what} {ext.name} ({ext.entry_point_target}) is not '
-                        f'a {backends.__module__}.{backends.__name__}')
+                        f'a {base.__module__}.{base.__name__}')
     return made
 
 

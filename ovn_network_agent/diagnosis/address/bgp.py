@@ -11,7 +11,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
-from ovn_network_agent.diagnosis.address import lookups
+from ovn_network_agent.diagnosis.address import forwarding
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.frr import prefix_list_lines
@@ -53,7 +53,7 @@ def _routes(facts: facts.Facts) -> list[diagnosis.Finding]:
     if not facts.setup.vrf or facts.subject.vip:
         return of_frr
     in_vrf = [verdicts.unread('vrf-lookup', facts.kernel) or
-              lookups.in_vrf(facts)]
+              forwarding.in_vrf(facts)]
     return (of_frr + in_vrf if facts.setup.method == 'static'
             else in_vrf + of_frr)
 

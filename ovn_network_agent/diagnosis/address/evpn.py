@@ -12,8 +12,8 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import facts as known
+from ovn_network_agent.diagnosis.address import forwarding
 from ovn_network_agent.diagnosis.address import kernel
-from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import evpn
@@ -31,7 +31,7 @@ def judge(facts: known.Facts) -> list[diagnosis.Finding]:
     has = subjects.certain(facts.vni)
     found = [_read('vni-devices', _devices, facts, has.devices),
              _read('vni-port', _port, facts, has.devices, has.port),
-             *lookups.judge(facts)]
+             *forwarding.flows(facts)]
     checks = {'vni-gateway': _gateway, 'vni-rules': _rules}
     if facts.announces:
         checks |= {'vni-neighbour': _neighbour, 'vni-route': _route}

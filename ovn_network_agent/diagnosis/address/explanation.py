@@ -13,8 +13,8 @@ from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import driver_subjects
 from ovn_network_agent.diagnosis.address import evpn
 from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import forwarding
 from ovn_network_agent.diagnosis.address import kernel
-from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
@@ -149,12 +149,12 @@ def _here(facts: facts.Facts) -> list[diagnosis.Finding]:
     if facts.subject.withheld or (
             facts.subject.tenant and not facts.subject.tenant.announced):
         # Packets of other routers on this node are all that comes.
-        return lookups.judge(facts)
-    found = [] if facts.databases else lookups.judge(facts)
+        return forwarding.flows(facts)
+    found = [] if facts.databases else forwarding.flows(facts)
     found += [*kernel.judge(facts), kernel.judge_filters(facts)]
     if not facts.announces:
         return found
-    return found + bgp.judge(facts) + lookups.way_back(facts)
+    return found + bgp.judge(facts) + forwarding.way_back(facts)
 
 
 def _of_driver_subjects(findings: list[diagnosis.Finding]) -> Outcome:

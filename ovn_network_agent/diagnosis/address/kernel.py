@@ -12,7 +12,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis.address import facts
-from ovn_network_agent.diagnosis.address import lookups
+from ovn_network_agent.diagnosis.address import forwarding
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.diagnosis.readers import kernel
@@ -33,9 +33,9 @@ def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
                    'leak-table': leak_table}
     elif facts.subject.wanted_of(resources.Rule):
         checks['policy-rules'] = rules
-    checks['kernel-route'] = lookups.route
+    checks['kernel-route'] = forwarding.route
     if facts.setup.pair:
-        checks['kernel-lookup'] = lookups.way_in
+        checks['kernel-lookup'] = forwarding.way_in
     return [verdicts.unread(check, facts.kernel) or function(facts)
             for check, function in checks.items()]
 

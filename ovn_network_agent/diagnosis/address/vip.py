@@ -14,8 +14,8 @@ from ovn_network_agent.common import networks
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import facts
+from ovn_network_agent.diagnosis.address import forwarding
 from ovn_network_agent.diagnosis.address import kernel
-from ovn_network_agent.diagnosis.address import lookups
 from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
@@ -73,7 +73,7 @@ def _back(facts: facts.Facts) -> diagnosis.Finding:
 
 def _out_of_vrf(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the way of an answer from the VRF to the fabric."""
-    finding, setup = lookups.out_of_vrf(facts), facts.setup
+    finding, setup = forwarding.out_of_vrf(facts), facts.setup
     found = facts.kernel.lookups.get('out vrf')
     if (finding.verdict is not verdicts.Verdict.BROKEN or found is None or
             found.error or found.dev == ownership.VETH_PROVIDER):

@@ -61,7 +61,7 @@ def judge_alone(found: Alone) -> Iterator[check.Result]:
         yield check.ok('no agent runs here')
 
 
-def judge_former(found: single_instance.Former) -> Iterator[check.Result]:
+def judge_original(found: single_instance.Original) -> Iterator[check.Result]:
     """The verdict on the original program."""
     for pid in found.running:
         yield check.broken(
@@ -322,7 +322,7 @@ CHECKS = (
     check.Check(
         'original-program', 'processes', 'the original program neither runs, '
         'nor starts with the node, nor is installed',
-        lambda sources: sources.former(), judge_former,
+        lambda sources: sources.former(), judge_original,
         # Two agents are one fault, whichever program the second one is.
         ('single-agent',)),
     check.Check(

@@ -189,9 +189,9 @@ class Sources:
         return agent.agents()
 
     @shared
-    def former(self) -> single_instance.Former:
+    def former(self) -> single_instance.Original:
         """The original program here."""
-        return single_instance.look()
+        return single_instance.find_original()
 
     @shared
     def holder(self) -> str:

@@ -10,6 +10,7 @@ import typing
 
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.diagnosis import readers
+from ovn_network_agent.runtime.process import single_instance
 
 #: JSON of the agent; the reference of each command has its keys
 Answer: typing.TypeAlias = dict[str, typing.Any]
@@ -53,7 +54,7 @@ def agents() -> tuple[Agent, ...]:
         if name.isdigit():
             # A process may end meanwhile, or belong to another user.
             with contextlib.suppress(OSError):
-                argv = _argv(name)
+                argv = single_instance.command_line(int(name))
                 if is_agent(argv) and namespace(name) == here:
                     found[int(name)] = (' '.join(argv), _parent(name))
     return tuple(Agent(pid, command)
@@ -66,11 +67,6 @@ def is_agent(argv: list[str]) -> bool:
     program = any(os.path.basename(word) == _PROGRAM for word in argv[:2])
     module = ['-m', _MODULE] in [argv[at:at + 2] for at in range(len(argv))]
     return (program or module) and not set(argv).intersection(_LOOKS)
-
-
-def _argv(pid: str) -> list[str]:
-    with open(f'/proc/{pid}/cmdline', 'rb') as opened:
-        return opened.read().decode(errors='replace').split('\0')[:-1]
 
 
 def namespace(pid: str) -> str:

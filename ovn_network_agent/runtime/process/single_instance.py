@@ -152,7 +152,7 @@ _COMMAND = 'ExecStart='
 _PREFIXES = '-@:+!|'  # allowed by systemd before the program
 
 
-class Former(typing.NamedTuple):
+class Original(typing.NamedTuple):
     """The original program on this node."""
 
     running: tuple[int, ...]  # process ids
@@ -160,11 +160,12 @@ class Former(typing.NamedTuple):
     installed: tuple[str, ...]  # paths
 
 
-def look(places: Iterable[str] = PLACES, units: Sequence[str] = UNITS
-         ) -> Former:
+def find_original(places: Iterable[str] = PLACES,
+                  units: Sequence[str] = UNITS) -> Original:
     """Look for the original program."""
-    return Former(tuple(running()), tuple(enabled(units)),
-                  tuple(path for path in places if is_executable(path)))
+    return Original(
+        tuple(running()), tuple(enabled(units)),
+        tuple(path for path in places if is_executable(path)))
 
 
 def running() -> Iterator[int]:
@@ -173,7 +174,7 @@ def running() -> Iterator[int]:
                       if name.isdigit()):
         # A process may end meanwhile.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            if (_is_original(_argv(pid), pid) and _is_here(pid) and
+            if (_is_original(command_line(pid), pid) and _is_here(pid) and
                     _changes_network(pid)):
                 yield pid
 
@@ -210,7 +211,8 @@ def _is_original(argv: list[str], pid: int) -> bool:
         f'/proc/{pid}/exe')
 
 
-def _argv(pid: int) -> list[str]:
+def command_line(pid: int) -> list[str]:
+    """The command line of a process; OSError when it is gone."""
     with open(f'/proc/{pid}/cmdline', 'rb') as opened:
         return opened.read().decode(errors='replace').split('\0')[:-1]
 

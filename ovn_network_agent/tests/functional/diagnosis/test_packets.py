@@ -12,7 +12,7 @@ from ovn_network_agent import model
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
-from ovn_network_agent.diagnosis.address import lookups
+from ovn_network_agent.diagnosis.address import forwarding
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.tests import configs
@@ -78,7 +78,7 @@ class PacketsTestCase(base.FlowTestCase):
 
     def judged(self, **of):
         """The :class:`diagnosis.Finding` about the flows of others."""
-        return lookups.other_flows(self.facts(**of))
+        return forwarding.other_flows(self.facts(**of))
 
     def shown(self):
         """All flows with their counters, and the learned MACs."""

@@ -55,10 +55,10 @@ import sys
 
 from oslo_config import cfg
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.runtime import configuration
 from ovn_network_agent.runtime import loader
+from ovn_network_agent.runtime import reloads
 
-configuration.read(cfg.CONF, ["--config-file", sys.argv[1]])
+reloads.read(cfg.CONF, ["--config-file", sys.argv[1]])
 driver, = loader.load_drivers(cfg.CONF)
 os.rename(sys.argv[2], sys.argv[2] + ".away")
 print(driver.name, plugins.requested(cfg.CONF, plugins.MACHINES))

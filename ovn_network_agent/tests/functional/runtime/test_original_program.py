@@ -16,9 +16,9 @@ from ovn_network_agent.tests.functional.cmd import node
 
 # As the agent does: the lock first.  Prints the processes.
 LOOK = '''
-from ovn_network_agent.runtime.process import original_program, single_instance
+from ovn_network_agent.runtime.process import single_instance
 place = single_instance.Place('test')
-print(*original_program.running())
+print(*single_instance.running())
 '''
 # Of the service: no right to look into processes of root.
 NOBODY = ('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups')

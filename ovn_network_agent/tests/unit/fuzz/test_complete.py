@@ -39,7 +39,7 @@ OURS = {
         'backends.frr.frr_prefix_list', 'backends.frr.frr_static',
         'backends.switch_ports', 'backends.frr.marked_lines',
         'control.reports.addresses', 'control.reports.screen',
-        'diagnosis.address.lookups',
+        'diagnosis.address.forwarding',
         'diagnosis.address.verdicts', 'diagnosis.node.check',
         'engine.reconciler', 'forward.node_addresses', 'forward.vip_state',
         'model.snapshot',
@@ -115,10 +115,9 @@ ELSEWHERE = {
         ('openflow.ofctl_text', 'stray_match'),
         ('openflow.spec', 'check_bridge')),
     'the processes of this machine are the input': (
-        ('runtime.process.single_instance', '_argv'),
+        ('runtime.process.single_instance', 'command_line'),
         ('runtime.process.single_instance', 'holder'),
         ('runtime.process.single_instance', '_locks'),
-        ('diagnosis.readers.agent', '_argv'),
         ('diagnosis.readers.agent', '_parent')),
     'netlink.addresses has read the address': (
         ('netlink.objects.addresses', 'first'),),

@@ -40,7 +40,7 @@ class FormerTest(base.BaseTestCase):
 
     def test_installed(self):
         script = self.script('script')
-        looked = single_instance.look(
+        looked = single_instance.find_original(
             (script, self.folder + '/none', sys.executable), ())
         self.assertEqual((sys.executable,), looked.installed)
 

@@ -41,7 +41,7 @@ class AloneTest(base.JudgeTestCase):
 class FormerTest(base.JudgeTestCase):
 
     def judge(self, *verdicts, running=(), enabled=(), installed=()):
-        return self.judged(agents.judge_former, single_instance.Former(
+        return self.judged(agents.judge_original, single_instance.Original(
             running, enabled, installed), *verdicts)
 
     def test_none(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Judges of what the kernel answers about the packets of an address.  Pure."""
+"""Judges of how flows and the kernel forward packets of an address.  Pure."""
 
 from ovn_network_agent import diagnosis
 from ovn_network_agent import ownership
@@ -19,6 +19,11 @@ from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.openflow import ofctl_text
 from ovn_network_agent.openflow import trace_text
 
+_CHECKS = {ownership.COOKIE_MAC_TWEAK: 'mac-tweak-flow',
+           ownership.COOKIE_HAIRPIN: 'hairpin-flow'}
+_OTHERS = 'other-flows'
+_NORMAL = 'NORMAL'
+_NAMED = 5
 # The table of a route that the kernel does not name.
 _UNKNOWN = 0
 
@@ -187,14 +192,7 @@ def out_of_vrf(facts: facts.Facts) -> diagnosis.Finding:
     return verdicts.ok('vrf-default', f'to {setup.client}: {found.text()}')
 
 
-_CHECKS = {ownership.COOKIE_MAC_TWEAK: 'mac-tweak-flow',
-           ownership.COOKIE_HAIRPIN: 'hairpin-flow'}
-_OTHERS = 'other-flows'
-_NORMAL = 'NORMAL'
-_NAMED = 5
-
-
-def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
+def flows(facts: facts.Facts) -> list[diagnosis.Finding]:
     """The findings about the flows of an address."""
     wanted = facts.subject.wanted_of(resources.Flow)
     found = [other_flows(facts)]

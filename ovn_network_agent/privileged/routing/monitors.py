@@ -182,12 +182,18 @@ def ask(questions: dict[str, list[str]], seconds: float
     """
     directory = registered.group(options).frr_run_dir
     deadline = time.monotonic() + seconds
+    asked: dict[str, session.Session] = {}
     answers = {}
-    for name, commands in questions.items():
-        # A daemon that does not run is left out.
-        with (contextlib.suppress(ConnectionError, FileNotFoundError),
-              contextlib.closing(session.Session(
-                  directory, name, seconds, deadline)) as opened):
-            answers[name] = [text for _status, text
-                             in opened.exchange_all(commands)]
+    with contextlib.ExitStack() as opened:
+        # All are asked before the first answer, to wake the thread rarely; a
+        # daemon that does not run is left out.
+        for name, commands in questions.items():
+            with contextlib.suppress(ConnectionError, FileNotFoundError):
+                asked[name] = opened.enter_context(contextlib.closing(
+                    session.Session(directory, name, seconds, deadline)))
+                asked[name].send(commands)
+        for name, one in asked.items():
+            with contextlib.suppress(ConnectionError):
+                answers[name] = [text for _status, text in one.receive(
+                    len(questions[name]))]
     return answers

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-import contextlib
-import functools
 import shutil
 from typing import Any
 
@@ -29,27 +27,18 @@ from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
 from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context
-from ovn_network_agent.watches import nftables
 
 _DRIVER = 'egress_ip'
 
 
-class EgressNftBackend(base.Backend):
+class EgressNftBackend(nft_tables.TablesBackend):
     """One nftables table for each family, and its elements."""
 
     name = 'egress_nft'
-    system = 'nftables'
-    patience = 0.1
+    table = ownership.NFT_EGRESS
     kinds = (resources.EgressTable, resources.EgressMachine,
              resources.EgressSource, resources.EgressHeld)
     doubted_by = (notices.EGRESS_NFT,)
-
-    def __init__(self, conf: Any) -> None:
-        super().__init__(conf)
-        self._watch: nftables.TableWatch | None = None
-        self._wake: Callable[..., object] | None = None
-        # Whether there was nothing when there had been nothing to do, yet.
-        self._idle = False
 
     def check(self) -> list[str]:
         """The program that the driver needs."""
@@ -58,17 +47,13 @@ class EgressNftBackend(base.Backend):
                     'not in PATH; install the package nftables']
         return []
 
-    def attach(self, context: base.Context) -> None:
-        """Remember how to wake the loop after a change by another program."""
-        self._wake = context.wake
-
     def read(self, known: base.Known) -> list[resources.Resource]:
         """Read our tables, also what a former run has left.
 
         :raises base.BackendError: when nft does not answer
         """
         if known:
-            self._start_watch()
+            self.start_watch()
         elif self._idle or shutil.which('nft') is None:
             # A node without egress addresses is spared the processes.
             return []
@@ -76,7 +61,7 @@ class EgressNftBackend(base.Backend):
         if found and self._watch is None:
             # A former run's may be wanted as they are, without another
             # reading.
-            self._start_watch()
+            self.start_watch()
             found = _listed()
         self._idle = not known and not found
         if _DRIVER not in self.conf.drivers:
@@ -96,11 +81,6 @@ class EgressNftBackend(base.Backend):
             if steps:
                 failures.update(self._apply(family, delta, steps))
         return failures
-
-    def close(self) -> None:
-        """Stop the watch for changes by other programs."""
-        if self._watch is not None:
-            self._watch.stop()
 
     def _apply(self, family: str, delta: Any,
                steps: list[tuple[str, Any]]) -> base.Failures:
@@ -167,18 +147,8 @@ class EgressNftBackend(base.Backend):
             self._run(nft.change_egress, family, *change)
 
     def _run(self, function: Callable[..., Any], *args: Any) -> None:
-        own: nft_tables.OwnChange = (
-            self._watch.own_change() if self._watch else
-            contextlib.nullcontext(lambda _pid: None))
-        with calls.explained(), own as ours:
+        with calls.explained(), self.own_change() as ours:
             ours(function(*args))
-
-    def _start_watch(self) -> None:
-        """Report changes from here on, if there is a loop to wake."""
-        if self._watch is None and self._wake is not None:
-            self._watch = nftables.started(
-                functools.partial(self._wake, stale=(notices.EGRESS_NFT,)),
-                ownership.NFT_EGRESS)
 
 
 # The elements of the table, by the fields of their values.

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import functools
 import typing
 from typing import Any
 from typing import TypeAlias
@@ -33,6 +34,7 @@ from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values
 from ovn_network_agent.privileged import nft
+from ovn_network_agent.watches import nftables
 
 LOG = logging.getLogger(__name__)
 
@@ -47,6 +49,44 @@ _READING = f'the table {ownership.NFT_TABLE} cannot be read'
 _NOTHING = listing.Listed(listing.ALTERED, '')
 # Changes that fail before the others are not tried any more.
 _TRIES = 3
+
+
+class TablesBackend(base.Backend):
+    """A backend of our tables, with a watch for changes by other programs."""
+
+    system = 'nftables'
+    # 1,000 VIPs take nft seconds; a gateway that moves here must not wait.
+    patience = 0.1
+    # Name of the tables.
+    table = ownership.NFT_TABLE
+
+    def __init__(self, conf: Any) -> None:
+        super().__init__(conf)
+        self._watch: nftables.TableWatch | None = None
+        self._wake: Callable[..., object] | None = None
+        # Whether there was nothing when there had been nothing to do, yet.
+        self._idle = False
+
+    def attach(self, context: base.Context) -> None:
+        """Remember how to wake the loop after a change by another program."""
+        self._wake = context.wake
+
+    def close(self) -> None:
+        """Stop the watch for changes by other programs."""
+        if self._watch is not None:
+            self._watch.stop()
+
+    def own_change(self) -> OwnChange:
+        """A context around a change that is not to wake the loop."""
+        if self._watch is None:
+            return contextlib.nullcontext(lambda _pid: None)
+        return self._watch.own_change()
+
+    def start_watch(self) -> None:
+        """Report changes from here on, if there is a loop to wake."""
+        if self._watch is None and self._wake is not None:
+            self._watch = nftables.started(functools.partial(
+                self._wake, stale=self.doubted_by), self.table)
 
 
 class Tables:

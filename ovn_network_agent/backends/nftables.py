@@ -8,10 +8,7 @@ itself (:mod:`nft.listing`). Elements of a table that stays change in one
 transaction (:mod:`backends.nft_tables`).
 """
 
-from collections.abc import Callable
 from collections.abc import Iterator
-import contextlib
-import functools
 import shutil
 from typing import Any
 
@@ -26,36 +23,24 @@ from ovn_network_agent.forward import rules
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
-from ovn_network_agent.watches import nftables
 
 LOG = logging.getLogger(__name__)
 
 
-class NftablesBackend(base.KernelBackend):
+class NftablesBackend(nft_tables.TablesBackend, base.KernelBackend):
     """One nftables table for each family, and its elements."""
 
     name = 'nftables'
-    system = 'nftables'
-    # 1,000 VIPs take nft seconds; a gateway that moves here must not wait.
-    patience = 0.1
     kinds = (resources.NftTable, resources.NftElement)
     doubted_by = (notices.NFTABLES,)
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        self._tables = nft_tables.Tables(conf, self._own_change)
-        self._watch: nftables.TableWatch | None = None
-        self._wake: Callable[..., object] | None = None
-        # Whether there was nothing when there had been nothing to do, yet.
-        self._idle = False
+        self._tables = nft_tables.Tables(conf, self.own_change)
 
     def check(self) -> list[str]:
         """Acceptance rows PRE-07 and PRE-08."""
         return _missing(self.conf)
-
-    def attach(self, context: base.Context) -> None:
-        """Remember how to wake the loop after a change by another program."""
-        self._wake = context.wake
 
     def read(self, known: base.Known
              ) -> list[resources.NftTable | resources.NftElement]:
@@ -69,7 +54,7 @@ class NftablesBackend(base.KernelBackend):
             answer
         """
         if known:
-            self._start_watch()
+            self.start_watch()
         elif self._idle or shutil.which('nft') is None:
             # A node without forwards is spared the processes.
             return []
@@ -94,24 +79,6 @@ class NftablesBackend(base.KernelBackend):
                 failures.update(
                     nft_tables.Family(name, self._tables).apply(work))
         return failures
-
-    def close(self) -> None:
-        """Stop the watch for changes by other programs."""
-        if self._watch is not None:
-            self._watch.stop()
-
-    def _own_change(self) -> nft_tables.OwnChange:
-        """A context around a change that is not to wake the loop."""
-        if self._watch is None:
-            return contextlib.nullcontext(lambda _pid: None)
-        return self._watch.own_change()
-
-    def _start_watch(self) -> None:
-        """Report changes from here on, if there is a loop to wake."""
-        if self._watch is not None or self._wake is None:
-            return
-        self._watch = nftables.started(
-            functools.partial(self._wake, stale=(notices.NFTABLES,)))
 
 
 def _resources(family: str, listed: listing.Listed

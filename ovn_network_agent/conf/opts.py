@@ -30,6 +30,7 @@ from ovn_network_agent.conf.options import gateway_drain
 from ovn_network_agent.conf.options import metrics
 from ovn_network_agent.conf.options import network_peer
 from ovn_network_agent.conf.options import ovn
+from ovn_network_agent.conf.options import ovs
 from ovn_network_agent.conf.options import port_forward
 from ovn_network_agent.conf.options import tenants
 from ovn_network_agent.conf.options import veth_leak
@@ -91,7 +92,7 @@ DAEMONS = tuple('privsep_' + name for name in (
 SECTIONS: tuple[tuple[str, list[cfg.Opt]], ...] = (
     (base.GROUP, [*base.OPTS, *base.CLI_OPTS]),
     (base.AGENT_GROUP, base.AGENT_OPTS), (ovn.GROUP, ovn.OPTS),
-    (ovn.OVS_GROUP, ovn.OVS_OPTS), (frr.GROUP, frr.OPTS),
+    (ovs.GROUP, ovs.OPTS), (frr.GROUP, frr.OPTS),
     (fip_route.GROUP, fip_route.OPTS), (announce.GROUP, announce.OPTS),
     (veth_leak.GROUP, veth_leak.OPTS),
     (gateway_drain.GROUP, gateway_drain.OPTS),

@@ -29,8 +29,8 @@ _VERSION = re.compile(r'frr version (\d{1,4})')
 _MGMTD_SINCE = 9
 # vtysh of FRR 10 prints {"zebra":} for a daemon without a prefix list
 _NO_ANSWER = re.compile(r'"(\w+)":(?=[,}])')
-# lists are read again and again, and rarely change
-_network = functools.lru_cache(4096)(ip_text.network)
+#: cached: lists are read again and again, and rarely change
+network = functools.lru_cache(4096)(ip_text.network)
 _ANY = 'any'
 
 
@@ -206,6 +206,6 @@ def _check(entry: Entry) -> None:
         raise TypeError(f'{entry!r} is no entry')
     if entry.prefix != _ANY:
         try:
-            _network(entry.prefix)
+            network(entry.prefix)
         except ValueError as error:
             raise Unreadable(f'entry of a prefix list: {error}') from error

@@ -13,15 +13,12 @@ halves of the network are permitted meanwhile.
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import functools
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
 
-# the same few lines are compared with each address of a node
-_network = functools.lru_cache(4096)(ip_text.network)
 # the steps of the Go program's numbers (see the glossary)
 _STEP = 5
 
@@ -52,7 +49,7 @@ def _lengths(entry: output.Entry) -> tuple[int, int] | None:
         return hosts(entry.prefix)
     if entry.ge or entry.le or '/' not in entry.prefix:
         return None
-    return (_network(entry.prefix).prefixlen,) * 2
+    return (output.network(entry.prefix).prefixlen,) * 2
 
 
 def shaped(entries: Iterable[output.Entry]) -> dict[str, int]:
@@ -111,7 +108,7 @@ def matches(entry: output.Entry, address: ip_text.Address,
     """
     if entry.prefix == 'any':
         return True
-    network = _network(entry.prefix)
+    network = output.network(entry.prefix)
     if network.version != address.version or address not in network:
         return False
     length = address.max_prefixlen if length is None else length

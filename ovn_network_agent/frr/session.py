@@ -96,10 +96,6 @@ class Session:
             looked = max(0, len(received) - len(_MARK))
         return answers
 
-    def extend(self, deadline: float) -> None:
-        """Set another limit for the answers to come, in monotonic seconds."""
-        self._deadline = deadline
-
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()

@@ -5,8 +5,7 @@
 
 A takeover writes thousands of /32 routes, and each reading dumps them.
 pyroute2 takes 20 to 60 times as long (decision record 0012), during which the
-addresses would be unreachable. Tests prove that both codecs agree; a single
-route uses pyroute2, see :mod:`netlink.objects.routes`.
+addresses would be unreachable. Tests prove that both codecs agree.
 
 Struct rtmsg and its attributes are in linux/rtnetlink.h. Attributes are
 aligned to four bytes; the two highest bits of a type are flags.

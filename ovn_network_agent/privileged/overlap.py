@@ -15,12 +15,11 @@ import threading
 import time
 import typing
 
-from oslo_config import cfg
-
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.conf.options import ovn as options
+from ovn_network_agent.conf import registered
+from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.privileged import overlap_keeper
 from ovn_network_agent.privileged import overlap_servers
 from ovn_network_agent.privileged.network import checks
@@ -103,11 +102,11 @@ def end() -> None:
 
 
 def _options(addresses: list[str]) -> overlap_keeper.Options:
-    cfg.CONF.register_opts(options.OVS_OPTS, group=options.OVS_GROUP)
-    remote = cfg.CONF.ovs.ovsdb_connection
+    conf = registered.group(options)
+    remote = conf.ovsdb_connection
     return overlap_keeper.Options(
         database=remote if isinstance(remote, str) else remote[0],
-        rundir=cfg.CONF.ovs.ovn_rundir, limit=LIMIT, resume=RESUME,
+        rundir=conf.ovn_rundir, limit=LIMIT, resume=RESUME,
         mark=ownership.EXT_ID_OVERLAP,
         remote=ownership.EXT_ID_OVERLAP_REMOTE, addresses=addresses)
 

@@ -23,7 +23,9 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.common import error_words
 from ovn_network_agent.common import trigger
+from ovn_network_agent.privileged.daemon import context
 
 
 class Outcome(typing.Protocol):
@@ -199,5 +201,39 @@ class Heartbeat(Observer):
             pause = self.run_due()
 
 
+class Beating(Observer):
+    """An observer whose check the heartbeat makes."""
+
+    def __init__(self, heartbeats: Heartbeat) -> None:
+        self._heartbeats = heartbeats
+
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the checks."""
+        self._heartbeats.add(self.look, self._pause)
+
+    def stop(self) -> None:
+        """End the checks after the present one, without a wait."""
+        self._heartbeats.remove(self.look)
+
+    @abc.abstractmethod
+    def look(self) -> None:
+        """Check once."""
+
+    def _pause(self) -> float:
+        """Seconds to the next check, at most :data:`INTERVAL`."""
+        return INTERVAL
+
+
 def _following(now: float, pause: float) -> float:
     return pause * (1 + math.floor((now + _EARLY) / pause))
+
+
+def failed_check(what: str, error: Exception) -> str:
+    """The text of a failed check.
+
+    A bug is also in the log, and must not end the thread of the check.
+    """
+    if isinstance(error, context.FAILURES):
+        return error_words.text(error)
+    LOG.error('%s failed', what, exc_info=error)
+    return error_words.named(error)

@@ -17,12 +17,10 @@ import socket
 from oslo_config import cfg
 
 from ovn_network_agent.common import notices
-from ovn_network_agent.common import trigger
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.privileged.switch import flow_monitor
-from ovn_network_agent.watches import base
 from ovn_network_agent.watches import notifications
 from ovn_network_agent.watches import rate_limit
 
@@ -60,27 +58,11 @@ class FlowWatch(notifications.Watch):
         return True
 
 
-class Flows(base.Observer):
+class Flows(notifications.Watching):
     """Puts the flows in doubt when others change them."""
 
     def __init__(self, conf: cfg.ConfigOpts,
                  limiter: rate_limit.RateLimit) -> None:
-        self._limiter = limiter
-        self._watches = [FlowWatch(self._changed, bridge)
-                         for bridge in bridges.served(conf)]
-        self._stopped = False
-
-    def start(self, trigger: trigger.Trigger) -> None:
-        """Start the watches."""
-        for watch in self._watches:
-            watch.start()
-
-    def stop(self) -> None:
-        """End the watch on a thread of its own."""
-        if not self._stopped:
-            self._stopped = True
-            for watch in self._watches:
-                watch.end()
-
-    def _changed(self, text: str) -> None:
-        self._limiter.notice(notices.FLOWS, text)
+        super().__init__([FlowWatch(
+            lambda text: limiter.notice(notices.FLOWS, text), bridge)
+            for bridge in bridges.served(conf)])

@@ -34,11 +34,11 @@ from oslo_config import cfg
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.common import notices
-from ovn_network_agent.common import trigger
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import multicast
+from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.netlink.objects import addresses
 from ovn_network_agent.netlink.objects import links
@@ -154,7 +154,7 @@ class LinkWatch(notifications.Watch):
 
     def _route(self, kind: int, flags: int, port: int, data: bytes, start: int,
                end: int) -> _Changes:
-        route = routes.decode(data, start, end)
+        route = route_codec.decode(data, start, end)
         if route is None:
             return
         what = f'route {route.dst} of table {route.table} was'
@@ -204,22 +204,14 @@ def _kind_of_route(kind: int, data: bytes, start: int) -> str:
     return ROUTE
 
 
-class Sysctls(base.Observer):
+class Sysctls(base.Beating):
     """Checks once a second the sysctls that the agent has set."""
 
     def __init__(self, limiter: rate_limit.RateLimit,
                  heartbeats: base.Heartbeat) -> None:
+        super().__init__(heartbeats)
         self._limiter = limiter
-        self._heartbeats = heartbeats
         self._expected: dict[str, str] = {}
-
-    def start(self, trigger: trigger.Trigger) -> None:
-        """Start the checks, once a second."""
-        self._heartbeats.add(self.look)
-
-    def stop(self) -> None:
-        """End the checks after the present one, without a wait."""
-        self._heartbeats.remove(self.look)
 
     def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
                    full: bool) -> None:
@@ -245,38 +237,27 @@ class Sysctls(base.Observer):
 _EACH = 5  # heartbeats, of a second each
 
 
-class NextHops(base.Observer):
+class NextHops(base.Beating):
     """Looks every few seconds while the agent has a VNI."""
 
     def __init__(self, limiter: rate_limit.RateLimit,
                  heartbeats: base.Heartbeat, base: int) -> None:
+        super().__init__(heartbeats)
         self._limiter = limiter
-        self._heartbeats = heartbeats
         self._base = base
         self._count = 0
         self._any = False
-
-    def start(self, trigger: trigger.Trigger) -> None:
-        """Start the looks."""
-        self._heartbeats.add(self.check)
-
-    def stop(self) -> None:
-        """End the looks after the present one, without a wait."""
-        self._heartbeats.remove(self.check)
 
     def after_pass(self, outcome: base.Outcome, tracker: base.Tracker,
                    full: bool) -> None:
         """Note whether there are VNIs."""
         self._any = any(tracker.wanted([resources.VniDevices.kind]))
 
-    def check(self) -> None:
-        """Look every few seconds."""
-        self._count += 1
-        if self._any and self._count % _EACH == 0:
-            self.look()
-
     def look(self) -> None:
-        """Look once."""
+        """Look once in a few beats."""
+        self._count += 1
+        if not self._any or self._count % _EACH:
+            return
         try:
             lost = [hop for hop in vni_links.read_next_hops(self._base)
                     if hop.lacks]

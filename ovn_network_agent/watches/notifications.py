@@ -19,6 +19,9 @@ import typing
 
 from oslo_log import log as logging
 
+from ovn_network_agent.common import trigger
+from ovn_network_agent.watches import base
+
 LOG = logging.getLogger(__name__)
 
 _DATAGRAM = 64 * 1024
@@ -167,3 +170,20 @@ class Watch(abc.ABC):
             # The watch must outlive a bug in the callback.
             LOG.exception('Callback for a change of %s failed (%s)',
                           self.NAME, ', '.join(arguments))
+
+
+class Watching(base.Observer):
+    """Watches that the loop starts and stops."""
+
+    def __init__(self, watches: Sequence[Watch]) -> None:
+        self._watches = list(watches)
+
+    def start(self, trigger: trigger.Trigger) -> None:
+        """Start the watches."""
+        for watch in self._watches:
+            watch.start()
+
+    def stop(self) -> None:
+        """End the watches, each on a thread of its own."""
+        while self._watches:
+            self._watches.pop().end()

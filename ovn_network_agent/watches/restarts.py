@@ -47,7 +47,7 @@ class _Closed(Exception):
     """The directory of the sockets is closed to the agent."""
 
 
-class RestartWatch(base.Observer):
+class RestartWatch(base.Beating):
     """Checks once a second whether a socket was recreated.
 
     :param name: of the watched program for the log, such as 'FRR'
@@ -66,7 +66,7 @@ class RestartWatch(base.Observer):
                  restarted: Callable[[], object] = lambda: None,
                  metric: str = '', at_once: bool = False,
                  awaited: Callable[[], bool] = lambda: False) -> None:
-        self._heartbeats = heartbeats
+        super().__init__(heartbeats)
         self._name = name
         self._where = where
         self._sockets = read
@@ -93,11 +93,7 @@ class RestartWatch(base.Observer):
         self._trigger = trigger
         # The first pass reads the state of the daemons that run now.
         self._seen = self._read(self._with_privileges)
-        self._heartbeats.add(self.look, self._pause)
-
-    def stop(self) -> None:
-        """End the checks after the present one, without a wait."""
-        self._heartbeats.remove(self.look)
+        super().start(trigger)
 
     def _pause(self) -> float:
         return _AWAITED if self._awaited() else base.INTERVAL

@@ -211,24 +211,9 @@ def _of(networks: list[str], copies: _Copies) -> _Copies:
             for daemon, entries in copies.items()}
 
 
-def _by_family(copies: _Copies) -> list[_Copies]:
-    return [{daemon: [entry for entry in entries
-                      if (':' in entry.prefix) == ipv6]
-             for daemon, entries in copies.items()}
-            for ipv6 in (False, True)]
-
-
 def _found(name: str, copies: _Copies, known: Collection[resources.Ref]
            ) -> dict[resources.Ref, resources.PrefixListEntry]:
     """The agent's entries in any copy; known ones count with any number."""
-    found = {}
-    for of_family in _by_family(copies):
-        found.update(_found_of(name, of_family, known))
-    return found
-
-
-def _found_of(name: str, copies: _Copies, known: Collection[resources.Ref]
-              ) -> dict[resources.Ref, resources.PrefixListEntry]:
     by_daemon = {daemon: prefix_list_lines.permits(entries)
                  for daemon, entries in copies.items()}
     found = {}
@@ -247,41 +232,35 @@ def _found_of(name: str, copies: _Copies, known: Collection[resources.Ref]
     return found
 
 
-def _numbers(copies: _Copies, concerned: _Copies
-             ) -> Callable[[_Line], int | None]:
-    """From an entry to its sequence number.
-
-    :param concerned: the entries of the networks alone, see :func:`_of`
-    """
-    four, six = map(_numbers_of, _by_family(copies), _by_family(concerned))
-    return lambda line: (six if ':' in line[0] else four)(line)
-
-
 def _line(resource: resources.PrefixListEntry) -> _Line:
     return resource.network, resource.ge, resource.le
 
 
-def _numbers_of(copies: _Copies, concerned: _Copies
-                ) -> Callable[[_Line], int | None]:
-    """Likewise, for one list.
+def _numbers(copies: _Copies, concerned: _Copies
+             ) -> Callable[[_Line], int | None]:
+    """From an entry to its sequence number, None when all are in use.
 
     An entry keeps its number, unless another copy uses it otherwise.
+
+    :param concerned: the entries of the networks alone, see :func:`_of`
     """
-    used: dict[int, set[tuple[object, ...]]] = {}
+    # By number in the list of a family.
+    used: dict[tuple[bool, int], set[tuple[object, ...]]] = {}
     old: dict[_Line, int] = {}
     for entries in concerned.values():
         old.update(prefix_list_lines.permits(entries))
     for entries in copies.values():
         for entry in entries:
-            used.setdefault(entry.sequence, set()).add(entry[1:])
+            used.setdefault((':' in entry.prefix, entry.sequence),
+                            set()).add(entry[1:])
 
     def number(line: _Line) -> int | None:
-        if line in old and len(used[old[line]]) == 1:
+        ipv6 = ':' in line[0]
+        if line in old and len(used[ipv6, old[line]]) == 1:
             return old[line]
-        free = [n for n in ownership.prefix_list_numbers(line[0])
-                if n not in used]
-        if not free:
-            return None
-        used[free[0]] = {line}
-        return free[0]
+        free = next((n for n in ownership.prefix_list_numbers(line[0])
+                     if (ipv6, n) not in used), None)
+        if free is not None:
+            used[ipv6, free] = {line}
+        return free
     return number

@@ -3,8 +3,6 @@
 
 """[frr]: the routing daemon that speaks BGP."""
 
-from typing import Any
-
 from oslo_config import cfg
 
 from ovn_network_agent.conf import types
@@ -84,15 +82,3 @@ OPTS = [
              'this node sees FRR\'s run directory; the agent then writes '
              'and asks through vtysh.'),
 ]
-
-
-def registered() -> Any:
-    """The values of this section for a call of the privileged side.
-
-    To register them again takes as long as many a call: oslo.config compares
-    each.
-    """
-    # It may be known without its options.
-    if GROUP not in cfg.CONF or OPTS[-1].dest not in cfg.CONF[GROUP]:
-        cfg.CONF.register_opts(OPTS, group=GROUP)
-    return cfg.CONF[GROUP]

@@ -128,5 +128,13 @@ def _decode(message: messages.Message) -> Lookup:
         ('0.0.0.0/0' if message['family'] == socket.AF_INET else '::/0'),
         '' if 'RTA_OIF' not in found or 'RTA_MULTIPATH' in found
         else route_codec.device(found['RTA_OIF'], {}),
-        routes.gateway(found),
+        _gateway(found),
         message['proto'], kind == _LOCAL)
+
+
+def _gateway(found: dict[str, typing.Any]) -> str | None:
+    """The gateway of a decoded route."""
+    if 'RTA_GATEWAY' in found:
+        return texts.canonical(found['RTA_GATEWAY'])
+    return (route_codec.via_text(found['RTA_VIA'])
+            if 'RTA_VIA' in found else None)

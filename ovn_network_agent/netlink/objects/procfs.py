@@ -4,7 +4,6 @@
 """The kernel's values in procfs: sysctls, the size of tables of neighbours."""
 
 import dataclasses
-import os
 import re
 
 _LIMIT = '/proc/sys/net/ipv{}/neigh/default/gc_thresh3'
@@ -58,21 +57,13 @@ def parsed(limit: str, statistics: str) -> Table | None:
                  sum(int(line[fulls], 16) for line in values))
 
 
-# Bytes, more than the agent's sysctls have.
-_MOST = 4096
-
-
 def sysctl(path: str) -> str | None:
     """Text of a sysctl below /proc/sys, None while it does not exist.
 
     :raises OSError: when the sysctl exists and cannot be read
     """
     try:
-        # Once a second in a watch; a file object makes twice the system calls.
-        opened = os.open(f'/proc/sys/{path}', os.O_RDONLY | os.O_CLOEXEC)
+        with open(f'/proc/sys/{path}', encoding='ascii') as opened:
+            return opened.read().strip()
     except FileNotFoundError:
         return None
-    try:
-        return os.read(opened, _MOST).decode('ascii').strip()
-    finally:
-        os.close(opened)

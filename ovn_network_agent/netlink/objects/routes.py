@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Routes: many with the fast codec, a single route with pyroute2's codec.
+"""Routes: questions and dumps, read with the fast codec.
 
 Struct rtmsg and its attributes are in linux/rtnetlink.h.
 """
@@ -22,7 +22,6 @@ from ovn_network_agent.common import equal_records
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
 from ovn_network_agent.netlink import route_codec
-from ovn_network_agent.netlink import texts
 from ovn_network_agent.netlink import wire
 
 RTM_NEWROUTE = rtnl.RTM_NEWROUTE
@@ -67,34 +66,6 @@ _COMMON = slice(wire.HEADER.size + route_codec.RTMSG.size,
 _OTHERS = b''
 
 
-def decode(data: bytes, start: int, end: int,
-           names: dict[int, str] | None = None) -> route_codec.Route | None:
-    """A single route, like :func:`route_codec.decode`."""
-    message = messages.decode(MESSAGE, data, start, end)
-    family = message['family']
-    if message['flags'] & route_codec.RTM_F_CLONED or family not in _ANY:
-        return None
-    found = messages.attributes(message)
-    dst = found.get('RTA_DST')
-    return route_codec.Route(
-        found.get('RTA_TABLE', message['table']),
-        f'{texts.canonical(dst)}/{message["dst_len"]}' if dst
-        else _ANY[family],
-        '' if 'RTA_OIF' not in found or 'RTA_MULTIPATH' in found
-        else route_codec.device(found['RTA_OIF'],
-                                {} if names is None else names),
-        gateway(found),
-        message['proto'], found.get('RTA_PRIORITY', 0))
-
-
-def gateway(found: dict[str, typing.Any]) -> str | None:
-    """The gateway of a decoded route."""
-    if 'RTA_GATEWAY' in found:
-        return texts.canonical(found['RTA_GATEWAY'])
-    return (route_codec.via_text(found['RTA_VIA'])
-            if 'RTA_VIA' in found else None)
-
-
 def read(kernel: connection.Connection, protocol: int = 0, table: int = 0,
          families: Iterable[int] = tuple(DEFAULT_METRIC)
          ) -> list[route_codec.Route]:
@@ -103,7 +74,9 @@ def read(kernel: connection.Connection, protocol: int = 0, table: int = 0,
     :param protocol: rtm_protocol, 0 for all
     :param table: 0 for all; a missing table counts as empty
     """
-    return _decoded(_dumps(kernel, protocol, table, families), {})
+    return route_codec.decode_all(
+        (message for dump in _dumps(kernel, protocol, table, families)
+         for message in connection.objects(dump)), {})
 
 
 def _dumps(kernel: connection.Connection, protocol: int, table: int = 0,
@@ -122,13 +95,6 @@ def _dumps(kernel: connection.Connection, protocol: int, table: int = 0,
                 raise
             dumps.append([])
     return dumps
-
-
-def _decoded(dumps: Iterable[list[bytes]],
-             names: dict[int, str]) -> list[route_codec.Route]:
-    return route_codec.decode_all(
-        (message for dump in dumps for message in connection.objects(dump)),
-        names)
 
 
 @functools.lru_cache(maxsize=64)
@@ -169,7 +135,7 @@ def has_default(kernel: connection.Connection, vrf: int, table: int,
         if error.errno in _NO_ROUTE:
             return False
         raise
-    route = decode(*answer)
+    route = route_codec.decode(*answer)
     if route is not None and (route.table, route.dst) == (
             table, _ANY[family]):
         return True
@@ -179,8 +145,9 @@ def has_default(kernel: connection.Connection, vrf: int, table: int,
 
 def _outgoing(data: bytes, start: int, end: int) -> int:
     """ifindex of the output device, 0 for several."""
-    found = messages.attributes(messages.decode(MESSAGE, data, start, end))
-    return 0 if 'RTA_MULTIPATH' in found else found.get('RTA_OIF', 0)
+    found = route_codec.attributes(data, start + route_codec.RTMSG.size, end)
+    return (0 if route_codec.RTA_MULTIPATH in found
+            else route_codec.number(found.get(route_codec.RTA_OIF)))
 
 
 def _lists_default(kernel: connection.Connection, table: int,
@@ -192,7 +159,8 @@ def _lists_default(kernel: connection.Connection, table: int,
     body = messages.encode(
         MESSAGE, wanted, family=socket.AF_INET6,
         table=table if table < 256 else 0, type=route_codec.RTN_UNICAST)
-    found = (decode(*each) for each in kernel.dump(RTM_GETROUTE, body))
+    found = (route_codec.decode(*each)
+             for each in kernel.dump(RTM_GETROUTE, body))
     return any(route is not None and route.dst == _ANY[socket.AF_INET6]
                for route in found)
 

@@ -12,6 +12,7 @@ import time
 import typing
 
 from ovn_network_agent import privileged
+from ovn_network_agent.conf import registered
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.frr import evpn
 from ovn_network_agent.frr import evpn_steps
@@ -159,7 +160,7 @@ def _remove_left(vnis: Iterable[int]) -> list[str]:
 def _configured(blocks: Iterable[list[str]]) -> str:
     """Pass the lines for each VNI to FRR; returns its messages."""
     full = [block for block in blocks if block]
-    at_once = int(_EACH_SECOND * options.registered().vtysh_timeout)
+    at_once = int(_EACH_SECOND * registered.group(options).vtysh_timeout)
     return '\n'.join(filter(None, (
         vtysh.configure([line for block in full[first:first + at_once]
                          for line in block], _DAEMONS)

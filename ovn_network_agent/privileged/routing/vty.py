@@ -13,8 +13,8 @@ from collections.abc import Container
 from collections.abc import Iterable
 import contextlib
 import time
-import typing
 
+from ovn_network_agent.conf import registered
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.frr import output
 from ovn_network_agent.frr import session
@@ -185,7 +185,7 @@ def _answering(deadline: float) -> set[str]:
 
 
 def _sockets() -> Collection[str]:
-    conf = _conf()
+    conf = registered.group(options)
     if conf.vtysh_wrapper:
         # FRR is in a container; these sockets may be of another
         raise Unavailable('configured to use vtysh')
@@ -196,14 +196,10 @@ def _sockets() -> Collection[str]:
 
 
 def _session(name: str, deadline: float) -> session.Session:
-    conf = _conf()
+    conf = registered.group(options)
     return session.Session(conf.frr_run_dir, name, conf.vtysh_timeout,
                            deadline)
 
 
 def _deadline() -> float:
-    return time.monotonic() + float(_conf().vtysh_timeout)
-
-
-def _conf() -> typing.Any:
-    return options.registered()
+    return time.monotonic() + float(registered.group(options).vtysh_timeout)

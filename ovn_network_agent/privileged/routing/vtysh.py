@@ -20,10 +20,9 @@ import hashlib
 import re
 import typing
 
-from oslo_config import cfg
-
 from ovn_network_agent import privileged
 from ovn_network_agent.common import unix_sockets
+from ovn_network_agent.conf import registered
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.frr import lines
 from ovn_network_agent.frr import output
@@ -221,7 +220,7 @@ def _one_by_one(daemons: Iterable[str]) -> list[list[str]]:
     wrapper may turn the file into a pipe, because vtysh since version 9 has a
     child for each daemon, and all of them read (:func:`command.run`).
     """
-    if _options().vtysh_wrapper.split():
+    if registered.group(options).vtysh_wrapper.split():
         running = _running()
         if vty.MGMTD in running:
             return [['-d', name] for name in daemons if name in running]
@@ -265,12 +264,8 @@ def show(*commands: str, daemon: str | None = None) -> command.Result:
     return result
 
 
-def _options() -> typing.Any:
-    return options.registered()
-
-
 def _vtysh(arguments: Iterable[str], stdin: str = '') -> command.Result:
-    conf = _options()
+    conf = registered.group(options)
     limit = conf.vtysh_timeout
     argv = ['vtysh', *arguments]
     wrapper = conf.vtysh_wrapper.split()
@@ -347,7 +342,5 @@ def running_lines(daemons: Iterable[str], needed: Iterable[str]) -> list[str]:
 @privileged.frr.entrypoint
 def read_sockets() -> dict[str, list[int]]:
     """[inode, time of change in ns] of the socket of each daemon."""
-    cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
-    found: dict[str, list[int]] = unix_sockets.of_directory(
-        cfg.CONF.frr.frr_run_dir, SUFFIX)
-    return found
+    return unix_sockets.of_directory(registered.group(options).frr_run_dir,
+                                     SUFFIX)

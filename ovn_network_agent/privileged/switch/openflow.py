@@ -15,11 +15,10 @@ import os
 import threading
 import typing
 
-from oslo_config import cfg
-
 from ovn_network_agent import privileged
 from ovn_network_agent.common import unix_sockets
-from ovn_network_agent.conf.options import ovn as options
+from ovn_network_agent.conf import registered
+from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.openflow import bridge as openflow
 from ovn_network_agent.openflow import connection
 from ovn_network_agent.openflow import spec as specs
@@ -103,7 +102,7 @@ def change_flows(bridge: str, adds: checks.Items, deletes: checks.Items,
 def _run(bridge: str, over_openflow: Callable[..., _T],
          over_ofctl: Callable[..., _T], *args: typing.Any) -> _T:
     path = socket_path(bridge)
-    wrapper = _conf().ovs_wrapper
+    wrapper = registered.group(options).ovs_wrapper
     if wrapper:
         return over_ofctl(ofctl.Command(wrapper.split(), bridge), *args)
     try:
@@ -119,20 +118,7 @@ def socket_path(bridge: str) -> str:
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from error
     limits.current().check_bridge(bridge)
-    return os.path.join(_conf().ovs_rundir, bridge + SUFFIX)
-
-
-def register_options() -> None:
-    """Register [ovs] in this process, which may be a daemon."""
-    cfg.CONF.register_opts(options.OVS_OPTS, group=options.OVS_GROUP)
-
-
-def _conf() -> typing.Any:
-    """Of the privileged side, never of the caller."""
-    # a registration compares all options, which takes 24 us
-    if options.OVS_GROUP not in cfg.CONF:
-        register_options()
-    return cfg.CONF.ovs
+    return os.path.join(registered.group(options).ovs_rundir, bridge + SUFFIX)
 
 
 def with_switch(path: str, function: Callable[..., _T], *args: typing.Any

@@ -9,10 +9,9 @@ agent.
 import errno
 import socket
 
-from oslo_config import cfg
-
 from ovn_network_agent import privileged
-from ovn_network_agent.conf.options import ovn as options
+from ovn_network_agent.conf import registered
+from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.privileged import overlap_servers
 from ovn_network_agent.privileged.daemon import passed_sockets
 
@@ -25,8 +24,7 @@ _TIMEOUT = 3.0
 def connect(name: str) -> int:
     """Connect to the configured socket, and pass it to the agent."""
     passed_sockets.check(name)
-    cfg.CONF.register_opts(options.OVS_OPTS, group=options.OVS_GROUP)
-    remote = cfg.CONF.ovs.ovsdb_connection
+    remote = registered.group(options).ovsdb_connection
     if not remote.startswith(_UNIX):
         raise OSError(errno.EINVAL, f'{remote} is no Unix socket')
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as opened:
@@ -41,8 +39,8 @@ def read_state() -> list[str]:
     """['25.03', 'running' or 'paused', 'connected' or 'not connected'
     (Southbound)]; empty without ovn-controller.
     """
-    cfg.CONF.register_opts(options.OVS_OPTS, group=options.OVS_GROUP)
-    controller = overlap_servers.Controller(cfg.CONF.ovs.ovn_rundir)
+    controller = overlap_servers.Controller(
+        registered.group(options).ovn_rundir)
     try:
         return [overlap_servers.shown(controller.version()),
                 controller.call('debug/status').strip(),

@@ -25,10 +25,8 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import trigger
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.watches import base
 
@@ -201,12 +199,9 @@ class Fitness(base.Observer):
             self._missing = missing
             return (lack(missing, neighbours, vrf),
                     bool(heard) or not neighbours, '')
-        except context.FAILURES as error:
-            return None, False, error_words.text(error)
         except Exception as error:
-            # A bug must be reported, and must not end the thread.
-            LOG.exception('The check whether BGP can announce failed')
-            return None, False, error_words.named(error)
+            return None, False, base.failed_check(
+                'The check whether BGP can announce', error)
 
     def _reasons(self, failure: str) -> Iterator[str]:
         if self.judgement.lack:

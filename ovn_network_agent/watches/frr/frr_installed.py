@@ -15,21 +15,16 @@ import socket
 import threading
 
 from oslo_config import cfg
-from oslo_log import log as logging
 
 from ovn_network_agent import resources
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import networks
 from ovn_network_agent.common import trigger
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import routes
-from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.watches import base
 from ovn_network_agent.watches import kernel
-
-LOG = logging.getLogger(__name__)
 
 # Seconds from a full comparison to the check, from there to a second one, and
 # between checks while routes are missing.
@@ -102,14 +97,9 @@ class Installed(base.Observer):
         before, failure = self.reasons, ''
         try:
             missing = frozenset(self._missing())
-        except context.FAILURES as error:
-            missing, failure = self._suspects, error_words.text(error)
         except Exception as error:
-            # A bug must be reported, and must not end the thread.
-            LOG.exception('The check of the routes of FRR in the kernel '
-                          'failed')
-            missing = self._suspects
-            failure = error_words.named(error)
+            missing, failure = self._suspects, base.failed_check(
+                'The check of the routes of FRR in the kernel', error)
         if failure:
             self.reasons = ('it is unknown whether the kernel has the routes '
                             f'of FRR: {failure}',)

@@ -76,14 +76,14 @@ class ListWatch(FrrWatch):
             lambda name: monitors.subscribe_lists(name, self._list))
 
 
-class Lists(base.Observer):
+class Lists(base.Beating):
     """Puts the prefix lists in doubt when others change them."""
 
     def __init__(self, conf: cfg.ConfigOpts, limiter: rate_limit.RateLimit,
                  heartbeats: base.Heartbeat) -> None:
+        super().__init__(heartbeats)
         self._conf = conf
         self._limiter = limiter
-        self._heartbeats = heartbeats
         self._following = threading.Lock()
         self._stopped = False
         self._name = ''
@@ -91,17 +91,17 @@ class Lists(base.Observer):
 
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the watch."""
-        self.follow()
-        self._heartbeats.add(self.follow)
+        self.look()
+        super().start(trigger)
 
     def stop(self) -> None:
         """End the watch on a thread of its own."""
-        self._heartbeats.remove(self.follow)
+        super().stop()
         with self._following:
             self._stopped = True
             self._leave()
 
-    def follow(self) -> None:
+    def look(self) -> None:
         """Watch the list that the configuration names now."""
         with self._following:
             name = self._conf.frr.frr_prefix_list
@@ -135,20 +135,12 @@ class VniWatch(FrrWatch):
         return passed_sockets.receive(monitors.subscribe_vnis)
 
 
-class Vnis(base.Observer):
+class Vnis(notifications.Watching):
     """Puts VNIs in doubt when others change them."""
 
     def __init__(self, limiter: rate_limit.RateLimit) -> None:
-        self._watch = VniWatch(
-            lambda text: limiter.notice(notices.FRR_VNIS, text))
-
-    def start(self, trigger: trigger.Trigger) -> None:
-        """Start the watch."""
-        self._watch.start()
-
-    def stop(self) -> None:
-        """End the watch on a thread of its own."""
-        self._watch.end()
+        super().__init__([VniWatch(
+            lambda text: limiter.notice(notices.FRR_VNIS, text))])
 
 
 def vnis_wanted(conf: cfg.ConfigOpts) -> bool:

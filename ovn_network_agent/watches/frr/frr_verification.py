@@ -26,7 +26,6 @@ from oslo_log import log as logging
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
@@ -226,11 +225,8 @@ class Verification(base.Observer):
                 self._right = right if changes is None else seen
             self.wrong = len(self._certain)
         except Exception as error:
-            # They are still to be checked; a bug must not end the thread.
-            text = error_words.text(error)
-            if not isinstance(error, context.FAILURES):
-                LOG.exception('The check of what FRR announces failed')
-                text = error_words.named(error)
+            # They are still to be checked.
+            text = base.failed_check('The check of what FRR announces', error)
             self.wrong = None
             problems = {p: kind for p, kind in self._suspects.items()
                         if p in pending}

@@ -19,7 +19,7 @@ from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import switch_ports as backend
-from ovn_network_agent.conf.options import ovn as options
+from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.privileged import overlap
 from ovn_network_agent.tests import needs
 from ovn_network_agent.tests import waiting
@@ -69,7 +69,7 @@ class OverlapTestCase(oslotest.BaseTestCase):
         waiting.eventually(lambda: self.state() == 'running', 'it answers')
 
     def _configure(self):
-        cfg.CONF.register_opts(options.OVS_OPTS, group=options.OVS_GROUP)
+        cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
         for name, value in (('ovn_rundir', self.here.rundir),
                             ('ovsdb_connection', self.here.remote)):
             cfg.CONF.set_override(name, value, group='ovs')

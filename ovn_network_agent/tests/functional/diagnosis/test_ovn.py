@@ -11,7 +11,7 @@ import fixtures
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
-from ovn_network_agent.conf.options import ovn as options
+from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import sources
@@ -155,10 +155,10 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
         """Its socket takes the question, and no answer comes."""
         rundir = self.useFixture(fixtures.TempDir()).path
         # The privileged side has a configuration of its own.
-        cfg.CONF.register_opts(options.OVS_OPTS, group=options.OVS_GROUP)
-        cfg.CONF.set_override('ovn_rundir', rundir, options.OVS_GROUP)
+        cfg.CONF.register_opts(options.OPTS, group=options.GROUP)
+        cfg.CONF.set_override('ovn_rundir', rundir, options.GROUP)
         self.addCleanup(cfg.CONF.clear_override, 'ovn_rundir',
-                        options.OVS_GROUP)
+                        options.GROUP)
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(os.path.join(rundir, 'ovn-controller.1.ctl'))
             listening.listen()

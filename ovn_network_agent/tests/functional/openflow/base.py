@@ -23,6 +23,8 @@ from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent import resources
 from ovn_network_agent.backends import flow
+from ovn_network_agent.conf import registered
+from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import monitors
@@ -203,7 +205,7 @@ class FlowTestCase(unittest.TestCase):
         self.addCleanup(privileged.ovs.set_client_mode, True)
         self.addCleanup(openflow.close)
         # The root side reads the global configuration.
-        openflow.register_options()
+        registered.group(options)
         self.configure(ovs_rundir=self.ovs.rundir, ovs_wrapper='')
         self.addCleanup(cfg.CONF.clear_override, 'ovs_rundir', 'ovs')
         self.addCleanup(cfg.CONF.clear_override, 'ovs_wrapper', 'ovs')

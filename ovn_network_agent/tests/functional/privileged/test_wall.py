@@ -18,6 +18,8 @@ from oslo_config import cfg
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.conf import opts
+from ovn_network_agent.conf import registered
+from ovn_network_agent.conf.options import ovs as options
 from ovn_network_agent.nft import elements
 from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.tests import entry_points
@@ -44,7 +46,7 @@ class WallTest(whole.WholeTestCase):
         self.useFixture(fixtures.MonkeyPatch(
             'os.environ', {**os.environ, 'PATH': self.traps()}))
         self.addCleanup(openflow.close)
-        openflow.register_options()
+        registered.group(options)
         cfg.CONF.set_override('ovs_rundir', self.directory, 'ovs')
         self.addCleanup(cfg.CONF.clear_override, 'ovs_rundir', 'ovs')
 

@@ -33,7 +33,6 @@ class ListTestCase(base.FrrTestCase):
     def setUp(self):
         super().setUp()
         self.root_side(frr_run_dir=self.frr.rundir)
-        self.addCleanup(monitors.close_sessions)
         self.line('seq 1000000007 ' + PERMIT, 'seq 1000000021 deny any')
 
     def line(self, *texts, no=''):

@@ -20,7 +20,6 @@ class VniTestCase(vnis.EvpnTestCase):
 
     def setUp(self):
         super().setUp()
-        self.addCleanup(monitors.close_sessions)
         self.apply(create=(vnis.WANTED,))
 
 

@@ -131,8 +131,6 @@ def _daemons(data, *questions):
     for question in questions:
         with contextlib.suppress(OSError, readers.Unread):
             question()
-        # A peer serves one session at a time.
-        monitors.close_sessions()
 
 
 def _readers(data):

@@ -20,6 +20,7 @@ from ovn_network_agent.netlink.objects import routes
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.tests.fuzz.target import Target
+from ovn_network_agent.tests.unit.netlink import reference
 from ovn_network_agent.watches import kernel
 from ovn_network_agent.watches import nftables as nft_watch
 
@@ -68,7 +69,7 @@ def _route(data):
         both = route_codec.decode_all([(data, 0, len(data))] * 2, {})
         assert both == ([] if fast is None else [fast, fast]), both
     with contextlib.suppress(ValueError):
-        single = routes.decode(data, 0, len(data))
+        single = reference.decode(data, 0, len(data))
     routes.read(Dumped(data), 0, 0, (2,))
     routes.has_default(Dumped(data), 1, 10)
     for index in (1, 3):

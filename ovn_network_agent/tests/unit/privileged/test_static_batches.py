@@ -12,6 +12,7 @@ from oslo_config import cfg
 from oslo_config import fixture as config
 from oslotest import base
 
+from ovn_network_agent.conf import registered
 from ovn_network_agent.conf.options import frr as options
 from ovn_network_agent.frr import session
 from ovn_network_agent.privileged.routing import vty
@@ -134,7 +135,7 @@ class LinesTest(base.BaseTestCase):
     def configure(self, name, loses):
         """Write LINES to a daemon; returns the :class:`Daemon`."""
         directory = self.useFixture(fixtures.TempDir()).path
-        options.registered()
+        registered.group(options)
         self.useFixture(config.Config(cfg.CONF)).config(
             frr_run_dir=directory, group=options.GROUP)
         daemon = Daemon(directory, name, loses)

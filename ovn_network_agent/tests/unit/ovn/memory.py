@@ -57,7 +57,7 @@ class Server:
 
         An insert may also have the ``key`` of its row.
         """
-        handles = {}
+        handles = {'': None}  # python-ovs takes an empty dict for none
         results = [getattr(self, '_' + each['op'])(
             handles, **{name.replace('-', '_'): value
                         for name, value in each.items() if name != 'op'})
@@ -87,6 +87,10 @@ class Server:
     def rows(self, table, *columns, where=()):
         """Rows of a table in the order in which they came, in JSON."""
         return self._select({}, table, where, columns)['rows']
+
+    def content(self):
+        """Everything in the database."""
+        return {table: self.rows(table) for table in self.tables}
 
     def insert(self, table, **row):
         """One row; a dict is a map, and a list a set, also in update()."""
@@ -256,6 +260,7 @@ class Idl(replica.Idl):
         self._sent = {table: {} for table in self.tables}
         self._requests = []
         self._session = self
+        self.state = self.IDL_S_MONITORING
 
     def send(self, message):
         """Of the session: an agent's transaction, for the next :meth:`run`."""

@@ -166,9 +166,3 @@ class GroupTest(clouds.CloudTestCase):
             self.assertEqual([(0, True), (priority, restore)], [
                 (group.candidate(HERE).priority, group.restore)
                 for group in fresh.look().groups])
-
-    def test_one_port_of_all_is_followed(self):
-        # Trap T29.
-        eyes = self.eyes(gateway_port='cr-lrp-HA_Chassis_Group')
-        self.assertEqual(['HA_Chassis_Group'],
-                         [group.table for group in eyes.look().groups])

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Default routes and MAC bindings in a real database, for their tests."""
+"""Default routes and MAC bindings in a database, for their tests."""
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends.northbound import router_rows
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.unit import world
@@ -20,7 +21,10 @@ THEIRS = ownership.marks(cloud.OTHER_OWNER)
 PROOF = ownership.EXT_ID_ADVERTISED
 
 
-class NorthboundTestCase(base.OvsdbTestCase):
+class Rows:
+    """Mix-in for a test case with a cloud."""
+
+    eventually = staticmethod(waiting.eventually)
 
     def setUp(self):
         super().setUp()
@@ -94,3 +98,7 @@ class NorthboundTestCase(base.OvsdbTestCase):
             with (eyes or self.eyes_).databases['nb'].rows() as nb:
                 return condition(nb)
         self.eventually(look, 'the replica follows')
+
+
+class NorthboundTestCase(Rows, base.OvsdbTestCase):
+    """With real servers."""

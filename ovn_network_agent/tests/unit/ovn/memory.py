@@ -8,14 +8,18 @@ update.  Rows that nothing refers to go, and so do weak references to rows that
 are gone (RFC 7047, 3.2).
 """
 
+import contextlib
 import itertools
 import queue
 import threading
-import types
+import traceback
 import uuid
 
+from ovs import jsonrpc
 from ovs.db import data
+from ovs.db import error
 from ovs.db import types as ovs_types
+from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
@@ -23,6 +27,10 @@ from ovn_network_agent.tests.functional.ovsdb import base as operations
 from ovn_network_agent.tests.unit.ovn import schemas
 
 _UUID = ovs_types.Type.from_json('uuid')
+
+
+class _Waits(Exception):
+    """Rows are no longer what somebody has seen."""
 
 
 class Server:
@@ -49,21 +57,40 @@ class Server:
 
         An insert may also have the ``key`` of its row.
         """
-        handles = {}
+        handles = {'': None}  # python-ovs takes an empty dict for none
         results = [getattr(self, '_' + each['op'])(
             handles, **{name.replace('-', '_'): value
                         for name, value in each.items() if name != 'op'})
             for each in steps]
-        changed = {step['table'] for step in steps if step['op'] != 'select'}
+        changed = {step['table'] for step in steps if step['op'] not in (
+            'select', 'wait', 'comment')}
         if changed:
             changed |= self._collect()
             for each in self.replicas:
                 each.follow(changed)
         return results
 
+    def attempt(self, *steps):
+        """A transaction of an agent, whole or not at all.
+
+        :returns: the results, of which one has the error
+        """
+        before = {table: {key: dict(row) for key, row in rows.items()}
+                  for table, rows in self.tables.items()}
+        try:
+            return self.transact(*steps)
+        except (_Waits, error.Error) as e:
+            self.tables = before
+            return [{'error': 'timed out' if isinstance(e, _Waits) else
+                     'constraint violation', 'details': str(e)}]
+
     def rows(self, table, *columns, where=()):
         """Rows of a table in the order in which they came, in JSON."""
         return self._select({}, table, where, columns)['rows']
+
+    def content(self):
+        """Everything in the database."""
+        return {table: self.rows(table) for table in self.tables}
 
     def insert(self, table, **row):
         """One row; a dict is a map, and a list a set, also in update()."""
@@ -133,6 +160,19 @@ class Server:
         return {'rows': [
             {column: row[column].to_json() for column in columns or row}
             for row in self._found(handles, table, where)]}
+
+    def _wait(self, handles, table, where, columns, rows, **_how):
+        """Refuse the transaction unless the rows are as its author saw them.
+        """
+        if [{column: self._part(self._types[table][column], row[column], {})
+             for column in columns} for row in rows] != [
+                 {column: row[column].values for column in columns}
+                 for row in self._found(handles, table, where)]:
+            raise _Waits(table)
+        return {}
+
+    def _comment(self, handles, comment):
+        return {}
 
     def _found(self, handles, table, where):
         return [row for row in self.tables[table].values() if all(
@@ -218,6 +258,25 @@ class Idl(replica.Idl):
         super().__init__('unix:/nowhere', *args, **kwargs)
         self._server = server
         self._sent = {table: {} for table in self.tables}
+        self._requests = []
+        self._session = self
+        self.state = self.IDL_S_MONITORING
+
+    def send(self, message):
+        """Of the session: an agent's transaction, for the next :meth:`run`."""
+        self._requests.append(message)
+        return 0
+
+    def wait(self, poller):
+        poller.immediate_wake()
+
+    def run(self):
+        requests, self._requests = self._requests, []
+        for each in requests:
+            self._Idl__txn_process_reply(jsonrpc.Message.create_reply(
+                self._server.attempt(*each.params[1:]), each.id))
+        return bool(requests)
+
 
     def follow(self, changed):
         """Take in what some tables have now, by the present conditions."""
@@ -255,6 +314,25 @@ def _change(before, now):
     return found
 
 
+class _Connection:
+    """In the place of ovsdbapp's, whose thread makes the transactions."""
+
+    is_running = True
+
+    def __init__(self, idl):
+        self.idl = idl
+        self.lock = threading.RLock()
+        self.txns = queue.Queue(1)
+
+    def queue_txn(self, txn):
+        with self.lock:
+            try:
+                result = txn.do_commit()
+            except Exception as e:
+                result = idlutils.ExceptionResult(e, traceback.format_exc())
+        txn.results.put(result)
+
+
 class Database(connection.Database):
     """As the agent has it, but of a :class:`Server`."""
 
@@ -262,6 +340,7 @@ class Database(connection.Database):
         super().__init__(server.name, '', handler, 0, 0, objection=objection)
         self._server = server
         self._asked = []
+        self._readers = 0
 
     def _fetch_schema(self):
         return self._server.schema
@@ -277,14 +356,24 @@ class Database(connection.Database):
         self._server.replicas.append(idl)
         # The view looks at all rows after a load.
         self.dirty.mark_all()
-        return types.SimpleNamespace(idl=idl, lock=threading.RLock(),
-                                     txns=queue.Queue(1))
+        return _Connection(idl)
+
+    @contextlib.contextmanager
+    def rows(self, timeout=1.0):
+        """The server answers once nobody reads any more."""
+        self._readers += 1
+        try:
+            with super().rows(timeout) as tables:
+                yield tables
+        finally:
+            self._readers -= 1
+            if self.started and not self._readers:
+                self._answer()
 
     def ask(self, operations, answered):
-        """Answered by :meth:`answer`, as a server does it later."""
         self._asked.append((operations, answered))
 
-    def answer(self):
+    def _answer(self):
         """Answer all questions, and send the rows chosen meanwhile."""
         idl = self._connection.idl
         idl.choose_now()

@@ -159,13 +159,3 @@ class IdentityTest(clouds.CloudTestCase):
             cloud.HOSTNAME.partition('.')[0] + '.elsewhere'))
         self.cloud.add_router('r1', chassis=AWAY)
         self.assertEqual([], self.local())
-
-    def test_the_candidates_are_names_of_chassis(self):
-        for number, table in enumerate(('Gateway_Chassis',
-                                        'HA_Chassis_Group')):
-            self.cloud.add_router(
-                f'r{number}', chassis=HERE, group=table,
-                networks=[f'198.51.100.{number + 1}/24'])
-        self.assertEqual([[HERE, AWAY]] * 2, [
-            [c.chassis for c in group.candidates]
-            for group in self.eyes().look().groups])

@@ -167,12 +167,17 @@ class ViewTest(clouds.CloudTestCase):
         self.assertIsNone(self.ports(eyes))
 
     def test_gateway_port_filter(self):
-        for name in ('r1', 'r2'):
-            self.cloud.add_router(name, chassis=HERE)
-        for port, wanted in (('cr-lrp-r2', ['neutron-r2']),
-                             ('cr-nobody', [])):
-            self.assertEqual(wanted, [r.name for r in self.eyes(
-                gateway_port=port).look().routers])
+        """Trap T29: neither other routers nor their groups count."""
+        for name, group in (('r1', 'Gateway_Chassis'),
+                            ('r2', 'HA_Chassis_Group')):
+            self.cloud.add_router(name, chassis=HERE, group=group)
+        for port, routers, groups in (
+                ('cr-lrp-r2', ['neutron-r2'], ['HA_Chassis_Group']),
+                ('cr-nobody', [], [])):
+            seen = self.eyes(gateway_port=port).look()
+            self.assertEqual((routers, groups), (
+                [router.name for router in seen.routers],
+                [group.table for group in seen.groups]))
 
     def test_several_gateway_ports(self):
         self.cloud.add_router('r1', chassis=HERE)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Backend egress_networks on a real database."""
+"""Backend egress_networks."""
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends.northbound import nb_global
 from ovn_network_agent.tests.functional.backends import bfd
-from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.ovn import clouds
 
 HERE, OTHER, DEAD = bfd.HERE, bfd.OTHER, bfd.DEAD
 KEY = ownership.EXT_ID_EGRESS_NETWORKS
@@ -17,7 +17,7 @@ NETWORKS = ('2001:db8:7::5/64', '203.0.113.5/24')
 TEXT = ' '.join(NETWORKS)
 
 
-class BackendTest(bfd.Row, base.OvsdbTestCase):
+class BackendTest(bfd.Row, clouds.CloudTestCase):
 
     def setUp(self):
         super().setUp()
@@ -43,7 +43,6 @@ class BackendTest(bfd.Row, base.OvsdbTestCase):
         self.assertEqual({}, agent.apply(backends.Delta(delete=unwanted)))
 
     def found(self, agent):
-        self.synchronise(self.eyes_)
         return agent.read(frozenset())
 
     def test_two_agents(self):
@@ -91,8 +90,5 @@ class BackendTest(bfd.Row, base.OvsdbTestCase):
 
     def set_marks(self, marks):
         """External_ids as somebody else has written them."""
-        self.nb.transact({
-            'op': 'mutate', 'table': 'NB_Global', 'where': [],
-            'mutations': [['external_ids', 'insert',
-                           ['map', [list(each) for each in marks.items()]]]]})
-        self.synchronise(self.eyes_)
+        self.nb.update('NB_Global', {}, external_ids={
+            **bfd.ALSO_KEPT, **marks})

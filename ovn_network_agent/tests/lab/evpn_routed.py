@@ -177,7 +177,7 @@ class Routers:
             for each in self.routed:
                 self.wait_routed(each, 'gw2')
             reports += self._answered(running)
-        agent.ctl('undrain')
+        agent.ctl('undrain', '--wait')
         for moved, other in itertools.permutations(self.routed):
             with self._probed(moved) as running, self._probed(other) as kept:
                 self.cloud.move(moved.router, 'gw1')

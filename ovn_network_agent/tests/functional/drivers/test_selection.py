@@ -83,20 +83,6 @@ class RowsTest(control.ControlTestCase):
             [('create', 'kernel_route', FIP + '/32'),
              ('create', 'announcement', FIP + '/32')], self.changes(since))
 
-    def test_the_proof_of_the_router_stays(self):
-        """A former owner waits for it."""
-        agent = self.running()
-
-        def proof():
-            found, = self.proofs.found(resources.Advertised).values()
-            return found
-        self.eventually(lambda: self.proofs.found(resources.Advertised),
-                        'the proof')
-        before = proof()
-        self.mark('false')
-        self.becomes({OWN, OTHER}, agent)
-        self.assertEqual(before, proof())
-
     def test_a_word_that_cannot_be_read_withdraws_nothing(self):
         agent = self.running()
         since = len(self.world.journal)
@@ -107,14 +93,6 @@ class RowsTest(control.ControlTestCase):
         self.assertEqual([], self.changes(since))
         self.mark(None)
         self.becomes({OWN, FIP, OTHER}, agent)
-
-    def test_a_restart_keeps_to_it(self):
-        agent = self.running(cleanup_on_shutdown=False)
-        self.stop(agent)
-        agent.close()
-        self.mark('false')
-        agent = self.agent(announce__exclude_cidrs=[OTHER + '/32'])
-        self.becomes({OWN}, agent)
 
     def test_a_router_that_ovn_routes(self):
         agent = self.running()

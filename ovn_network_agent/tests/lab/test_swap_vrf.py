@@ -4,7 +4,7 @@
 """A change in place with a VRF, as every node of the original has one.
 
 Needs nothing of the lab but its kernel; the rest is as in
-functional.migrate.test_swap.
+functional.migrate.swap.
 """
 
 import os

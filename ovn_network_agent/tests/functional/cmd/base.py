@@ -16,7 +16,7 @@ import ovn_network_agent
 TOP = os.path.dirname(os.path.dirname(ovn_network_agent.__file__))
 REMOTES = {'nb': 'tcp:127.0.0.1:1', 'sb': 'tcp:127.0.0.1:1',
            'ovs': 'unix:/nowhere/db.sock'}
-LIMIT = 60
+LIMIT = 120
 # Enough of FRR for a start of the agent.
 VTYSH = '#!/bin/sh\nexit 1\n'
 
@@ -124,9 +124,17 @@ class ProgramTestCase(base.BaseTestCase):
         self.addCleanup(started.kill)
         return started
 
-    def run_agent(self, *args):
-        """Run the program to its end; gives a CompletedProcess."""
+    def run_program(self, name, *args, inside=lambda *argv: argv):
+        """Run a program to its end; gives a CompletedProcess.
+
+        :param name: of its module in ovn_network_agent.cmd
+        :param inside: function from words to the words that run them elsewhere
+        """
         return subprocess.run(
-            self.command(*args), env=self.env, cwd=self.directory,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=LIMIT)
+            inside(sys.executable, '-W', 'ignore', '-m',
+                   f'ovn_network_agent.cmd.{name}', *args), env=self.env,
+            cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=LIMIT)
+
+    def run_agent(self, *args, **kwargs):
+        return self.run_program('agent', *args, **kwargs)

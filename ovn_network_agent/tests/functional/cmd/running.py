@@ -6,8 +6,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import base
@@ -37,17 +35,18 @@ class RunningTestCase(base.ProgramTestCase):
         cls.remotes = {name: server.remote
                        for name, server in servers.items()}
 
-    def inside(self, *args):
-        """The program with these arguments, inside of a namespace."""
-        return [*INSIDE, *self.command(*args)]
+    def inside(self, *argv):
+        """A command inside of a namespace of its own."""
+        return [*INSIDE, *argv]
 
     def start(self, config):
         """Start the agent.
 
         :param config: path of a configuration
         """
-        self.agent = self.spawned(self.inside('--config-file', config),
-                                  os.path.join(self.directory, 'log'))
+        self.agent = self.spawned(
+            self.inside(*self.command('--config-file', config)),
+            os.path.join(self.directory, 'log'))
 
     def stop(self):
         """Ask for the orderly stop, and wait for its end."""
@@ -70,9 +69,6 @@ class RunningTestCase(base.ProgramTestCase):
 
     def status(self, socket):
         """What ovn-network-agent-ctl says, a dict; {} without an answer."""
-        ended = subprocess.run(
-            [sys.executable, '-W', 'ignore', '-m',
-             'ovn_network_agent.cmd.ctl', '--socket', socket, 'status',
-             '--json'], env=self.env, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=base.LIMIT)
+        ended = self.run_program('ctl', '--socket', socket, 'status',
+                                 '--json')
         return json.loads(ended.stdout) if ended.returncode == 0 else {}

@@ -8,12 +8,9 @@ import json
 import logging
 import os
 import signal
-import subprocess
-import sys
 
 from ovn_network_agent.conf import log_levels
 from ovn_network_agent.tests import needs
-from ovn_network_agent.tests.functional.cmd import base as programs
 from ovn_network_agent.tests.functional.cmd import running
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -64,11 +61,9 @@ class DaemonTest(running.RunningTestCase):
         self.eventually(lambda: self.status(control))
 
         def level(*argv):
-            return json.loads(subprocess.run(
-                [sys.executable, '-W', 'ignore', '-m',
-                 'ovn_network_agent.cmd.ctl', '--socket', control,
-                 'log-level', *argv, '--json'], env=self.env, text=True,
-                capture_output=True, timeout=programs.LIMIT).stdout)
+            return json.loads(self.run_program(
+                'ctl', '--socket', control, 'log-level', *argv,
+                '--json').stdout)
         self.assertEqual('info', level()['level'])
         self.assertEqual('debug', level('debug')['level'])
         self.assertNotIn('was not set everywhere', self.log())

@@ -51,12 +51,8 @@ class Migration:
     def migrate(self, *args):
         """Run the program; the usual files of this machine do not count."""
         nothing = self.original('', 'nothing')
-        return subprocess.run(
-            [sys.executable, '-W', 'ignore', '-m',
-             'ovn_network_agent.cmd.migrate', '--environment-file', nothing,
-             *args], env=self.env, cwd=self.directory,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=base.LIMIT)
+        return self.run_program('migrate', '--environment-file', nothing,
+                                *args)
 
 
 class MigrateTest(Migration, base.ProgramTestCase):
@@ -170,13 +166,10 @@ class StartTest(Migration, running.RunningTestCase):
         with open(os.path.join(self.directory, 'node.conf'), 'w') as opened:
             opened.write(NODE.format(**self.remotes))
         self.write_vtysh()
-        ended = subprocess.run(
-            self.inside('--dry-run', '--config-file',
-                        os.path.join(self.directory,
-                                     'ovn-network-agent.conf'),
-                        '--config-file', opened.name),
-            env=self.env, cwd=self.directory, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=base.LIMIT)
+        ended = self.run_agent(
+            '--dry-run', '--config-file',
+            os.path.join(self.directory, 'ovn-network-agent.conf'),
+            '--config-file', opened.name, inside=self.inside)
         # Nobody can ask this FRR, so the plan is not complete.
         self.assertEqual(3, ended.returncode, ended.stderr)
         self.assertIn('default_route', ended.stdout)

@@ -7,7 +7,6 @@ import encodings
 import os
 import shutil
 import socket
-import subprocess
 
 from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.cmd import base
@@ -117,11 +116,10 @@ class LackTest(node.NodeTestCase):
             self.assertIn(option, self.log())
 
     def test_a_check_of_the_configuration_needs_no_node(self):
-        ended = subprocess.run(
-            self.inside('setpriv', '--bounding-set=-all', '--inh-caps=-all',
-                        *self.command('--check-config', '--config-file',
-                                      self.config())),
-            env=self.env, cwd=self.directory, capture_output=True, text=True)
+        ended = self.run_agent(
+            '--check-config', '--config-file', self.config(),
+            inside=lambda *words: self.inside(
+                'setpriv', '--bounding-set=-all', '--inh-caps=-all', *words))
         self.assertEqual((0, 'configuration OK\n', ''),
                          (ended.returncode, ended.stdout, ended.stderr))
 

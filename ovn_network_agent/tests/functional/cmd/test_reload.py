@@ -7,14 +7,11 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 
 import fixtures
 
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import needs
-from ovn_network_agent.tests.functional.cmd import base as programs
 from ovn_network_agent.tests.functional.cmd import running
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovn import cloud
@@ -130,12 +127,8 @@ class SignalTest(running.RunningTestCase):
         self.eventually(
             lambda: self.logs().count('Caught SIGHUP') > before)
         # The answer comes after that of the signal.
-        ended = subprocess.run(
-            [sys.executable, '-W', 'ignore', '-m',
-             'ovn_network_agent.cmd.ctl', '--socket', self.socket, 'reload',
-             '--json'], env=self.env, capture_output=True, text=True,
-            timeout=programs.LIMIT)
-        return ended.returncode
+        return self.run_program('ctl', '--socket', self.socket, 'reload',
+                                '--json').returncode
 
     def test_signals(self):
         self.write_vtysh()

@@ -7,11 +7,8 @@
 import json
 import os
 import stat
-import subprocess
-import sys
 
 from ovn_network_agent.tests import needs
-from ovn_network_agent.tests.functional.cmd import base as programs
 from ovn_network_agent.tests.functional.cmd import running
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
@@ -30,10 +27,7 @@ class ReportTest(running.RunningTestCase):
             self.program(name, '#!/bin/sh\necho "$@" >&2\nexit 1\n')
 
     def ctl(self, *argv):
-        return subprocess.run(
-            [sys.executable, '-W', 'ignore', '-m',
-             'ovn_network_agent.cmd.ctl', *argv], env=self.env, text=True,
-            cwd=self.directory, capture_output=True, timeout=programs.LIMIT)
+        return self.run_program('ctl', *argv)
 
     def configuration(self):
         return self.config(

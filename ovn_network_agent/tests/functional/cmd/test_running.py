@@ -124,13 +124,6 @@ class ProgramTest(quiet.QuietTestCase):
         self.assertIn('Drain: timeout', self.log())
         self.assertIn('not every gateway was taken over', self.log())
 
-    def test_an_operator_has_drained_the_other_one(self):
-        # Row DRN-24: its agent does not come back by itself.
-        agent = self.draining(signal.SIGTERM, 'maintenance', '1')
-        self.assertEqual(4, agent.wait(base.LIMIT), self.log())
-        self.logged('Drain: nobody has taken over',
-                    f'{base.THERE} is drained by its operator')
-
     def test_a_socket_that_another_agent_has(self):
         """One of another network namespace, with the same /run."""
         first = server.Listener(self.socket)
@@ -145,11 +138,3 @@ class ProgramTest(quiet.QuietTestCase):
         # The agent works all the same, but says so.
         self.logged('Degraded', 'control socket ' + self.socket)
         self.logged('First complete pass done')
-
-    def test_no_socket_is_wanted(self):
-        self.socket = ''
-        self.start(self.config(
-            CONFIG, self.remotes(), bridge_dev=cloud.BRIDGE,
-            drivers='gateway_drain', control_socket=''))
-        self.logged('First complete pass done')
-        self.assertNotIn('ontrol socket', self.log())

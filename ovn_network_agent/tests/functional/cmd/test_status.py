@@ -5,13 +5,9 @@
 
 import json
 import os
-import shutil
-import subprocess
-import sys
 
 from ovn_network_agent.cmd import status
 from ovn_network_agent.tests import needs
-from ovn_network_agent.tests.functional.cmd import base
 from ovn_network_agent.tests.functional.cmd import running
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -26,12 +22,8 @@ class StatusTest(running.RunningTestCase):
 
     def check(self, config):
         """Run the command; gives a dict of check to (code, details)."""
-        ended = subprocess.run(
-            [*running.INSIDE, sys.executable, '-W', 'ignore', '-m',
-             'ovn_network_agent.cmd.status', '--config-file', config,
-             'upgrade', 'check', '--json'], env=self.env,
-            cwd=self.directory, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=base.LIMIT)
+        ended = self.run_program('status', '--config-file', config, 'upgrade',
+                                 'check', '--json', inside=self.inside)
         self.assertEqual('', ended.stderr)
         said = json.loads(ended.stdout)['checks']
         self.assertEqual([title for title, _names in status.GROUPS],
@@ -70,21 +62,3 @@ class StatusTest(running.RunningTestCase):
         self.assertIn("'often' is not a whole number", details)
         self.assertEqual(FAILURE,
                          found['Databases of OVN and Open vSwitch'][0])
-
-    def test_the_original_beside(self):
-        """An executable file of its name that runs."""
-        other = shutil.copy('/bin/sleep', os.path.join(
-            self.directory, 'ovn-network-agent'))
-        config = self.good()
-        ended = subprocess.run(
-            [*running.INSIDE, 'sh', '-c', f'{other} 60 & '
-             f'{sys.executable} -W ignore -m ovn_network_agent.cmd.status '
-             f'--config-file {config} upgrade check --json; '
-             'status=$?; kill $!; exit $status'], env=self.env,
-            cwd=self.directory, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=base.LIMIT)
-        self.assertEqual(FAILURE, ended.returncode, ended.stderr)
-        found = {one['check']: one for one in
-                 json.loads(ended.stdout)['checks']}
-        self.assertIn('the original program runs as process',
-                      found['Original program']['details'])

@@ -219,12 +219,6 @@ class LooksTestCase(PeersTestCase, doctor.Looks):
 
 class LooksTest(LooksTestCase):
 
-    def agree(self):
-        self.add('r1', 'db', 'r2')
-        self.add('r2', 'web', 'r1')
-        self.become(r1_db=('created', 'in place'),
-                    r2_web=('created', 'in place'))
-
     def test_explain(self):
         outcome, found = self.explained('10.0.2.9')
         self.assertEqual((Outcome.NOBODY, ['nat-row']),
@@ -248,48 +242,6 @@ class LooksTest(LooksTestCase):
                       found['peering'].evidence)
         self.assertIn('this agent writes the rows',
                       found['peering-writer'].evidence)
-
-    def test_explain_rows(self):
-        """Nobody repairs them."""
-        self.agree()
-        self.stop(self.started)
-        self.started.close()
-        self.assertIs(doctor.OK, self.explained('10.0.2.9')[1][
-            'peering-rows'].verdict)
-        self.nb.transact(
-            {'op': 'update', 'table': 'Logical_Router_Policy', 'where': [
-                ['action', '==', 'drop']], 'row': {'action': 'allow'}},
-            {'op': 'insert', 'table': 'Logical_Router_Policy',
-             'uuid-name': 'policy', 'row': {
-                 'priority': 900, 'match': 'ip4', 'action': 'drop'}},
-            ovsdb.mutate('Logical_Router', {'name': 'neutron-r2'}, 'policies',
-                         'insert', ['named-uuid', 'policy']))
-        outcome, found = self.explained('10.0.2.9')
-        self.assertEqual(
-            (Outcome.BROKEN, doctor.BROKEN, doctor.WARN),
-            (outcome, found['peering-rows'].verdict,
-             found['peering-policies'].verdict))
-        self.assertIn('such as Logical_Router_Policy',
-                      found['peering-rows'].evidence)
-        self.assertIn('900 drop "ip4"', found['peering-policies'].evidence)
-        # For packets the other way, it is at the router that sends them.
-        said = self.explained('10.0.1.9')[1]['peering-policies']
-        self.assertIs(doctor.WARN, said.verdict)
-        self.assertIn('or drop them: 900 drop "ip4"', said.evidence)
-
-    def test_doctor(self):
-        self.in_this_process()
-        self.agree()
-        self.assertIn('2 created, 0 pending; this agent writes the rows',
-                      self.looked('peerings', doctor.OK))
-        self.cloud.add_tenant('r1', 'more', '10.0.2.129/25')
-        self.become(r1_db=('conflict', ''), r2_web=('conflict', ''))
-        self.assertIn('web of router r2', self.looked('peerings',
-                                                      doctor.WARN))
-        self.conf = self.of_databases(drivers=base.DRIVERS,
-                                      control_socket=self.socket)
-        self.assertIn('has no network_peer', self.looked(
-            'peerings', doctor.NOT_CHECKED))
 
 
 class WaitTest(PeersTestCase):

@@ -5,8 +5,6 @@
 """
 
 import os
-import subprocess
-import sys
 
 from ovn_network_agent import ownership
 from ovn_network_agent.tests import needs
@@ -20,13 +18,8 @@ class CleanupTest(base.CrashTestCase):
     OPTIONS = 'shutdown_timeout = 10\n'
 
     def cleanup(self, *argv, status=0):
-        ended = subprocess.run(
-            self.node.inside(
-                sys.executable, '-W', 'ignore', '-m',
-                'ovn_network_agent.cmd.ctl', '--config-file', self.conf,
-                'cleanup', *argv), env=self.env, cwd=self.directory,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=120)
+        ended = self.run_program('ctl', '--config-file', self.conf,
+                                 'cleanup', *argv, inside=self.node.inside)
         self.assertEqual(status, ended.returncode,
                          ended.stdout + ended.stderr)
         return ended

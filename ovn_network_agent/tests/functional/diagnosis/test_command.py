@@ -5,8 +5,6 @@
 """The command as an operator runs it before the first start."""
 
 import json
-import subprocess
-import sys
 
 from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.tests import namespaces
@@ -23,13 +21,9 @@ class DoctorCommandTest(base.ProgramTestCase):
         self.namespace = namespaces.hold(self)
 
     def doctor(self, *arguments, config=None):
-        return subprocess.run(
-            self.namespace.inside(
-                sys.executable, '-W', 'ignore', '-m',
-                'ovn_network_agent.cmd.ctl', '--config-file',
-                config or self.config(), 'doctor', *arguments),
-            env=self.env, cwd=self.directory, capture_output=True, text=True,
-            stdin=subprocess.DEVNULL, timeout=base.LIMIT)
+        return self.run_program(
+            'ctl', '--config-file', config or self.config(), 'doctor',
+            *arguments, inside=self.namespace.inside)
 
     def test_an_empty_node(self):
         """All checks answer, and what is missing fails."""

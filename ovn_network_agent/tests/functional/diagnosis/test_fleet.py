@@ -5,8 +5,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 
 from ovn_network_agent import ownership
@@ -39,11 +37,8 @@ class FleetTest(base.ProgramTestCase):
             name: server.remote for name, server in self.servers.items()})
 
     def fleet(self, *argv, status=0):
-        ended = subprocess.run(
-            [sys.executable, '-W', 'ignore', '-m',
-             'ovn_network_agent.cmd.ctl', '--config-file', self.path, 'fleet',
-             *argv], env=self.env, cwd=self.directory, text=True,
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=base.LIMIT)
+        ended = self.run_program('ctl', '--config-file', self.path, 'fleet',
+                                 *argv)
         self.assertEqual(status, ended.returncode, ended.stderr)
         return ended
 

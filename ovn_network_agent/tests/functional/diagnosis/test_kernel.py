@@ -35,32 +35,6 @@ class KernelDoctorTest(doctor.Looks, base.KernelTestCase):
 
     rules_file = ''
 
-    def test_the_bridge(self):
-        """Without an agent it may be down, but not be missing."""
-        self.looked('provider-bridge', doctor.WARN)
-        self.ip('link set br-ex up')
-        self.looked('provider-bridge', doctor.OK)
-        self.conf.set_override('bridge_dev', 'br-none')
-        self.assertIn('no such device', self.looked('provider-bridge',
-                                                    doctor.BROKEN))
-
-    def test_the_address_of_the_bridge(self):
-        self.looked('bridge-address', doctor.OK)
-        self.ip('link set br-ex-peer up')
-        self.ip('address add 169.254.169.254/32 dev br-ex-peer')
-        self.assertIn('br-ex-peer', self.looked('bridge-address',
-                                                doctor.WARN))
-
-    def test_the_vrf(self):
-        self.conf.set_override('vrf_name', 'blue', 'frr')
-        self.looked('vrf', doctor.BROKEN)
-        # The name of a device that is no VRF.
-        self.conf.set_override('vrf_name', 'br-ex-peer', 'frr')
-        self.looked('vrf', doctor.BROKEN)
-        self.looked('uplink', doctor.NOT_CHECKED)
-        self.conf.set_override('vrf_name', '', 'frr')
-        self.looked('vrf', doctor.NOT_CHECKED)
-
     def test_routes_of_another_program(self):
         self.conf.set_override('route_table_id', 77, 'fip_route')
         self.bridge_up()
@@ -106,15 +80,6 @@ class KernelDoctorTest(doctor.Looks, base.KernelTestCase):
         return [said.evidence for said in routing.judge_tables(
             routing.read_tables(found))
             if said.verdict is doctor.BROKEN]
-
-    def test_rules_of_another_program(self):
-        self.conf.set_override('route_table_id', 77, 'fip_route')
-        self.ip('rule add pref 1000 to 198.51.100.10 table 77 protocol 44')
-        self.looked('rule-priorities', doctor.OK)
-        self.ip('rule add pref 1000 from 192.0.2.0/24 table 78')
-        self.assertIn('1000', self.looked('rule-priorities', doctor.WARN))
-        self.ip('rule del pref 1000 from 192.0.2.0/24 table 78')
-        self.looked('rule-priorities', doctor.OK)
 
     def test_the_original_program(self):
         """Alone it is a fault; beside another agent, the two are one."""

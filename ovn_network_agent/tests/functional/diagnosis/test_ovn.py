@@ -72,15 +72,6 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
         self.assertIn('198.51.100.1 is', self.looked('duplicate-addresses',
                                                      doctor.WARN))
 
-    def test_the_bridge_is_not_mapped(self):
-        self.looked('bridge-mappings', doctor.OK)
-        self.local(ovn_bridge_mappings='physnet1:br-other')
-        self.assertIn('physnet1:br-other', self.looked(
-            'bridge-mappings', doctor.BROKEN))
-        self.local(ovn_bridge_mappings=None)
-        self.assertIn('nothing', self.looked('bridge-mappings',
-                                             doctor.BROKEN))
-
     def test_the_mappings_of_this_chassis_come_first(self):
         own = f'ovn-bridge-mappings-{cloud.CHASSIS}'
         self.local(**{own: 'physnet1:br-other'})
@@ -89,12 +80,6 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
         self.local(**{own: f'physnet1:{cloud.BRIDGE}',
                       'ovn_bridge_mappings': 'physnet1:br-other'})
         self.looked('bridge-mappings', doctor.OK)
-
-    def test_a_bridge_that_the_switch_does_not_have(self):
-        self.conf.set_override('bridge_dev', 'br-none')
-        self.local(ovn_bridge_mappings='physnet1:br-none')
-        self.assertIn('no bridge br-none', self.looked(
-            'bridge-mappings', doctor.BROKEN))
 
     def test_enable_chassis_as_gw(self):
         self.looked('gateway-chassis', doctor.BROKEN)
@@ -189,37 +174,6 @@ class OvnDoctorTest(doctor.Looks, base.OvsdbTestCase):
                     for said in check.judge(check.read(found))]
         finally:
             found.close()
-
-    def priority(self, chassis, number):
-        self.nb.transact(ovsdb.update(
-            'Gateway_Chassis', {'name': f'lrp-r1_{chassis}'},
-            priority=number))
-
-    def test_priorities(self):
-        self.cloud.add_router('r1', chassis=cloud.CHASSIS)
-        name = 'gateway-priorities'
-        self.assertEqual([(doctor.OK, '1 group')], self.verdicts(name))
-        self.priority(cloud.OTHER, 2)
-        (verdict, evidence), = self.verdicts(name)
-        self.assertEqual(doctor.WARN, verdict)
-        self.assertIn('lrp-r1: candidates share', evidence)
-        self.priority(cloud.CHASSIS, 0)
-        self.assertEqual([doctor.BROKEN, doctor.WARN], [
-            verdict for verdict, _evidence in self.verdicts(name)])
-        self.sb.transact(ovsdb.delete('Chassis', {'name': cloud.OTHER}))
-        self.assertIn('no other chassis', ' '.join(
-            evidence for _verdict, evidence in self.verdicts(name)))
-
-    def test_patch_ports(self):
-        self.cloud.add_router('r1', chassis=cloud.CHASSIS)
-        self.assertEqual([(doctor.OK, '1 gateway port is here')],
-                         self.verdicts('patch-ports'))
-        self.ovs.transact(ovsdb.update(
-            'Interface', {'name': 'patch-provnet-1'},
-            ofport=ovsdb.ovsdb_set([])))
-        (verdict, evidence), = self.verdicts('patch-ports')
-        self.assertEqual(doctor.BROKEN, verdict)
-        self.assertIn('no patch port', evidence)
 
     def test_the_name_of_the_chassis(self):
         self.assertEqual(

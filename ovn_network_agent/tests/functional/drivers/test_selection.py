@@ -8,7 +8,6 @@ from ovn_network_agent.engine import guard
 from ovn_network_agent.model import selection
 from ovn_network_agent.tests.functional.control import base as control
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import test_guard
 from ovn_network_agent.tests.functional.service import test_reload
 
@@ -84,20 +83,6 @@ class RowsTest(control.ControlTestCase):
             [('create', 'kernel_route', FIP + '/32'),
              ('create', 'announcement', FIP + '/32')], self.changes(since))
 
-    def test_the_proof_of_the_router_stays(self):
-        """A former owner waits for it."""
-        agent = self.running()
-
-        def proof():
-            found, = self.proofs.found(resources.Advertised).values()
-            return found
-        self.eventually(lambda: self.proofs.found(resources.Advertised),
-                        'the proof')
-        before = proof()
-        self.mark('false')
-        self.becomes({OWN, OTHER}, agent)
-        self.assertEqual(before, proof())
-
     def test_a_word_that_cannot_be_read_withdraws_nothing(self):
         agent = self.running()
         since = len(self.world.journal)
@@ -108,21 +93,6 @@ class RowsTest(control.ControlTestCase):
         self.assertEqual([], self.changes(since))
         self.mark(None)
         self.becomes({OWN, FIP, OTHER}, agent)
-
-    def test_an_exception_of_an_option(self):
-        self.mark('true')
-        agent = self.agent(announce__exclude_routers=['r1'])
-        self.becomes({FIP}, agent)
-        self.eventually(lambda: self.known()[OTHER] == (
-            'omitted', '[announce] exclude_routers has r1'), self.known)
-
-    def test_a_restart_keeps_to_it(self):
-        agent = self.running(cleanup_on_shutdown=False)
-        self.stop(agent)
-        agent.close()
-        self.mark('false')
-        agent = self.agent(announce__exclude_cidrs=[OTHER + '/32'])
-        self.becomes({OWN}, agent)
 
     def test_a_router_that_ovn_routes(self):
         agent = self.running()
@@ -144,24 +114,6 @@ class RowsTest(control.ControlTestCase):
 
 
 class ReloadTest(test_reload.FileTestCase):
-
-    def test_options_count_from_the_reload_on(self):
-        for address in (FIP, OTHER):
-            self.cloud.add_nat('r1', address)
-        agent = self.running()
-        everything = {a + '/32' for a in (OWN, FIP, OTHER)}
-        self.eventually(lambda: self.announced() == everything,
-                        self.announced)
-        for text, wanted in (
-                (f'exclude_cidrs = {FIP}/32', everything - {FIP + '/32'}),
-                ('exclude_routers = r1', set()), ('', everything),
-                (f'include_cidrs = {FIP}/32', {FIP + '/32'}),
-                ('include_routers = nonsense', set()), ('', everything)):
-            self.write(f'[announce]\n{text}\n')
-            agent.reset()
-            self.eventually(lambda w=wanted: self.announced() == w,
-                            self.announced)
-        self.assertEqual((), agent.status.reasons)
 
     def test_a_bad_value_changes_nothing(self):
         agent = self.running()
@@ -189,12 +141,3 @@ class GuardTest(test_guard.GuardTestCase):
         self.well(agent)
         self.cloud.say('Logical_Router', where, external_ids={MARK: None})
         self.eventually(lambda: len(self.announced()) == 23, self.announced)
-
-    def test_while_the_databases_disagree_nothing_goes(self):
-        agent = self.running()
-        self.nb.transact(
-            ovsdb.delete('Logical_Router', {'name': 'neutron-r1'}),
-            ovsdb.mutate('Logical_Router', {'name': 'neutron-big'},
-                         'external_ids', 'insert',
-                         ovsdb.ovsdb_dict({MARK: 'false'})))
-        self.held(agent, test_guard.LACKS)

@@ -152,7 +152,4 @@ class ForwardTestCase(node.NodeTestCase):
 
     def ctl(self, *args):
         """Run ovn-network-agent-ctl; gives a CompletedProcess."""
-        return subprocess.run(
-            [sys.executable, '-m', 'ovn_network_agent.cmd.ctl', '--socket',
-             self.socket, *args], env=self.env, cwd=self.directory,
-            capture_output=True, text=True)
+        return self.run_program('ctl', '--socket', self.socket, *args)

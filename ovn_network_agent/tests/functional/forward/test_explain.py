@@ -11,8 +11,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import typing
 
 from ovn_network_agent import ownership
@@ -71,11 +69,9 @@ class ExplainTest(base.ForwardTestCase):
 
     def explain(self):
         """(exit status, dict of check to finding) of the VIP."""
-        ended = subprocess.run(
-            self.inside(sys.executable, '-m', 'ovn_network_agent.cmd.ctl',
-                        '--config-file', self.path, 'explain', base.VIP,
-                        '--client', base.CLIENT, '--json'),
-            env=self.env, cwd=self.directory, capture_output=True, text=True)
+        ended = self.run_program(
+            'ctl', '--config-file', self.path, 'explain', base.VIP,
+            '--client', base.CLIENT, '--json', inside=self.inside)
         self.assertEqual('', ended.stderr)
         said = json.loads(ended.stdout)
         self.assertEqual('VIP', said['kind'])

@@ -12,7 +12,6 @@ from ovn_network_agent import resources
 from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
-from ovn_network_agent.tests.unit import golden
 
 FIRST, SECOND = '192.0.2.53', '192.0.2.54'
 
@@ -66,41 +65,6 @@ class ForwardsTest(base.ControlTestCase):
                 if ref.kind == resources.VipAddress.kind and
                 ref.key[1].startswith(vip + '/')]
 
-    def test_a_file_that_changes(self):
-        self.write(FIRST)
-        agent = self.agent()
-        self.all_are('announced', FIRST)
-        self.write(FIRST, SECOND)
-        self.all_are('announced', FIRST, SECOND)
-        self.assertEqual({FIRST, SECOND}, self.vips())
-        table, = self.world.found(resources.NftTable).values()
-        self.assertIn(SECOND, golden.rendered(table))
-        self.write(SECOND)
-        self.all_are('announced', SECOND)
-        self.eventually(lambda: self.vips() == {SECOND}, self.vips)
-        # Nobody has touched the other one meanwhile.
-        self.assertEqual(['create'], self.changes(SECOND))
-
-        self._a_broken_file()
-        self._the_end(agent)
-
-    def degraded(self):
-        return '\n'.join(self.status()['degraded'])
-
-    def _a_broken_file(self):
-        """It changes nothing, and the status says so until it is mended."""
-        before = len(self.world.journal)
-        self.write(FIRST, '192.0.2')
-        self.eventually(lambda: self.path in self.degraded(),
-                        self.degraded)
-        self.assertIn('"192.0.2"', self.degraded())
-        self.assertEqual(before, len(self.world.journal))
-        self.assertEqual({SECOND}, self.vips())
-        self.write(SECOND)
-        self.eventually(lambda: self.path not in self.degraded(),
-                        self.degraded)
-        self.assertEqual(before, len(self.world.journal))
-
     def test_without_ovn(self):
         """A VIP does not wait for it, unless it is told to."""
         self.write(FIRST)
@@ -131,14 +95,3 @@ class ForwardsTest(base.ControlTestCase):
         agent.stop()
         self.assertTrue(agent.wait(ovsdb.DEADLINE))
         self.assertEqual(['create', 'delete'], self.changes(FIRST))
-
-    def _the_end(self, agent):
-        """PF-27: what attracts goes first, the pair last."""
-        self.world.journal.clear()
-        self.stop(agent)
-        self.assertEqual(set(), self.vips())
-        self.assertEqual({}, self.world.found(resources.NftTable))
-        order = self.world.order('delete')
-        self.assertLess(order.index('vip_address'),
-                        order.index('nft_table'))
-        self.assertLess(order.index('nft_table'), order.index('veth_pair'))

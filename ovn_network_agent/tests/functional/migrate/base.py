@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 
 from ovn_network_agent.tests import original
 from ovn_network_agent.tests import waiting
@@ -172,11 +171,8 @@ class SwapTestCase(layout.Layout, probes.Traffic, test_migrate.Migration,
                 'First complete pass done' in self.log())
 
     def status(self):
-        ended = subprocess.run(
-            [sys.executable, '-W', 'ignore', '-m',
-             'ovn_network_agent.cmd.ctl', '--socket', self.socket, 'status',
-             '--json'], env=self.env, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=programs.LIMIT)
+        ended = self.run_program('ctl', '--socket', self.socket, 'status',
+                                 '--json')
         return json.loads(ended.stdout) if ended.returncode == 0 else {}
 
     def log(self):

@@ -150,23 +150,8 @@ class NoteTest(running.RunningTestCase):
         self.eventually(lambda: not self.about_notes())
 
     def dry_run(self, *more):
-        return subprocess.run(
-            self.inside('--dry-run', '--config-file', *more), env=self.env,
-            cwd=self.directory, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=base.LIMIT)
-
-    def test_a_dry_run(self):
-        self.install(BACKEND)
-        uuid = self.router('r1', '198.51.100.1/24')
-        ended = self.dry_run(self.configure())
-        plan = [line for line in ended.stdout.splitlines()
-                if 'note' in line]
-        self.assertEqual(
-            [f'+ note name={uuid} text=served by gw1.example.org: '
-             '198.51.100.1/24',
-             '+ note name=node text=served by gw1.example.org'],
-            plan, ended.stderr)
-        self.assertEqual([], os.listdir(self.folder))
+        return self.run_agent('--dry-run', '--config-file', *more,
+                              inside=self.inside)
 
     def test_without_its_backend(self):
         uuid = self.router('r1', '198.51.100.1/24')
@@ -200,3 +185,4 @@ class NoteTest(running.RunningTestCase):
         ended = self.dry_run(config)
         self.assertEqual(0, ended.returncode, ended.stderr)
         self.assertIn('+ note name=node text=served by ', ended.stdout)
+        self.assertEqual([], os.listdir(self.folder))

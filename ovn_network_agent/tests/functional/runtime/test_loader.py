@@ -20,7 +20,6 @@ ANYCAST = os.path.join(os.path.dirname(plugin.__file__), 'anycast')
 ADDRESS = '192.0.2.53/32'
 OPTIONS = ('[frr]\nvrf_name =\n[anycast]\ndevice = br-ex\n'
            f'address = {ADDRESS}\n')
-SERVICES = os.path.join(os.path.dirname(plugin.__file__), 'services')
 GROUP = 'ovn_network_agent.drivers'
 BACKEND = '''
 from oslo_config import cfg
@@ -149,26 +148,11 @@ class UnusableTest(base.ProgramTestCase):
                      'provider_port, tenant_network, veth_leak',
                      drivers='fip_route,anycast')
 
-    def test_named_twice(self):
-        self.install(ANYCAST)
-        self.refused('anycast more than once', drivers='anycast,anycast')
-
     def test_provided_twice(self):
         self.install(ANYCAST)
         self.provide('class Driver:\n    CONFIG_OPTS = ()\n')
         self.refused('anycast', 'ovna_anycast:AnycastDriver',
                      'ovna_test:Driver', 'uninstall one')
-
-    def test_two_sources_of_one_kind(self):
-        self.install(SERVICES)
-        self.provide('import ovna_services\n\n\n'
-                     'class Mine(ovna_services.Services):\n    pass\n\n\n'
-                     'class Driver(ovna_services.ServicesDriver):\n'
-                     '    SOURCES = (Mine,)\n')
-        self.refused('ovna_services.Services of driver services',
-                     'ovna_test.Mine of driver anycast',
-                     'remove one of the drivers',
-                     drivers='services,anycast', more='[frr]\nvrf_name =\n')
 
     def test_its_module_cannot_be_imported(self):
         self.provide('import no_such_library\n')
@@ -226,11 +210,6 @@ class UnusableTest(base.ProgramTestCase):
         self.write_module('ovna_test', BACKEND + text)
         self.declare('ovna-test', {'ovn_network_agent.backends': {
             'wires': 'ovna_test:Backend'}})
-
-    def test_a_stage_that_is_a_number(self):
-        self.provide_backend('    kinds = (Thing,)\n\n\nThing.stage = 60\n')
-        self.refused('wires', 'ovna_test:Backend',
-                     'stage of the class Thing is 60', drivers='fip_route')
 
     def test_a_kind_of_two_backends(self):
         self.provide_backend('    kinds = (resources.KernelRoute,)\n')

@@ -4,10 +4,8 @@
 """Two agents would remove each other's work."""
 
 import os
-import subprocess
 
 from ovn_network_agent.tests import waiting
-from ovn_network_agent.tests.functional.cmd import base
 from ovn_network_agent.tests.functional.cmd import node
 
 BRIDGE = node.BRIDGE
@@ -35,11 +33,9 @@ class SecondTest(node.NodeTestCase):
         return path
 
     def second(self, *argv, prefix=()):
-        return subprocess.run(
-            self.inside(*prefix, *self.command(
-                '--config-file', self.configured('second'), *argv)),
-            env=self.env, cwd=self.directory, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=base.LIMIT)
+        return self.run_agent(
+            '--config-file', self.configured('second'), *argv,
+            inside=lambda *words: self.inside(*prefix, *words))
 
     def state(self):
         return self.sh('ip -d address; ip rule; ip route show table all')

@@ -5,7 +5,6 @@
 
 import os
 import signal
-import subprocess
 
 from ovn_network_agent.tests.functional.forward import base
 
@@ -94,10 +93,8 @@ class AloneTest(base.ForwardTestCase):
         self.assertEqual({base.VIP, other}, set(self.vips()))
 
     def test_a_dry_run_writes_nothing(self):
-        ended = subprocess.run(
-            self.inside(*self.command('--dry-run', '--config-file',
-                                      self.alone())),
-            env=self.env, cwd=self.directory, capture_output=True, text=True)
+        ended = self.run_agent('--dry-run', '--config-file', self.alone(),
+                               inside=self.inside)
         self.assertEqual(0, ended.returncode, ended.stderr)
         for word in ('vip_address', base.VIP, 'nft_table'):
             self.assertIn(word, ended.stdout)
@@ -106,10 +103,7 @@ class AloneTest(base.ForwardTestCase):
 
     def test_a_check_of_the_configuration(self):
         def checked(path):
-            return subprocess.run(
-                self.command('--check-config', '--config-file', path),
-                env=self.env, cwd=self.directory, capture_output=True,
-                text=True)
+            return self.run_agent('--check-config', '--config-file', path)
         self.assertEqual(0, checked(self.alone()).returncode)
         self.write_rules(base.rules(of_vip='hairpin_masquerade: true'))
         ended = checked(self.alone())

@@ -3,7 +3,6 @@
 
 """A dry run of the whole service."""
 
-from ovn_network_agent.drivers import provider_port
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
 
@@ -29,26 +28,3 @@ class DryRunTest(services.ServiceTestCase):
         self.assertEqual(set(), self.world.values())
         self.assertEqual(before, [server.content()
                                   for server in self.servers.values()])
-
-
-class MachinesTest(services.ServiceTestCase):
-
-    drivers = {**services.ServiceTestCase.drivers,
-               'provider_port': provider_port.ProviderPortDriver}
-
-    def test_a_machine_on_a_provider_network(self):
-        prefix = '198.51.100.30/32'
-        self.cloud.add_machine(
-            'vm-1', HERE, network=self.cloud.network,
-            mac=['fa:16:3e:00:00:aa 198.51.100.30'],
-            external_ids=ovsdb.ovsdb_dict({
-                'neutron:cidrs': '198.51.100.30/24'}))
-        agent = self.agent(start=False,
-                           drivers=['fip_route', 'veth_leak', 'provider_port'])
-        steps, outcome = agent.plan(ovsdb.DEADLINE)
-        self.assertTrue(outcome.settled, outcome)
-        self.assertLessEqual(
-            {('create', 'announcement'), ('create', 'kernel_route')},
-            {(verb, resource.kind) for verb, resource in steps
-             if resource.subject == prefix})
-        self.assertEqual(set(), self.world.values())

@@ -301,7 +301,3 @@ class DoctorTest(doctor.Looks, ProbeTest):
         with socket.create_server((self.here, PORT)):
             self.assertIn('no answer within 1 s',
                           self.looked('egress-probe', doctor.BROKEN))
-
-    def test_a_node_without_it(self):
-        self.conf.set_override('probe_port', 0, options.GROUP)
-        self.looked('egress-probe', doctor.NOT_CHECKED)

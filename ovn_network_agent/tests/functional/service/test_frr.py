@@ -43,14 +43,14 @@ class TestAgent(agents.AnnouncingTestCase):
     def kernel(self):
         return {key[1] for key in self.world.found(resources.KernelRoute)}
 
-    def test_restarts_a_filter_and_the_stop(self):
+    def test_a_filter_restarts_and_the_stop(self):
         """A start takes long, so this is one test."""
         agent = self.running(retries=backoff.Retries(**LONG_PAUSES))
+        self._filtered_address_is_in_the_status(agent)
         self._restart_of_staticd()
         self._restart_of_the_holder_of_the_routes()
         self._bgpd_has_lost_its_list()
         self._everything_after_a_long_absence(agent)
-        self._filtered_address_is_in_the_status(agent)
         agent.stop()
         self.assertTrue(agent.wait(20))
         self.assertTrue(agent.complete)
@@ -101,19 +101,19 @@ class TestAgent(agents.AnnouncingTestCase):
         base.wait_until(lambda: wanted <= self.frr.learned(), 'announced')
 
     def _filtered_address_is_in_the_status(self, agent):
-        base.wait_until(lambda: agent.status.reasons == (), 'all is well',
-                        ovsdb.DEADLINE)
+        base.wait_until(lambda: agent.status.reasons == (),
+                        lambda: agent.status.reasons, ovsdb.DEADLINE)
         self.frr.configure('route-map NONE deny 10', 'exit',
                            'router bgp 65001', 'address-family ipv4 unicast',
                            'neighbor 10.0.0.2 route-map NONE out')
-        self.addCleanup(
-            self.frr.configure, 'no route-map NONE', 'router bgp 65001',
-            'address-family ipv4 unicast',
-            'no neighbor 10.0.0.2 route-map NONE out')
         base.wait_until(lambda: not self.frr.learned(), 'filtered')
         self.cloud.add_nat('r1', '198.51.100.13')
         base.wait_until(lambda: '198.51.100.13/32'
                         in ''.join(agent.status.reasons), 'reported')
+        self.frr.configure('router bgp 65001', 'address-family ipv4 unicast',
+                           'no neighbor 10.0.0.2 route-map NONE out')
+        self.frr.configure('no route-map NONE')
+        base.wait_until(lambda: FIP in self.frr.learned(), 'announced again')
 
     def test_stop_while_zebra_is_wedged(self):
         # Trap T44: the stop ends, keeps the way in, leaves no process.

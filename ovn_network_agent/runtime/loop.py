@@ -42,6 +42,9 @@ from ovn_network_agent.runtime import snapshot_problems
 from ovn_network_agent.runtime.process import status as statuses
 from ovn_network_agent.watches import base as watches
 
+LOG = logging.getLogger(__name__)
+
+LONGEST_WAIT = 3600.0  # seconds
 #: Addresses: FRR takes 0.4 s for them, the drivers answer 10,000 meanwhile.
 AT_MOST = 2000
 _WORTH_IT = 2  # So many times as many, as FRR then makes one more transaction
@@ -68,11 +71,6 @@ def first_of(snapshot: model.Snapshot) -> model.Snapshot | None:
         snapshot, routers=tuple(router for router in snapshot.routers
                                 if router.uuid in some),
         addresses=some, groups=(), networks={}, machines={})
-
-
-LOG = logging.getLogger(__name__)
-
-LONGEST_WAIT = 3600.0  # seconds
 
 
 class Loop:

@@ -89,8 +89,7 @@ def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
     path = args.socket or sources.conf.control_socket
     if not path:
         raise program.NoSocket('[DEFAULT] control_socket is empty')
-    sources.ovn()
-    sources.privileged()
+    sources.ovn_and_daemons()
     change = method.Change(sources, args.method, [
         address for address, states in _states(path).items()
         if 'announced' in states])

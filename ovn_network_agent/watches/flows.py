@@ -2,7 +2,6 @@
 # Copyright ovn-network-agent developers
 
 
-
 """The watch of the agent's flows for changes by others.
 
 The privileged side has the monitor (:mod:`privileged.switch.flow_monitor`).  A

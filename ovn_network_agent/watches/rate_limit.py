@@ -2,7 +2,6 @@
 # Copyright ovn-network-agent developers
 
 
-
 """The pace of repairs: how often a watch may have the loop repair something.
 
 The first notice of a word wakes the loop at once, further ones half a second

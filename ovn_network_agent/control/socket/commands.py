@@ -6,6 +6,7 @@
 import argparse
 from collections.abc import Callable
 from collections.abc import Mapping
+import functools
 import json
 import typing
 from typing import Any
@@ -58,7 +59,8 @@ class Table:
         self._commands: dict[str, tuple[str, _Function]] = {
             'drain': ('[--router ROUTER]... [--force] [--json]',
                       self._drain),
-            'undrain': ('[--router ROUTER]... [--json]', self._undrain),
+            'undrain': ('[--router ROUTER]... [--json]',
+                        functools.partial(self._drain, ends=True)),
             'status': ('[--verbose] [--json]', self._status),
             'version': ('', self._version),
             'list-commands': ('', self._list),
@@ -84,18 +86,14 @@ class Table:
     # -- commands ---------------------------------------------------------
 
     def _drain(self, _connection: protocol.Client,
-               arguments: argparse.ArgumentParser, argv: list[str]) -> str:
+               arguments: argparse.ArgumentParser, argv: list[str],
+               ends: bool = False) -> str:
         arguments.add_argument('--router', action='append', default=[])
-        arguments.add_argument('--force', action='store_true')
+        if not ends:
+            arguments.add_argument('--force', action='store_true')
         args = arguments.parse_args(argv)
-        done = self._maintenance.drain(args.router, args.force)
-        return _json(done) if args.json else text.of_change(done)
-
-    def _undrain(self, _connection: protocol.Client,
-                 arguments: argparse.ArgumentParser, argv: list[str]) -> str:
-        arguments.add_argument('--router', action='append', default=[])
-        args = arguments.parse_args(argv)
-        done = self._maintenance.undrain(args.router)
+        done = (self._maintenance.undrain(args.router) if ends else
+                self._maintenance.drain(args.router, args.force))
         return _json(done) if args.json else text.of_change(done)
 
     def _status(self, _connection: protocol.Client,

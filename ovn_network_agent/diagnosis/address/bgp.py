@@ -32,7 +32,12 @@ def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
         found += [verdicts.unread(f'prefix-list-{daemon}', facts.lists) or
                   prefix_list(facts, daemon) for daemon in ('zebra', 'bgpd')]
     if facts.setup.bgp:
-        found += [redistribute(facts), neighbours(facts), _advertised(facts)]
+        found += [
+            redistributed(facts),
+            verdicts.read('bgp-neighbours', neighbours, facts,
+                          facts.neighbours),
+            verdicts.read('advertised', _advertised, facts, facts.path,
+                          facts.neighbours)]
     return found
 
 
@@ -124,13 +129,14 @@ def prefix_list(facts: facts.Facts, daemon: str) -> diagnosis.Finding:
     return verdicts.ok(check, f'{name}: {text}')
 
 
-def redistribute(facts: facts.Facts) -> diagnosis.Finding:
+def redistributed(facts: facts.Facts) -> diagnosis.Finding:
     """The finding whether bgpd has the route from this node."""
+    return verdicts.read('redistribute', _redistribute, facts, facts.path)
+
+
+def _redistribute(facts: facts.Facts) -> diagnosis.Finding:
     check, prefix, origin = ('redistribute', facts.subject.prefix,
                              protocol(facts))
-    unread = verdicts.unread(check, facts.path)
-    if unread:
-        return unread
     sourced, best, _advertised_to = facts.path
     if best:
         return verdicts.ok(check, f'bgpd has {prefix} from this node')
@@ -163,9 +169,6 @@ def redistribute(facts: facts.Facts) -> diagnosis.Finding:
 
 def neighbours(facts: facts.Facts) -> diagnosis.Finding:
     """The finding about the BGP sessions."""
-    unread = verdicts.unread('bgp-neighbours', facts.neighbours)
-    if unread:
-        return unread
     down = [each for each in facts.neighbours if each.state != _ESTABLISHED]
     text = ', '.join(f'{each.name} {each.state}' for each in
                      (down or facts.neighbours)[:_NAMED])
@@ -205,10 +208,6 @@ def _family(facts: facts.Facts) -> str:
 def _advertised(facts: facts.Facts) -> diagnosis.Finding:
     """The finding whether each established neighbour gets the address."""
     check = 'advertised'
-    unread = (verdicts.unread(check, facts.path) or
-              verdicts.unread(check, facts.neighbours))
-    if unread:
-        return unread
     sent = set(facts.path[2])
     up = [each for each in facts.neighbours if each.state == _ESTABLISHED]
     without = [each for each in up if each.name not in sent]

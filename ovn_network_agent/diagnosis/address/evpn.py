@@ -3,7 +3,6 @@
 
 """Judges of what this node has for a machine in the VRF of a VNI.  Pure."""
 
-from collections.abc import Callable
 import dataclasses
 import typing
 
@@ -29,23 +28,24 @@ _Resource = typing.TypeVar('_Resource', bound=resources.Resource)
 def judge(facts: known.Facts) -> list[diagnosis.Finding]:
     """The findings of a machine here, from its devices to the neighbours."""
     has = subjects.certain(facts.vni)
-    found = [_read('vni-devices', _devices, facts, has.devices),
-             _read('vni-port', _port, facts, has.devices, has.port),
+    found = [verdicts.read('vni-devices', _devices, facts, has.devices),
+             verdicts.read('vni-port', _port, facts, has.devices, has.port),
              *forwarding.flows(facts)]
     checks = {'vni-gateway': _gateway, 'vni-rules': _rules}
     if facts.announces:
         checks |= {'vni-neighbour': _neighbour, 'vni-route': _route}
-    found += [_read(check, function, facts, facts.kernel)
+    found += [verdicts.read(check, function, facts, facts.kernel)
               for check, function in checks.items()]
     found.append(kernel.judge_filters(facts))
     if not facts.announces:
         return found
-    found += [_read('vni-zebra', _zebra, facts, has.states),
+    found += [verdicts.read('vni-zebra', _zebra, facts, has.states),
               _redistribute(facts),
-              _read('evpn-sessions', _sessions, facts, has.sessions),
-              _read('evpn-route', _announced, facts, has.rds, has.routes)]
-    return [*found, _read('vni-next-hops', _hops, facts, has.hops),
-            _read('vni-way-back', _back, facts, facts.kernel)]
+              verdicts.read('evpn-sessions', _sessions, facts, has.sessions),
+              verdicts.read('evpn-route', _announced, facts, has.rds,
+                            has.routes)]
+    return [*found, verdicts.read('vni-next-hops', _hops, facts, has.hops),
+            verdicts.read('vni-way-back', _back, facts, facts.kernel)]
 
 
 def of_network(facts: known.Facts) -> diagnosis.Finding:
@@ -59,13 +59,6 @@ def of_network(facts: known.Facts) -> diagnosis.Finding:
     return verdicts.ok('vni', ', '.join(filter(None, (
         f'{vni.number:d}', evpn_names.vrf(vni.number),
         vni.rd and f'rd {vni.rd}', targets))))
-
-
-def _read(check: str, function: Callable[[known.Facts], diagnosis.Finding],
-          facts: known.Facts, *parts: object) -> diagnosis.Finding:
-    """A finding, or the one about a part that could not be read."""
-    return next(filter(None, (verdicts.unread(check, part)
-                              for part in parts)), None) or function(facts)
 
 
 def _one(facts: known.Facts, kind: type[_Resource]) -> _Resource:
@@ -251,7 +244,7 @@ def _managed(facts: known.Facts) -> bool:
 
 def _redistribute(facts: known.Facts) -> diagnosis.Finding:
     """The finding whether the VRF's BGP instance has the route."""
-    found = bgp.redistribute(facts)
+    found = bgp.redistributed(facts)
     return dataclasses.replace(found, remedy=verdicts.RESTORE) if (
         _managed(facts) and
         found.verdict is verdicts.Verdict.BROKEN) else found

@@ -3,6 +3,7 @@
 
 """Findings in short, and which finding follows from which.  Pure."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
 import dataclasses
 import typing
@@ -11,6 +12,7 @@ from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis import readers
 
 if typing.TYPE_CHECKING:
+    from ovn_network_agent.diagnosis.address import facts as known
     from ovn_network_agent.diagnosis.address import subject as subjects
 
 Verdict = diagnosis.Verdict
@@ -160,6 +162,13 @@ def unread(check: str, fact: object) -> diagnosis.Finding | None:
     if isinstance(fact, readers.Unread):
         return unchecked(check, str(fact))
     return None
+
+
+def read(check: str, judge: Callable[['known.Facts'], diagnosis.Finding],
+         facts: 'known.Facts', *parts: object) -> diagnosis.Finding:
+    """A finding, or the one about a part that could not be read."""
+    return next(filter(None, (unread(check, part) for part in parts)),
+                None) or judge(facts)
 
 
 def settled(findings: Iterable[diagnosis.Finding]) -> list[diagnosis.Finding]:

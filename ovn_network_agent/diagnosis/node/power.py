@@ -175,8 +175,7 @@ def _shown(options: dict[str, str]) -> str:
 
 def read_fabric(sources: sources.Sources) -> tuple[frr.Timers, ...]:
     """The timers of BGP."""
-    sources.ovn()
-    sources.privileged()
+    sources.ovn_and_daemons()
     return frr.read_timers(sources.vrf)
 
 

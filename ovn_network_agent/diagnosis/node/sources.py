@@ -183,6 +183,11 @@ class Sources:
                                    'ovn_sb_remote the agent leaves this '
                                    'alone')
 
+    def ovn_and_daemons(self) -> None:
+        """Raise check.NotChecked without OVN or privileged daemons."""
+        self.ovn()
+        self.privileged()
+
     @shared
     def agents(self) -> tuple[agent.Agent, ...]:
         """The agents of this network namespace."""
@@ -249,21 +254,17 @@ class Sources:
         name: str = self.conf.frr.vrf_name
         return name
 
-    def _with_frr(self) -> None:
-        self.ovn()
-        self.privileged()
-
     @shared
     def frr(self, version: int) -> setup.Setup:
         """The running configuration of FRR for a family."""
-        self._with_frr()
+        self.ovn_and_daemons()
         return setup.Setup(*bgp.read_setup(
             self.vrf, self.conf.frr.frr_prefix_list, version))
 
     @shared
     def daemons(self) -> frozenset[str]:
         """Names of FRR's daemons that run and answer."""
-        self._with_frr()
+        self.ovn_and_daemons()
         try:
             return frozenset(vtysh.read_daemons(True))
         except ConnectionRefusedError:
@@ -271,14 +272,14 @@ class Sources:
 
     def sessions(self, version: int = 4) -> tuple[dict[str, str], list[str]]:
         """The states by neighbour, and the neighbours that have sent."""
-        self._with_frr()
+        self.ovn_and_daemons()
         _missing, neighbours, heard = bgp.read_sessions(
             self.vrf, frr_fitness.daemons(self.conf), version)
         return neighbours, heard
 
     def prefix_lists(self, version: int = 4) -> _Lists:
         """The agent's prefix list of a family in both daemons."""
-        self._with_frr()
+        self.ovn_and_daemons()
         return frr.read_lists(self.conf.frr.frr_prefix_list, version)
 
     # -- OVN and Open vSwitch ---------------------------------------------
@@ -286,8 +287,7 @@ class Sources:
     @shared
     def controller(self) -> list[str]:
         """The answer of :func:`privileged.switch.ovsdb.read_state`."""
-        self.ovn()
-        self.privileged()
+        self.ovn_and_daemons()
         return ovsdb.read_state()
 
     @shared

@@ -87,7 +87,7 @@ def read(wanted: Wanted) -> Kernel:
             found, {name: tuple(each.address for each in addresses.read(
                 kernel, link.index)) for name, link in found.items()},
             _neighbours(kernel, wanted, found),
-            {path: _sysctl(path) for path in wanted.sysctls},
+            {path: sysctl(path) for path in wanted.sysctls},
             tuple(rule for rule, exact in listed if exact),
             {table: tuple(routes.read(kernel, table=table))
              for table in wanted.tables},
@@ -117,7 +117,8 @@ def _proxies(kernel: connection.Connection, device: str,
         if device in found and entry.index == found[device].index)
 
 
-def _sysctl(path: str) -> str | None:
+def sysctl(path: str) -> str | None:
+    """The value of a path below /proc/sys, None when it is missing."""
     try:
         with open('/proc/sys/' + path, encoding='ascii') as opened:
             return opened.read().strip()

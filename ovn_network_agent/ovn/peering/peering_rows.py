@@ -28,6 +28,8 @@ REFERENCES = {PORT: 'ports', ROUTE: 'static_routes', POLICY: 'policies'}
 _NAMED = {PORT: 'name', ROUTE: 'output_port'}
 _UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 _PORT_NAME = re.compile(f'ona-peer-({_UUID})-({_UUID})')
+
+
 def wanted(peering: resources.Peering) -> list[Values]:
     """The values of all rows of a peering."""
     one, other = peering.sides
@@ -127,7 +129,6 @@ def _side(router: str, there: list[Values]) -> resources.PeerSide:
             for match, priority, action in of[POLICY])),
         tuple(sorted((only(name), addresses)
                      for name, addresses in of[SET])))
-
 
 
 LAYOUT = marked_rows.Layout(

@@ -44,6 +44,7 @@ _TIMEOUT = 1.0
 # bgpd shows so many lines in the time of one line of a prefix list
 _VNI_LINES = 10
 
+
 @privileged.frr.entrypoint
 def subscribe_lists(name: str, prefix_list: str) -> int:
     """Hand out a socket that gets a notice when a prefix list has changed.

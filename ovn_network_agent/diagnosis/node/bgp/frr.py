@@ -251,8 +251,7 @@ class Announced:
 
 def read_announced(sources: sources.Sources) -> Announced:
     """Count the static routes."""
-    sources.ovn()
-    sources.privileged()
+    sources.ovn_and_daemons()
     method = sources.conf.fip_route.announce_method
     return Announced(method, len(vtysh.read_static(sources.vrf))
                      if method == 'static' else 0)

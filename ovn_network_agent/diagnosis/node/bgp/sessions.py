@@ -127,8 +127,7 @@ class NextHops(typing.NamedTuple):
 
 def read_next_hops(sources: sources.Sources) -> NextHops:
     """Read the next hops of IPv4 in sessions over IPv6."""
-    sources.ovn()
-    sources.privileged()
+    sources.ovn_and_daemons()
     sessions = frr.read_next_hops(sources.vrf)
     neighbours = frr.read_neighbours(sources.vrf)
     over_ipv6 = {one.name for one in sessions}

@@ -5,7 +5,6 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-import contextlib
 import os
 import typing
 
@@ -17,11 +16,12 @@ from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.ovs import wiring
 from ovn_network_agent.watches import node_conflicts
 
-_CONF = '/proc/sys/net/ipv4/conf'
+_CONF = 'net/ipv4/conf'
 _L3MDEV = '/proc/sys/net/ipv4/tcp_l3mdev_accept'
 _STRICT = 1
 
@@ -166,14 +166,10 @@ def read_forwarding(sources: sources.Sources) -> Forwarding:
 
 
 def _sysctls(device: str) -> dict[str, int]:
-    found = {}
-    for name in ('forwarding', 'rp_filter', 'proxy_arp'):
-        # A device may go meanwhile.
-        with contextlib.suppress(FileNotFoundError):
-            with open(os.path.join(_CONF, device, name),
-                      encoding='ascii') as opened:
-                found[name] = int(opened.read())
-    return found
+    # A device may go meanwhile.
+    return {name: int(value)
+            for name in ('forwarding', 'rp_filter', 'proxy_arp')
+            if (value := kernel.sysctl(f'{_CONF}/{device}/{name}'))}
 
 
 def judge_forwarding(found: Forwarding) -> Iterator[check.Result]:

@@ -4,15 +4,15 @@
 """Checks of port forwarding."""
 
 from collections.abc import Iterator
-import contextlib
 import typing
 
 from ovn_network_agent.common import counts
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
+from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.forward import rules
 
-_ACCEPT = '/proc/sys/net/ipv4/{}_l3mdev_accept'
+_ACCEPT = 'net/ipv4/{}_l3mdev_accept'
 _ZONE = 'ct-zone-'
 
 
@@ -33,12 +33,9 @@ def read_local(sources: sources.Sources) -> Local:
     vips = rules.load(conf)
     here = {found.address.partition('/')[0]
             for found in sources.addresses()}
-    accept = {}
-    for proto in ('tcp', 'udp'):
-        # A kernel without VRFs lacks the file.
-        with contextlib.suppress(FileNotFoundError):
-            with open(_ACCEPT.format(proto), encoding='ascii') as opened:
-                accept[proto] = opened.read().strip() != '0'
+    # A kernel without VRFs lacks the file.
+    accept = {proto: value != '0' for proto in ('tcp', 'udp')
+              if (value := kernel.sysctl(_ACCEPT.format(proto))) is not None}
     return Local(tuple(sorted({
         (destination.address, rule.proto) for vip in vips for rule in vip.rules
         for destination in rule.destinations if destination.address in here})),

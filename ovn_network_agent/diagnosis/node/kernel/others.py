@@ -51,8 +51,7 @@ class Drops(typing.NamedTuple):
 
 def read_drops(sources: sources.Sources) -> tuple[Drops, ...]:
     """Read the dropping flows of other programs."""
-    sources.ovn()
-    sources.privileged()
+    sources.ovn_and_daemons()
     segments, found = sources.segments(), []
     for bridge in bridges.served(sources.conf):
         drops = switch.read_drops(sources.conf, bridge)
@@ -80,8 +79,7 @@ def _judge_bridge(found: Drops) -> Iterator[check.Result]:
         if affected:
             certain = (not drop.selection.narrow and
                        affected == set(found.addresses))
-            yield check.Result(
-                check.Verdict.BROKEN if certain else check.Verdict.WARN,
+            yield (check.broken if certain else check.warn)(
                 f'{found.bridge}: the flow with cookie {drop.cookie:#x} and '
                 f'"{match(drop)}" of another program drops packets of '
                 f'{check.named(affected)}', _remedy(drop, found.bridge))
@@ -146,8 +144,7 @@ class Filters(typing.NamedTuple):
 
 def read_filters(sources: sources.Sources) -> Filters:
     """Read the dropping rules of other programs in nftables."""
-    sources.ovn()
-    sources.privileged()
+    sources.ovn_and_daemons()
     found = kernel.read_filters()
     return Filters(sources.announceable(4), found)
 
@@ -165,8 +162,7 @@ def judge_filters(has: Filters) -> Iterator[check.Result]:
         wrong = True
         what, show = kernel.culprit(one)
         certain = one.certain and affected == set(has.addresses)
-        yield check.Result(
-            check.Verdict.BROKEN if certain else check.Verdict.WARN,
+        yield (check.broken if certain else check.warn)(
             f'{what} of another program drops '
             f'{"" if one.certain else "some "}packets of '
             f'{check.named(affected)}',
@@ -257,8 +253,7 @@ def judge_order(found: Order) -> Iterator[check.Result]:
         certain = foreign.exact and not rule.table and (
             affected == set(found.addresses))
         parts = _destinations(foreign)
-        yield check.Result(
-            check.Verdict.BROKEN if certain else check.Verdict.WARN,
+        yield (check.broken if certain else check.warn)(
             f'the rule "{text(rule)}" of another program comes before the '
             f'rule of priority {max(found.inward, found.outward):d}, and '
             f'decides about packets of {check.named(affected)}' + (

@@ -336,7 +336,7 @@ class Reconciler:
             if self._ledger.entries or self._ledger.lasting:
                 self._ledger.reached(resource.ref)
             if verb == 'deleted':
-                self.tracker.gone(resource.ref)
+                self.tracker.removed(resource.ref)
             else:
                 self.tracker.found(resource)
         if backend.invalidates and (

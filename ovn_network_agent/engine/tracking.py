@@ -181,7 +181,7 @@ class Tracker:
         self._actual[ref.kind][ref.key] = resource
         self._touch(ref)
 
-    def gone(self, ref: resources.Ref) -> None:
+    def removed(self, ref: resources.Ref) -> None:
         """Take note that nothing exists at ``ref``."""
         self._actual[ref.kind].pop(ref.key, None)
         self._touch(ref)

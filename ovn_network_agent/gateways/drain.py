@@ -59,7 +59,7 @@ class Drain:
         self._second_stop = second_stop
         self._clock = clock
         self._began = 0.0
-        self._gone: set[str] = set()
+        self._departed: set[str] = set()
         self._back: set[str] = set()
         self._here: set[str] = set()
         self._hoped: frozenset[str] = frozenset()
@@ -129,16 +129,16 @@ class Drain:
     def _watch(self, here: set[str]) -> None:
         for port in sorted(self._here - here):
             LOG.info('Drain: %s has left', port)
-            self._gone.add(port)
+            self._departed.add(port)
             self._back.discard(port)
-        for port in sorted(here & self._gone):
+        for port in sorted(here & self._departed):
             LOG.warning('Drain: %s is bound to this chassis again; it is '
                         'forwarded until it leaves or time is up', port)
-            self._gone.discard(port)
+            self._departed.discard(port)
             # The new owner may be dead, or may only restart ovn-controller.
             self._back.add(port)
         self._here |= here
-        self._here -= self._gone
+        self._here -= self._departed
 
     def _unsettled(self, snapshot: model.Snapshot) -> Iterator[str]:
         """Ports that OVN will move back, as the new owner died, in words."""
@@ -146,7 +146,7 @@ class Drain:
             yield f'{port} to leave again'
         nowhere = {port.redirect for group in snapshot.groups
                    for port in group.ports if not port.chassis}
-        for port in sorted(nowhere & self._gone):
+        for port in sorted(nowhere & self._departed):
             yield f'{port} to be bound to a chassis'
 
     def _hope(self, hoped: frozenset[str]) -> None:

@@ -46,7 +46,7 @@ class _Leaving:
     lrp: str  # name of the port
     left: float  # monotonic seconds at which the port left
     # They say nothing about this move.
-    former: frozenset[ownership.Owner] = frozenset()
+    old_proofs: frozenset[ownership.Owner] = frozenset()
     # Monotonic seconds of the first view with the proof.
     proved: float | None = None
     let_go: float | None = None  # monotonic seconds of the withdrawal
@@ -160,7 +160,7 @@ class Handovers:
                                      router.uuid in node.drains):
                 return port
             relay = _relay(port, group, node,
-                           self._memberships.former(group))
+                           self._memberships.previous_owner(group))
             return dataclasses.replace(port, relay=relay) if relay else port
         if port.lrp in self._local and port.lrp not in self._leaving:
             self._leaving[port.lrp] = _Leaving(
@@ -201,7 +201,7 @@ class Handovers:
             # This chassis cannot deliver packets of the port.
             return True
         proofs = _proofs(router, leaving.lrp, node)
-        if leaving.proved is None and proofs - leaving.former:
+        if leaving.proved is None and proofs - leaving.old_proofs:
             leaving.proved = now
         ends = []
         if leaving.proved is not None:

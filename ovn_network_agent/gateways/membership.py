@@ -40,8 +40,8 @@ class Seen:
     # Monotonic seconds at which the last candidate got there.
     outranked_at: float = 0.0
     # The chassis that was before this one and still answers, or ''.
-    former: str = ''
-    until: float = 0.0  # monotonic seconds at which ``former`` is forgotten
+    previous: str = ''
+    until: float = 0.0  # monotonic seconds at which ``previous`` is forgotten
 
     @property
     def ends(self) -> float | None:
@@ -62,9 +62,9 @@ def observed(seen: Seen, group: model.GatewayGroup, node: model.Node,
         return Seen(_after(seen, place), above, outranked_at)
     if above is None:
         return Seen(_after(seen, _Place.NO_PORT))
-    former, until = _former(seen, group, node.chassis, now)
+    former, until = _previous_owner(seen, group, node.chassis, now)
     if now < until and relay_to(group.candidate(former), node):
-        return Seen(_after(seen, _Place.FORMER_ANSWERS), former=former,
+        return Seen(_after(seen, _Place.FORMER_ANSWERS), previous=former,
                     until=until)
     return Seen(_after(seen, _Place.FIRST))
 
@@ -88,17 +88,18 @@ def _outranked(seen: Seen, above: frozenset[tuple[int, str]],
             _Place.SILENT), outranked_at
 
 
-def _former(seen: Seen, group: model.GatewayGroup, chassis: str,
-            now: float) -> tuple[str, float]:
+def _previous_owner(seen: Seen, group: model.GatewayGroup, chassis: str,
+                    now: float) -> tuple[str, float]:
     """The chassis before this one, and monotonic seconds of the end."""
     if seen.tenure in _CAME:
         _priority, former = max(seen.above)
         return former, now + LINGER
     if seen.tenure is not _Tenure.LINGERING:
         return '', now
-    if _applied_before(group.candidate(seen.former), group.candidate(chassis)):
-        return seen.former, now + LINGER
-    return seen.former, seen.until
+    if _applied_before(group.candidate(seen.previous),
+                       group.candidate(chassis)):
+        return seen.previous, now + LINGER
+    return seen.previous, seen.until
 
 
 def _applied_before(former: model.Candidate | None,
@@ -240,9 +241,9 @@ class Memberships:
         self._memories.clear()
         self._overlap.clear()
 
-    def former(self, group: model.GatewayGroup) -> str:
+    def previous_owner(self, group: model.GatewayGroup) -> str:
         """Chassis that a port of a group has to be relayed to, or ''."""
-        return self._memories[departure.key(group)].seen.former
+        return self._memories[departure.key(group)].seen.previous
 
     def update(self, groups: Iterable[model.GatewayGroup], node: model.Node,
                now: float) -> tuple[tuple[model.GatewayGroup, ...],

@@ -42,7 +42,7 @@ def ports(group: model.GatewayGroup, node: model.Node, bridge: str,
                 bridge, ownership.relay_name(candidate.address, network),
                 candidate.address, candidate.encap,
                 ownership.relay_key(network))
-    for relay in _of_the_gone(group, node, bridge):
+    for relay in _to_unknown(group, node, bridge):
         yield resources.Keep(resources.Ref(
             resources.RelayPort.kind,
             (bridge, ownership.relay_name(relay.address, network))))
@@ -77,8 +77,8 @@ def _present(group: model.GatewayGroup, node: model.Node,
             if relay.bridge == bridge and relay.address in addresses]
 
 
-def _of_the_gone(group: model.GatewayGroup, node: model.Node,
-                 bridge: str) -> list[model.Relay]:
+def _to_unknown(group: model.GatewayGroup, node: model.Node,
+                bridge: str) -> list[model.Relay]:
     if node.phase is model.Phase.STOPPED or all(
             c.known for c in group.candidates if c.chassis != node.chassis):
         return []
@@ -94,7 +94,7 @@ def arriving(group: model.GatewayGroup, node: model.Node,
     They attract no packets, so they are made in advance.
     """
     relays = [*_present(group, node, bridge),
-              *_of_the_gone(group, node, bridge)]
+              *_to_unknown(group, node, bridge)]
     for port in group.ports:
         segment = port.segment
         # Relayed packets of a VNI would not tell its addresses from others.

@@ -35,7 +35,7 @@ class Spot:
     valid: frozenset[str]  # what it can have
     # What it has, normally one; and what its routers have at any place.
     present: frozenset[str] = frozenset()
-    former: frozenset[str] = frozenset()
+    of_routers: frozenset[str] = frozenset()
     load: int = 0  # the number of addresses that other objects have there
     accepts: bool = True  # whether it may get an address that it does not have
 
@@ -61,7 +61,7 @@ def assign(spots: Collection[Spot],
         give(spot, sorted(spot.present))
     in_order = [spot for spot in in_order if spot.accepts]
     for spot in in_order:
-        give(spot, sorted(spot.former))
+        give(spot, sorted(spot.of_routers))
     for spot in in_order:
         give(spot, addresses)
     return made

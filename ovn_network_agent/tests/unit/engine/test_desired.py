@@ -260,7 +260,7 @@ class TrackerPropertyTest(base.BaseTestCase):
                 tracker.found(route)
             elif verb == 'gone':
                 actual.pop(route.key, None)
-                tracker.gone(route.ref)
+                tracker.removed(route.ref)
             elif verb == 'read':
                 actual = {route.key: route}
                 tracker.resync(['kernel_route'], [route])
@@ -275,7 +275,7 @@ class TrackerPropertyTest(base.BaseTestCase):
             if verb == 'apply':
                 for resource in found.delete:
                     del actual[resource.key]
-                    tracker.gone(resource.ref)
+                    tracker.removed(resource.ref)
                 for resource in [*found.create,
                                  *(new for _old, new in found.update)]:
                     actual[resource.key] = resource

@@ -205,7 +205,7 @@ class StandingTest(base.BaseTestCase):
                 port_forwards.Forwards((VIP,), True),
                 outcomes.Outcome(applied=applied), self.tracker)
             self.assertIs(before, self.statuses.now)
-        self.tracker.gone(ADDRESS.ref)
+        self.tracker.removed(ADDRESS.ref)
         self.statuses.after_pass(
             port_forwards.Forwards((VIP,), True),
             outcomes.Outcome(applied=(('deleted', ADDRESS),)), self.tracker)

@@ -74,9 +74,9 @@ class AssignmentTest(base.BaseTestCase):
                 ([spot('a'), spot('b', load=9, present=[one])],
                  {'b': one, 'a': two}),
                 # Then what moves with a gateway.
-                ([spot('a'), spot('b', load=9, former=[one])],
+                ([spot('a'), spot('b', load=9, of_routers=[one])],
                  {'b': one, 'a': two}),
-                ([spot('a', present=[one]), spot('b', former=[one])],
+                ([spot('a', present=[one]), spot('b', of_routers=[one])],
                  {'a': one, 'b': two}),
                 # Two writers at once have written.
                 ([spot('a', present=[two, one])], {'a': one}),
@@ -88,7 +88,7 @@ class AssignmentTest(base.BaseTestCase):
                 ([spot('a', [], present=[one])], {}),
                 # In doubt: what is there stays, and nothing comes.
                 ([spot('a', accepts=False, present=[two])], {'a': two}),
-                ([spot('a', accepts=False, former=[one])], {})):
+                ([spot('a', accepts=False, of_routers=[one])], {})):
             self.assertEqual(wanted, assignment.assign(spots, [one, two]),
                              spots)
 

@@ -29,6 +29,10 @@ from ovn_network_agent.privileged import nft
 from ovn_network_agent.privileged.daemon import context
 
 _DRIVER = 'egress_ip'
+# The elements of the table, by the fields of their values.
+_FIELDS = {resources.EgressMachine: ('machine', 'link'),
+           resources.EgressSource: ('machine', 'link', 'address'),
+           resources.EgressHeld: ('address',)}
 
 
 class EgressNftBackend(nft_tables.TablesBackend):
@@ -149,12 +153,6 @@ class EgressNftBackend(nft_tables.TablesBackend):
     def _run(self, function: Callable[..., Any], *args: Any) -> None:
         with calls.explained(), self.own_change() as ours:
             ours(function(*args))
-
-
-# The elements of the table, by the fields of their values.
-_FIELDS = {resources.EgressMachine: ('machine', 'link'),
-           resources.EgressSource: ('machine', 'link', 'address'),
-           resources.EgressHeld: ('address',)}
 
 
 def _values(found: Iterable[resources.Resource], kind: type[resources.Resource]

@@ -25,8 +25,23 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import query
 from ovn_network_agent.ovsdb import time_limits
 
+LOG = logging.getLogger(__name__)
+
 #: From an ovsdbapp API.
 Make: TypeAlias = Callable[[Any], command.Command]
+# Seconds to wait for the answer.
+TIMEOUT = 5.0
+
+_CHASSIS = query.select('Chassis', columns=('_uuid', 'name', 'hostname'))
+_REPORTS = (
+    query.select('Chassis_Private',
+                 columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
+    query.select('SB_Global', columns=('nb_cfg',)),
+    query.select('Port_Binding', ['type', '==', 'chassisredirect'],
+                 columns=('chassis',)))
+
+# Rows of an answer.
+_Rows = Sequence[Any]
 
 
 @contextlib.contextmanager
@@ -144,25 +159,6 @@ class NbWriter(Writer):
     """A backend of rows in NB, see :class:`ovsdb_writer.Writer`."""
 
     database = 'nb'
-
-
-# Seconds to wait for the answer.
-TIMEOUT = 5.0
-
-LOG = logging.getLogger(__name__)
-
-_CHASSIS = query.select('Chassis',
-                              columns=('_uuid', 'name', 'hostname'))
-_REPORTS = (
-    query.select('Chassis_Private',
-                 columns=('name', 'nb_cfg', 'nb_cfg_timestamp')),
-    query.select('SB_Global', columns=('nb_cfg',)),
-    query.select('Port_Binding', ['type', '==', 'chassisredirect'],
-                 columns=('chassis',)))
-
-
-# Rows of an answer.
-_Rows = Sequence[Any]
 
 
 def ask(database: connection.Database,

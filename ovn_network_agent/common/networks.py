@@ -22,6 +22,7 @@ VERSIONS = (4, 6)
 # several times.
 _REMEMBERED = 4096
 _parsed = functools.lru_cache(_REMEMBERED)(ip_text.address)
+_OF_TYPE = {'dnat_and_snat': 'fip', 'snat': 'snat', 'dnat': 'dnat'}
 
 
 @functools.lru_cache(_REMEMBERED)
@@ -191,9 +192,6 @@ def owner(address: str,
     return ports[0]
 
 
-_OF_TYPE = {'dnat_and_snat': 'fip', 'snat': 'snat', 'dnat': 'dnat'}
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class AddressSources:
     """The sources of one address of a router."""
@@ -226,8 +224,8 @@ def own_addresses(router: model.Router) -> dict[str, list[model.GatewayPort]]:
 
 
 def served_addresses(router: model.Router, address: str, found: AddressSources,
-             ports: Sequence[model.GatewayPort] = ()
-             ) -> Iterator[model.ServedAddress]:
+                     ports: Sequence[model.GatewayPort] = ()
+                     ) -> Iterator[model.ServedAddress]:
     """The answers for an address: one, unless sources disagree.
 
     Nothing is withheld; ``ports`` have the address, see :func:`own_addresses`.

@@ -35,6 +35,25 @@ from ovn_network_agent.conf.options import port_forward
 from ovn_network_agent.conf.options import tenants
 from ovn_network_agent.conf.options import veth_leak
 
+PROJECT = base.PROJECT
+# Sections of the privileged daemons, which oslo.privsep registers.
+DAEMONS = tuple('privsep_' + name for name in (
+    'kernel', 'ovs', 'frr', 'netfilter'))
+# Section and options; the order is that of the sample file.
+SECTIONS: tuple[tuple[str, list[cfg.Opt]], ...] = (
+    (base.GROUP, [*base.OPTS, *base.CLI_OPTS]),
+    (base.AGENT_GROUP, base.AGENT_OPTS), (ovn.GROUP, ovn.OPTS),
+    (ovs.GROUP, ovs.OPTS), (frr.GROUP, frr.OPTS),
+    (fip_route.GROUP, fip_route.OPTS), (announce.GROUP, announce.OPTS),
+    (veth_leak.GROUP, veth_leak.OPTS),
+    (gateway_drain.GROUP, gateway_drain.OPTS),
+    (port_forward.GROUP, port_forward.OPTS),
+    (tenants.PORT_GROUP, tenants.PORT_OPTS),
+    (tenants.NETWORK_GROUP, tenants.NETWORK_OPTS),
+    (tenants.BALANCER_GROUP, tenants.BALANCER_OPTS),
+    (evpn.GROUP, evpn.OPTS), (network_peer.GROUP, network_peer.OPTS),
+    (egress_ip.GROUP, egress_ip.OPTS), (metrics.GROUP, metrics.OPTS))
+
 
 class _Environment:
     """The environment as a source of oslo.config, with former names.
@@ -82,26 +101,6 @@ def reloaded(conf: Any) -> Any:
 def take_back(conf: Any, former: Any) -> None:
     """Have the values of an earlier reload; the caller clears the cache."""
     conf._mutable_ns = former
-
-
-PROJECT = base.PROJECT
-# Sections of the privileged daemons, which oslo.privsep registers.
-DAEMONS = tuple('privsep_' + name for name in (
-    'kernel', 'ovs', 'frr', 'netfilter'))
-# Section and options; the order is that of the sample file.
-SECTIONS: tuple[tuple[str, list[cfg.Opt]], ...] = (
-    (base.GROUP, [*base.OPTS, *base.CLI_OPTS]),
-    (base.AGENT_GROUP, base.AGENT_OPTS), (ovn.GROUP, ovn.OPTS),
-    (ovs.GROUP, ovs.OPTS), (frr.GROUP, frr.OPTS),
-    (fip_route.GROUP, fip_route.OPTS), (announce.GROUP, announce.OPTS),
-    (veth_leak.GROUP, veth_leak.OPTS),
-    (gateway_drain.GROUP, gateway_drain.OPTS),
-    (port_forward.GROUP, port_forward.OPTS),
-    (tenants.PORT_GROUP, tenants.PORT_OPTS),
-    (tenants.NETWORK_GROUP, tenants.NETWORK_OPTS),
-    (tenants.BALANCER_GROUP, tenants.BALANCER_OPTS),
-    (evpn.GROUP, evpn.OPTS), (network_peer.GROUP, network_peer.OPTS),
-    (egress_ip.GROUP, egress_ip.OPTS), (metrics.GROUP, metrics.OPTS))
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:

@@ -34,6 +34,8 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged import overlap
 from ovn_network_agent.privileged.daemon import context
 
+LOG = logging.getLogger(__name__)
+
 
 def drain_scope(group: model.GatewayGroup, drains: Set[str]) -> str:
     """The wish that covers a group: 'all', 'router' (one of its) or ''."""
@@ -114,9 +116,6 @@ def overlap_state(conf: cfg.ConfigOpts) -> str:
         return overlap.standing() or 'on'
     except context.FAILURES as error:
         return f'not known: {error_words.text(error)}'
-
-
-LOG = logging.getLogger(__name__)
 
 
 class Maintenance:

@@ -23,6 +23,35 @@ from ovn_network_agent.common import suggestions
 _CHOICE = re.compile(r"invalid choice: '(?P<given>[^']*)' "
                      r'\(choose from (?P<known>.*)\)')
 _WORD = re.compile(r'[\w.-]+')
+NAME = 'ovn-network-agent-ctl'
+
+OK = 0
+FAILED = 1
+USAGE = 2
+WAITED = 3
+NOT_RUNNING = 4
+# explain: another node has the address, or nobody has it.
+ELSEWHERE = 5
+NOBODY = 6
+# drain: addresses could not be withdrawn.
+REMAINED = 7
+_INTERVAL = 2.0
+# Clears the screen, and puts the cursor to its corner (ECMA-48).
+_CLEAR = '\x1b[2J\x1b[H'
+#: Colours by their meaning, as SGR parameters of ECMA-48.
+GOOD, WARNING, BAD, DIM = '32', '33', '31', '2'
+#: of the verdicts of a diagnosis
+VERDICTS = {'OK': GOOD, 'WARN': WARNING, 'BROKEN': BAD, 'NOT CHECKED': DIM}
+# States of addresses, resources and intents.
+_STATES = {'announced': GOOD, 'in place': GOOD, 'created': GOOD,
+           'failed': BAD, 'refused': BAD, 'unreachable': BAD,
+           'disputed': BAD, 'conflict': BAD, 'error': BAD,
+           'waiting': WARNING, 'waits': WARNING, 'held': WARNING,
+           'pending': WARNING, 'omitted': DIM, 'withheld': DIM,
+           'ready': GOOD, 'degraded': WARNING, 'not ready': BAD, 'ok': GOOD,
+           'Established': GOOD, 'serving': GOOD, 'up': GOOD, 'silent': BAD,
+           'gone': BAD, 'no owner': BAD, 'not announced': WARNING,
+           'unknown': WARNING}
 
 
 class Parser(argparse.ArgumentParser):
@@ -97,20 +126,6 @@ def _unknown(arguments: Iterable[str], known: Iterable[str]) -> str:
     hints = ''.join(suggestions.hint(word.partition('=')[0], known)
                     for word in arguments)
     return f'unrecognized arguments: {" ".join(arguments)}{hints}'
-
-
-NAME = 'ovn-network-agent-ctl'
-
-OK = 0
-FAILED = 1
-USAGE = 2
-WAITED = 3
-NOT_RUNNING = 4
-# explain: another node has the address, or nobody has it.
-ELSEWHERE = 5
-NOBODY = 6
-# drain: addresses could not be withdrawn.
-REMAINED = 7
 
 
 def fail(message: object, status: int) -> int:
@@ -196,25 +211,6 @@ def positive(value: str) -> float:
         raise argparse.ArgumentTypeError(
             f'{value!r} is not a number of seconds above 0')
     return number
-
-
-_INTERVAL = 2.0
-# Clears the screen, and puts the cursor to its corner (ECMA-48).
-_CLEAR = '\x1b[2J\x1b[H'
-#: Colours by their meaning, as SGR parameters of ECMA-48.
-GOOD, WARNING, BAD, DIM = '32', '33', '31', '2'
-#: of the verdicts of a diagnosis
-VERDICTS = {'OK': GOOD, 'WARN': WARNING, 'BROKEN': BAD, 'NOT CHECKED': DIM}
-# States of addresses, resources and intents.
-_STATES = {'announced': GOOD, 'in place': GOOD, 'created': GOOD,
-           'failed': BAD, 'refused': BAD, 'unreachable': BAD,
-           'disputed': BAD, 'conflict': BAD, 'error': BAD,
-           'waiting': WARNING, 'waits': WARNING, 'held': WARNING,
-           'pending': WARNING, 'omitted': DIM, 'withheld': DIM,
-           'ready': GOOD, 'degraded': WARNING, 'not ready': BAD, 'ok': GOOD,
-           'Established': GOOD, 'serving': GOOD, 'up': GOOD, 'silent': BAD,
-           'gone': BAD, 'no owner': BAD, 'not announced': WARNING,
-           'unknown': WARNING}
 
 
 def coloured(text: str, colour: str, stream: TextIO) -> str:

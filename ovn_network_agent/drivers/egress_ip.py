@@ -33,6 +33,18 @@ from ovn_network_agent.nft import egress
 from ovn_network_agent.resources import northbound as rows
 
 _Places = list[model.EgressPlace]
+_MARK = (ownership.MARK_EGRESS, ownership.MARK_EGRESS)
+# What the view of the agent does not have.
+_READ = (
+    ('Logical_Switch', ('ports',)),
+    ('Logical_Switch_Port', ('name', 'type', 'addresses', 'dynamic_addresses',
+                             'options', 'external_ids')),
+    ('Port_Group', ('name', 'ports', 'external_ids')),
+    ('DHCP_Options', ('cidr', 'external_ids')),
+    ('Logical_Router', ('policies',)))
+_WRITTEN = {table: tuple(column for column in (*columns, 'external_ids')
+                         if not column.startswith('ovn-network-agent'))
+            for table, columns in rows.EGRESS_COLUMNS.items()}
 
 
 def wanted(subject: model.EgressIp, node: model.Node, cleanup: bool,
@@ -132,8 +144,6 @@ def _set_name(name: str, router: str, family: int, what: str) -> str:
 
 
 # -- the node's side of the mode "host" ---------------------------------------
-
-_MARK = (ownership.MARK_EGRESS, ownership.MARK_EGRESS)
 
 
 def of_node(node: model.Node) -> base.Wanted:
@@ -297,19 +307,6 @@ def _way_back(host: model.EgressHost, machine: str,
     yield gateway
     yield resources.EgressRoute(ownership.EGRESS_BACK_TABLE, machine, device,
                                 host.via, requires=(gateway.ref,))
-
-
-# What the view of the agent does not have.
-_READ = (
-    ('Logical_Switch', ('ports',)),
-    ('Logical_Switch_Port', ('name', 'type', 'addresses', 'dynamic_addresses',
-                             'options', 'external_ids')),
-    ('Port_Group', ('name', 'ports', 'external_ids')),
-    ('DHCP_Options', ('cidr', 'external_ids')),
-    ('Logical_Router', ('policies',)))
-_WRITTEN = {table: tuple(column for column in (*columns, 'external_ids')
-                         if not column.startswith('ovn-network-agent'))
-            for table, columns in rows.EGRESS_COLUMNS.items()}
 
 
 class EgressIpDriver(base.Driver):

@@ -13,6 +13,13 @@ from ovn_network_agent import resources
 from ovn_network_agent.common import counts
 from ovn_network_agent.engine import outcome
 
+LOG = logging.getLogger(__name__)
+
+# Readings in a row, from which on another program manages the objects, too,
+# and the operator has to find it (acceptance row FIP-13).
+TOO_OFTEN = 3
+_NAMED = 5
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Repair:
@@ -53,14 +60,6 @@ class Health:
         if self.working:
             return 'at work'
         return 'not read' if self.read is None else 'ok'
-
-
-LOG = logging.getLogger(__name__)
-
-# Readings in a row, from which on another program manages the objects, too,
-# and the operator has to find it (acceptance row FIP-13).
-TOO_OFTEN = 3
-_NAMED = 5
 
 
 class Drift:

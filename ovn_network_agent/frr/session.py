@@ -23,6 +23,19 @@ SUCCESS = 0
 _MARK = b'\0\0\0'
 #: status and text
 Answer = tuple[int, str]
+# Lines at an unknown speed: a route takes 0.2 ms on a common machine, 1.4 ms
+# on a very slow one, so within 10 s.
+_UNKNOWN = 2500
+# seconds for each transaction, by the speed of the one before
+_BUSY = 2.0
+# by this factor the last may be longer, so that no short one follows
+_LAST = 1.25
+# seconds that a route takes at least, for a clock that stands
+_QUICKEST = 0.0001
+# tells the speed: fewer lines take most time for present routes
+_TELLING = 1000
+# seconds for which a speed counts, as FRR or the machine may be busy
+_RECENT = 10.0
 
 
 def daemons(directory: str) -> list[str]:
@@ -127,21 +140,6 @@ class Session:
                 errno.ETIMEDOUT, f'{self._name} of FRR did not answer within '
                 f'{self._limit} s: it hangs, or another program '
                 'holds its configuration lock') from error
-
-
-# Lines at an unknown speed: a route takes 0.2 ms on a common machine, 1.4 ms
-# on a very slow one, so within 10 s.
-_UNKNOWN = 2500
-# seconds for each transaction, by the speed of the one before
-_BUSY = 2.0
-# by this factor the last may be longer, so that no short one follows
-_LAST = 1.25
-# seconds that a route takes at least, for a clock that stands
-_QUICKEST = 0.0001
-# tells the speed: fewer lines take most time for present routes
-_TELLING = 1000
-# seconds for which a speed counts, as FRR or the machine may be busy
-_RECENT = 10.0
 
 
 class BatchSize:

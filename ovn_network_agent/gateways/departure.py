@@ -33,6 +33,17 @@ PATIENCE = 5.0
 
 #: Of a group: its table and its key there.
 Key = tuple[str, str]
+# Seconds for the next owners to take over, 0.1 to 0.4 s in the lab.
+TAKE = 3.0
+# Seconds from the claim in the Southbound database until the next owners have
+# their flows; up to 0.1 s on a busy node.
+INSTALL = 0.5
+# Seconds from the new priorities in the Southbound database until each compute
+# node sends to the new owner: 24 to 105 ms in the lab, and more where many
+# flows change or a processor is busy.  Longer loses nothing.
+SWITCH = 2.0
+# Seconds after which the overlap ends in any case.
+LONGEST = 10.0
 
 
 class Holding:
@@ -129,19 +140,6 @@ def _unfit_standby(group: model.GatewayGroup, chassis: str) -> bool:
     owners = {port.chassis for port in group.ports}
     return chassis not in owners and (
         '' not in owners or not has_priority(group, chassis))
-
-
-# Seconds for the next owners to take over, 0.1 to 0.4 s in the lab.
-TAKE = 3.0
-# Seconds from the claim in the Southbound database until the next owners have
-# their flows; up to 0.1 s on a busy node.
-INSTALL = 0.5
-# Seconds from the new priorities in the Southbound database until each compute
-# node sends to the new owner: 24 to 105 ms in the lab, and more where many
-# flows change or a processor is busy.  Longer loses nothing.
-SWITCH = 2.0
-# Seconds after which the overlap ends in any case.
-LONGEST = 10.0
 
 
 class Overlap:

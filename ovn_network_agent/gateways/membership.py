@@ -28,6 +28,7 @@ LINGER = 2.5
 _Place = transitions.Place
 _Tenure = model.Tenure
 _CAME = (_Tenure.CONTESTED, _Tenure.INHERITED)
+_Situation = transitions.Situation
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Seen:
 
 
 def observed(seen: Seen, group: model.GatewayGroup, node: model.Node,
-         now: float) -> Seen:
+             now: float) -> Seen:
     """The memory after one more view; NOW in monotonic seconds."""
     above = _above(group, node.chassis)
     if above:
@@ -132,9 +133,6 @@ def relay_to(candidate: model.Candidate | None, node: model.Node) -> int:
     return next((relay.port for relay in node.relays
                  if relay.alive and candidate is not None and
                  relay.address == candidate.address), 0)
-
-
-_Situation = transitions.Situation
 
 
 def settled(group: model.GatewayGroup, node: model.Node, conf: Any,

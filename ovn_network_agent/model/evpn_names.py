@@ -13,19 +13,6 @@ import zlib
 
 from ovn_network_agent.common import ip_text
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Vni:
-    """A VNI, with what BGP needs to know of it."""
-
-    number: int  # one of evpn_names.VNIS; 0 with a problem
-    # As FRR writes them ('65011:1001'); empty: by the node or the AS.
-    rd: str = ''
-    imports: tuple[str, ...] = ()
-    exports: tuple[str, ...] = ()
-    problem: str = ''  # why the network is left out, or ''
-
-
 VNIS = range(1, 1 << 24)  # a VNI has 24 bits (RFC 7348, 5); 0 is none
 OVERHEAD = 50  # bytes: Ethernet 14, VXLAN 8, UDP 8, IPv4 20
 _DIGITS = 9
@@ -43,6 +30,18 @@ _OWN_MAC = 0x0a6f << 32
 # Shared addresses of RFC 6598, and unique local ones (RFC 4193).
 _ANCHORS = (ip_text.network('100.64.0.0/10'),
             ip_text.network('fd6f:766e:6e61::/96'))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Vni:
+    """A VNI, with what BGP needs to know of it."""
+
+    number: int  # one of evpn_names.VNIS; 0 with a problem
+    # As FRR writes them ('65011:1001'); empty: by the node or the AS.
+    rd: str = ''
+    imports: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+    problem: str = ''  # why the network is left out, or ''
 
 
 def vni(text: str) -> int:

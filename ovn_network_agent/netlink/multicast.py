@@ -45,6 +45,27 @@ _RECEIVE_BUFFER = 1024 * 1024  # bytes
 # struct netconfmsg, and the first attribute, NETCONFA_IFINDEX.
 _NETCONF = struct.Struct('=4x2xHi')
 _IFINDEX = 1
+SO_ATTACH_FILTER = 26
+
+# (code, jump if true, jump if false, operand) of each instruction.
+Program: typing.TypeAlias = list[tuple[int, int, int, int]]
+
+_LD_HALF = 0x28  # BPF_LD | BPF_H | BPF_ABS
+_LD_BYTE = 0x30  # BPF_LD | BPF_B | BPF_ABS
+_JUMP_EQUAL = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
+_JUMP_SET = 0x45  # BPF_JMP | BPF_JSET | BPF_K
+_RETURN = 0x06  # BPF_RET | BPF_K
+_ALL = 0xffffffff
+
+# Offsets in a datagram, which has one notification.
+_TYPE = 4
+_FLAGS = 6
+_FAMILY = wire.HEADER.size  # rtm_family
+_LENGTH = wire.HEADER.size + 1  # rtm_dst_len
+_PROTOCOL = wire.HEADER.size + 5  # rtm_protocol
+# In messages of all kinds of objects, attribute 1 is the name of the table:
+# NFTA_TABLE_NAME, NFTA_CHAIN_TABLE, NFTA_RULE_TABLE, NFTA_SET_TABLE, ...
+_MESSAGE = messages.narrow(nfnetlink.nfgen_msg, (1, 'table', 'asciiz'))
 
 
 def device_of_sysctls(data: bytes, start: int, end: int) -> int:
@@ -97,26 +118,6 @@ def described(port: int) -> str:
     except OSError:
         # The process has ended, or the port is no number of a process.
         return f' by netlink port {port}'
-
-
-SO_ATTACH_FILTER = 26
-
-# (code, jump if true, jump if false, operand) of each instruction.
-Program: typing.TypeAlias = list[tuple[int, int, int, int]]
-
-_LD_HALF = 0x28  # BPF_LD | BPF_H | BPF_ABS
-_LD_BYTE = 0x30  # BPF_LD | BPF_B | BPF_ABS
-_JUMP_EQUAL = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
-_JUMP_SET = 0x45  # BPF_JMP | BPF_JSET | BPF_K
-_RETURN = 0x06  # BPF_RET | BPF_K
-_ALL = 0xffffffff
-
-# Offsets in a datagram, which has one notification.
-_TYPE = 4
-_FLAGS = 6
-_FAMILY = wire.HEADER.size  # rtm_family
-_LENGTH = wire.HEADER.size + 1  # rtm_dst_len
-_PROTOCOL = wire.HEADER.size + 5  # rtm_protocol
 
 
 def _half(number: int) -> int:
@@ -177,11 +178,6 @@ def attach(sock: socket.socket, program: Program) -> None:
     # struct sock_fprog: number of instructions, pointer to them.
     sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack(
         'HP', len(program), ctypes.addressof(code)))
-
-
-# In messages of all kinds of objects, attribute 1 is the name of the table:
-# NFTA_TABLE_NAME, NFTA_CHAIN_TABLE, NFTA_RULE_TABLE, NFTA_SET_TABLE, ...
-_MESSAGE = messages.narrow(nfnetlink.nfgen_msg, (1, 'table', 'asciiz'))
 
 
 def table(kind: int, data: bytes, start: int, end: int) -> str | None:

@@ -33,6 +33,10 @@ NLM_F_REPLACE = 0x100
 NLM_F_EXCL = 0x200
 NLM_F_CREATE = 0x400
 NLM_F_DUMP = 0x300
+# Bytes of a digest.
+SIZE = 16
+# Length, type and flags of a message, which are at its begin.
+_HEAD = 8
 
 
 def message(kind: int, flags: int, sequence: int, body: bytes) -> bytes:
@@ -56,12 +60,6 @@ def messages(data: bytes, offset: int = 0
         yield (kind, flags, sequence, port, offset + HEADER.size,
                offset + length)
         offset += (length + 3) & ~3
-
-
-# Bytes of a digest.
-SIZE = 16
-# Length, type and flags of a message, which are at its begin.
-_HEAD = 8
 
 
 def digest(dumps: Iterable[Iterable[bytes]]) -> str:

@@ -26,6 +26,19 @@ from ovn_network_agent import ownership
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import values
 
+# About packets that are too big or in vain. Answers to the host's own requests
+# are none of them.
+_ERRORS = {
+    'ip': 'icmp type { destination-unreachable, time-exceeded, '
+          'parameter-problem }',
+    'ip6': 'icmpv6 type { destination-unreachable, packet-too-big, '
+           'time-exceeded, parameter-problem }'}
+_CHAIN = re.compile(r'^\tchain (\w+) \{$', re.MULTILINE)
+# The letters 'ona'. Another number would move clients to other destinations,
+# and nft would choose one at each load, on each node.
+_SEED = 0x6f6e61
+_LEAK = f'oifname "{ownership.VETH_DEFAULT}"'
+
 
 def braces(kind: str, name: str, lines: Iterable[str]) -> list[str]:
     """The lines of a 'set' or 'chain' of the table, from unindented ones."""
@@ -81,20 +94,6 @@ def stamp(family: object, table: str, comment: str) -> str:
 def address_match(family: str, direction: str) -> str:
     """The key of a packet in sets: address ('d' or 's'), protocol, port."""
     return f'{family} {direction}addr . meta l4proto . th {direction}port'
-
-
-# About packets that are too big or in vain. Answers to the host's own requests
-# are none of them.
-_ERRORS = {
-    'ip': 'icmp type { destination-unreachable, time-exceeded, '
-          'parameter-problem }',
-    'ip6': 'icmpv6 type { destination-unreachable, packet-too-big, '
-           'time-exceeded, parameter-problem }'}
-_CHAIN = re.compile(r'^\tchain (\w+) \{$', re.MULTILINE)
-# The letters 'ona'. Another number would move clients to other destinations,
-# and nft would choose one at each load, on each node.
-_SEED = 0x6f6e61
-_LEAK = f'oifname "{ownership.VETH_DEFAULT}"'
 
 
 def text(table: values.Table) -> str:

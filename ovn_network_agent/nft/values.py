@@ -20,6 +20,18 @@ from ovn_network_agent.common import ip_text
 from ovn_network_agent.nft import elements
 
 _NAME = re.compile(r'[a-z][a-z0-9_]{0,62}')
+#: (index of a destination, number of buckets) of each share
+Shares: typing.TypeAlias = tuple[tuple[int, int], ...]
+#: (protocol, VIP, port, destination, its port)
+Target: typing.TypeAlias = tuple[str, str, int, str, int]
+#: destinations and shares of all services together; 1,000 VIPs with two rules
+#: of 256 ranges each have 520,000
+MOST = 1 << 21
+# drivers.buckets has no larger table, and no weight in the rules is larger.
+_MOST_BUCKETS = 1024
+_PORTS = range(1, 65536)
+# "This network" and the reserved addresses of RFC 1122, section 3.2.1.3.
+_NOBODY = (0, *range(240, 256))
 
 
 def is_name(name: object) -> bool:
@@ -28,12 +40,6 @@ def is_name(name: object) -> bool:
     The names of an earlier version count, too: a new table removes its chains.
     """
     return type(name) is str and bool(_NAME.fullmatch(name))
-
-
-#: (index of a destination, number of buckets) of each share
-Shares: typing.TypeAlias = tuple[tuple[int, int], ...]
-#: (protocol, VIP, port, destination, its port)
-Target: typing.TypeAlias = tuple[str, str, int, str, int]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,16 +107,6 @@ def targets(table: Table) -> list[Target]:
          service.dest_port)
         for vip in table.vips for service in vip.services
         for destination in service.destinations if destination.lasting})
-
-
-#: destinations and shares of all services together; 1,000 VIPs with two rules
-#: of 256 ranges each have 520,000
-MOST = 1 << 21
-# drivers.buckets has no larger table, and no weight in the rules is larger.
-_MOST_BUCKETS = 1024
-_PORTS = range(1, 65536)
-# "This network" and the reserved addresses of RFC 1122, section 3.2.1.3.
-_NOBODY = (0, *range(240, 256))
 
 
 def pack(table: Table) -> tuple[object, ...]:

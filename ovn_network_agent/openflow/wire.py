@@ -77,6 +77,24 @@ _ERROR_TYPES = {0: 'HELLO_FAILED', 1: 'BAD_REQUEST', 2: 'BAD_ACTION',
                 3: 'BAD_INSTRUCTION', 4: 'BAD_MATCH', 5: 'FLOW_MOD_FAILED'}
 _FLOW_MOD_FAILED = ('UNKNOWN', 'TABLE_FULL', 'BAD_TABLE_ID', 'OVERLAP',
                     'EPERM', 'BAD_TIMEOUT', 'BAD_COMMAND', 'BAD_FLAGS')
+# a multipart message of an experimenter: OpenFlow 1.3.5, A.3.5.16
+_OF_EXPERIMENTER = struct.Struct('!HH4xII')
+_ANY_EXPERIMENTER = 0xffff
+_ONF = 0x4f4e4600
+_FLOW_MONITOR = 1870
+# id, flags, length of the match, output port, table
+_MONITOR_REQUEST = struct.Struct('!IHHIB3x')
+_ANY_PORT = 0xffffffff
+# added, deleted, modified; no initial flows, actions, or own in full
+_FLAGS = 1 << 1 | 1 << 2 | 1 << 3
+# length, event
+_UPDATE_HEADER = struct.Struct('!HH')
+# length, event, reason, priority, two timeouts, match length, table, cookie
+_UPDATE = struct.Struct('!HHHHHHHBxQ')
+ADDED, DELETED, MODIFIED = range(3)
+_ABBREVIATED = 3
+_OUR_PRIORITIES = frozenset(specs.PRIORITIES.values())
+_VERBS = {ADDED: 'added', DELETED: 'deleted', MODIFIED: 'modified'}
 
 
 class Malformed(Exception):
@@ -205,26 +223,6 @@ def error_text(body: bytes) -> str:
         return f'OpenFlow error FLOW_MOD_FAILED {_FLOW_MOD_FAILED[code]}'
     name = _ERROR_TYPES.get(kind, f'type {kind}')
     return f'OpenFlow error {name} code {code}'
-
-
-# a multipart message of an experimenter: OpenFlow 1.3.5, A.3.5.16
-_OF_EXPERIMENTER = struct.Struct('!HH4xII')
-_ANY_EXPERIMENTER = 0xffff
-_ONF = 0x4f4e4600
-_FLOW_MONITOR = 1870
-# id, flags, length of the match, output port, table
-_MONITOR_REQUEST = struct.Struct('!IHHIB3x')
-_ANY_PORT = 0xffffffff
-# added, deleted, modified; no initial flows, actions, or own in full
-_FLAGS = 1 << 1 | 1 << 2 | 1 << 3
-# length, event
-_UPDATE_HEADER = struct.Struct('!HH')
-# length, event, reason, priority, two timeouts, match length, table, cookie
-_UPDATE = struct.Struct('!HHHHHHHBxQ')
-ADDED, DELETED, MODIFIED = range(3)
-_ABBREVIATED = 3
-_OUR_PRIORITIES = frozenset(specs.PRIORITIES.values())
-_VERBS = {ADDED: 'added', DELETED: 'deleted', MODIFIED: 'modified'}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ from ovn_network_agent.ovsdb.query import Answers
 
 _Addresses = Mapping[str, model.ServedAddress]
 _Compared = Mapping[str, Collection[comparisons.Comparison]]  # by database
+# The answer matters only for its moment; no chassis has this name.
+_MOMENT = (query.select('Chassis', ['name', '==', '']),)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -273,10 +275,6 @@ def _machines(addresses: _Addresses) -> set[str]:
 def _claims(addresses: _Addresses) -> set[tuple[str, str]]:
     return {(each.address, kind) for each in addresses.values()
             for kind in each.kinds}
-
-
-# The answer matters only for its moment; no chassis has this name.
-_MOMENT = (query.select('Chassis', ['name', '==', '']),)
 
 
 class Barrier:

@@ -24,6 +24,127 @@ from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb.columns import Row
 
+# The rows that the view (ovn.snapshot) is built from; drivers may add more.
+VIEW = (
+    base.Watch('sb', 'Port_Binding',
+               ('logical_port', 'type', 'chassis'),
+               conditions=(('type', '=', 'chassisredirect'),), urgent=True),
+    base.Watch('sb', 'Port_Binding',
+               ('logical_port', 'type', 'options', 'nat_addresses',
+                'external_ids', 'datapath', 'tag', 'ha_chassis_group')),
+    # Here only with distributed floating IPs.
+    *(base.Watch('sb', 'Port_Binding', ('chassis', 'up'),
+                 conditions=(('type', '=', kind),), urgent=True)
+      for kind in ('', 'virtual', 'external')),
+    # ovn-northd makes such a group for Gateway_Chassis, too, and new members
+    # for each new order.
+    base.Watch('sb', 'HA_Chassis_Group', ('ha_chassis',), events=('update',)),
+    base.Watch('sb', 'HA_Chassis', ('chassis', 'priority'),
+               events=('update',)),
+    base.Watch('sb', 'Chassis', ('name', 'hostname')),
+    base.Watch('sb', 'Encap', ('chassis_name', 'type', 'ip')),
+    # For Port_Binding.datapath, and the UUID of the logical switch.
+    base.Watch('sb', 'Datapath_Binding', ('tunnel_key', 'external_ids'),
+               events=()),
+    base.Watch('nb', 'NAT', ('type', 'external_ip', 'logical_ip',
+                             'external_mac', 'logical_port', 'gateway_port',
+                             'external_ids', 'options')),
+    base.Watch('nb', 'Logical_Switch', ('name', 'external_ids')),
+    base.Watch('nb', 'Logical_Router',
+               ('name', 'nat', 'ports', 'static_routes', 'external_ids',
+                'options', 'load_balancer', 'load_balancer_group')),
+    base.Watch('nb', 'Load_Balancer', ('vips', 'options', 'external_ids')),
+    base.Watch('nb', 'Load_Balancer_Group', ('load_balancer',)),
+    base.Watch('nb', 'Logical_Router_Port',
+               ('name', 'mac', 'networks', 'gateway_chassis',
+                'ha_chassis_group', 'external_ids', 'options')),
+    # Urgent, so that a port that is about to move is relayed before the move.
+    base.Watch('nb', 'Gateway_Chassis',
+               ('chassis_name', 'priority', 'external_ids'),
+               urgent=True, stale=(notices.PRIORITIES,)),
+    base.Watch('nb', 'HA_Chassis_Group', ('name', 'ha_chassis'),
+               stale=(notices.PRIORITIES,)),
+    base.Watch('nb', 'HA_Chassis',
+               ('chassis_name', 'priority', 'external_ids'),
+               urgent=True, stale=(notices.PRIORITIES,)),
+    base.Watch('nb', 'Logical_Router_Static_Route',
+               ('ip_prefix', 'nexthop', 'output_port', 'policy',
+                'route_table', 'external_ids'),
+               stale=(notices.STATIC_ROUTES,)),
+    base.Watch('nb', 'Static_MAC_Binding',
+               ('logical_port', 'ip', 'mac', 'override_dynamic_mac'),
+               stale=(notices.MAC_BINDINGS,)),
+    # Few writers: ovn-northd at its start, operators, and agents.
+    base.Watch('nb', 'NB_Global', ('options', 'external_ids'),
+               stale=(notices.BFD_TIMERS, notices.EGRESS_NETWORKS)),
+    base.Watch('ovs', 'Open_vSwitch', ('external_ids', 'bridges')),
+    base.Watch('ovs', 'Bridge', ('name', 'ports')),
+    base.Watch('ovs', 'Port', ('name', 'interfaces', 'external_ids')),
+    base.Watch('ovs', 'Interface', ('name', 'type', 'ofport', 'options',
+                                    'external_ids', 'error'),
+               stale=(notices.INTERFACES,)),
+    # The replica has relays and patch ports; only relays have BFD.
+    base.Watch('ovs', 'Interface', ('bfd',), stale=(notices.SWITCH_PORTS,)),
+    base.Watch('ovs', 'Interface', ('bfd_status',), events=('update',)),
+    base.Watch('ovs', 'Port', ('vlan_mode', 'trunks', 'tag', 'protected',
+                               'other_config'),
+               events=('update',), stale=(notices.SWITCH_PORTS,)),
+)
+
+# Each ovn-controller writes here when NB's nb_cfg is raised: only for
+# silent_chassis_limit, without waking the loop.
+SILENCE = (
+    base.Watch('sb', 'Chassis_Private',
+               ('name', 'nb_cfg', 'nb_cfg_timestamp'), events=()),
+    base.Watch('sb', 'SB_Global', ('nb_cfg',), events=()),
+)
+
+# For routers with dynamic-routing, in OVN since 25.03; many rows, so only with
+# the option.
+ADVERTISED = 'Advertised_Route'
+_ADVERTISED = (base.Watch('sb', ADVERTISED, ('datapath', 'ip_prefix')),)
+
+# The rows that the servers send of some tables; the others are sent whole.
+_OF_AGENTS = ['map', [
+    [ownership.EXT_ID_MANAGED, ownership.EXT_ID_MANAGED_VALUE]]]
+CONDITIONS = (
+    ('sb', 'Port_Binding', [['type', '==', t] for t in rows.OF_NETWORKS]),
+    ('nb', 'Logical_Router_Static_Route',
+     [['ip_prefix', '==', '0.0.0.0/0'], ['ip_prefix', '==', '::/0'],
+      ['external_ids', 'includes', _OF_AGENTS]]),
+    # Patch ports and the agent's relays, but not OVN's hundreds of tunnels.
+    ('ovs', 'Interface', [
+        ['type', '==', 'patch'],
+        ['external_ids', 'includes', _OF_AGENTS]]),
+)
+# OVN 22.03 (NB schema 6.1.0, SB 20.21.0) to 26.03 (NB 7.18.0) have all but
+# Static_MAC_Binding.  Nothing is concluded from a database that lacks one.
+OLDEST = '22.03'
+# The view reads no rows of a missing one; a command reports it.
+_OPTIONAL_TABLES = {'Gateway_Chassis', 'HA_Chassis', 'HA_Chassis_Group',
+                    'Load_Balancer', 'Load_Balancer_Group', 'Logical_Switch',
+                    'Static_MAC_Binding'}
+_OPTIONAL_COLUMNS = {
+    ('Datapath_Binding', 'external_ids'),
+    ('Logical_Router', 'load_balancer'),
+    ('Logical_Router', 'load_balancer_group'),
+    ('Logical_Router', 'options'),
+    ('Logical_Router_Port', 'external_ids'),
+    ('Logical_Router_Port', 'gateway_chassis'),
+    ('Logical_Router_Port', 'ha_chassis_group'),
+    ('Logical_Router_Port', 'ipv6_ra_configs'),
+    ('Logical_Router_Port', 'options'),
+    ('Logical_Router_Static_Route', 'output_port'),
+    ('Logical_Router_Static_Route', 'policy'),
+    ('Logical_Router_Static_Route', 'route_table'),
+    ('NAT', 'external_ids'), ('NAT', 'external_mac'),
+    ('NAT', 'gateway_port'), ('NAT', 'logical_port'), ('NAT', 'options'),
+    ('Port_Binding', 'additional_chassis'), ('Port_Binding', 'port_security'),
+    ('Port_Binding', 'requested_chassis'),
+    ('Port_Binding', 'tag'),
+    ('Port_Binding', 'up'),
+}
+
 
 class OwnRows:
     """Which changes of rows in NB are about rows of this chassis.
@@ -145,101 +266,6 @@ def _has_mark(mark: str, row: Row, old: Row | None) -> bool:
                for each in (row, old))
 
 
-# The rows that the view (ovn.snapshot) is built from; drivers may add more.
-VIEW = (
-    base.Watch('sb', 'Port_Binding',
-               ('logical_port', 'type', 'chassis'),
-               conditions=(('type', '=', 'chassisredirect'),), urgent=True),
-    base.Watch('sb', 'Port_Binding',
-               ('logical_port', 'type', 'options', 'nat_addresses',
-                'external_ids', 'datapath', 'tag', 'ha_chassis_group')),
-    # Here only with distributed floating IPs.
-    *(base.Watch('sb', 'Port_Binding', ('chassis', 'up'),
-                 conditions=(('type', '=', kind),), urgent=True)
-      for kind in ('', 'virtual', 'external')),
-    # ovn-northd makes such a group for Gateway_Chassis, too, and new members
-    # for each new order.
-    base.Watch('sb', 'HA_Chassis_Group', ('ha_chassis',), events=('update',)),
-    base.Watch('sb', 'HA_Chassis', ('chassis', 'priority'),
-               events=('update',)),
-    base.Watch('sb', 'Chassis', ('name', 'hostname')),
-    base.Watch('sb', 'Encap', ('chassis_name', 'type', 'ip')),
-    # For Port_Binding.datapath, and the UUID of the logical switch.
-    base.Watch('sb', 'Datapath_Binding', ('tunnel_key', 'external_ids'),
-               events=()),
-    base.Watch('nb', 'NAT', ('type', 'external_ip', 'logical_ip',
-                             'external_mac', 'logical_port', 'gateway_port',
-                             'external_ids', 'options')),
-    base.Watch('nb', 'Logical_Switch', ('name', 'external_ids')),
-    base.Watch('nb', 'Logical_Router',
-               ('name', 'nat', 'ports', 'static_routes', 'external_ids',
-                'options', 'load_balancer', 'load_balancer_group')),
-    base.Watch('nb', 'Load_Balancer', ('vips', 'options', 'external_ids')),
-    base.Watch('nb', 'Load_Balancer_Group', ('load_balancer',)),
-    base.Watch('nb', 'Logical_Router_Port',
-               ('name', 'mac', 'networks', 'gateway_chassis',
-                'ha_chassis_group', 'external_ids', 'options')),
-    # Urgent, so that a port that is about to move is relayed before the move.
-    base.Watch('nb', 'Gateway_Chassis',
-               ('chassis_name', 'priority', 'external_ids'),
-               urgent=True, stale=(notices.PRIORITIES,)),
-    base.Watch('nb', 'HA_Chassis_Group', ('name', 'ha_chassis'),
-               stale=(notices.PRIORITIES,)),
-    base.Watch('nb', 'HA_Chassis',
-               ('chassis_name', 'priority', 'external_ids'),
-               urgent=True, stale=(notices.PRIORITIES,)),
-    base.Watch('nb', 'Logical_Router_Static_Route',
-               ('ip_prefix', 'nexthop', 'output_port', 'policy',
-                'route_table', 'external_ids'),
-               stale=(notices.STATIC_ROUTES,)),
-    base.Watch('nb', 'Static_MAC_Binding',
-               ('logical_port', 'ip', 'mac', 'override_dynamic_mac'),
-               stale=(notices.MAC_BINDINGS,)),
-    # Few writers: ovn-northd at its start, operators, and agents.
-    base.Watch('nb', 'NB_Global', ('options', 'external_ids'),
-               stale=(notices.BFD_TIMERS, notices.EGRESS_NETWORKS)),
-    base.Watch('ovs', 'Open_vSwitch', ('external_ids', 'bridges')),
-    base.Watch('ovs', 'Bridge', ('name', 'ports')),
-    base.Watch('ovs', 'Port', ('name', 'interfaces', 'external_ids')),
-    base.Watch('ovs', 'Interface', ('name', 'type', 'ofport', 'options',
-                                    'external_ids', 'error'),
-               stale=(notices.INTERFACES,)),
-    # The replica has relays and patch ports; only relays have BFD.
-    base.Watch('ovs', 'Interface', ('bfd',), stale=(notices.SWITCH_PORTS,)),
-    base.Watch('ovs', 'Interface', ('bfd_status',), events=('update',)),
-    base.Watch('ovs', 'Port', ('vlan_mode', 'trunks', 'tag', 'protected',
-                               'other_config'),
-               events=('update',), stale=(notices.SWITCH_PORTS,)),
-)
-
-# Each ovn-controller writes here when NB's nb_cfg is raised: only for
-# silent_chassis_limit, without waking the loop.
-SILENCE = (
-    base.Watch('sb', 'Chassis_Private',
-               ('name', 'nb_cfg', 'nb_cfg_timestamp'), events=()),
-    base.Watch('sb', 'SB_Global', ('nb_cfg',), events=()),
-)
-
-# For routers with dynamic-routing, in OVN since 25.03; many rows, so only with
-# the option.
-ADVERTISED = 'Advertised_Route'
-_ADVERTISED = (base.Watch('sb', ADVERTISED, ('datapath', 'ip_prefix')),)
-
-# The rows that the servers send of some tables; the others are sent whole.
-_OF_AGENTS = ['map', [
-    [ownership.EXT_ID_MANAGED, ownership.EXT_ID_MANAGED_VALUE]]]
-CONDITIONS = (
-    ('sb', 'Port_Binding', [['type', '==', t] for t in rows.OF_NETWORKS]),
-    ('nb', 'Logical_Router_Static_Route',
-     [['ip_prefix', '==', '0.0.0.0/0'], ['ip_prefix', '==', '::/0'],
-      ['external_ids', 'includes', _OF_AGENTS]]),
-    # Patch ports and the agent's relays, but not OVN's hundreds of tunnels.
-    ('ovs', 'Interface', [
-        ['type', '==', 'patch'],
-        ['external_ids', 'includes', _OF_AGENTS]]),
-)
-
-
 def of_view(conf: Any) -> tuple[base.Watch, ...]:
     """The watches that the view needs, by the oslo.config ConfigOpts."""
     return (VIEW +
@@ -279,35 +305,6 @@ def at(datapaths: Iterable[columns.Uuid]) -> list[list[Any]]:
     """Likewise for all ports of networks."""
     return [['datapath', '==', ['uuid', text]]
             for text in sorted(map(str, datapaths))]
-
-
-# OVN 22.03 (NB schema 6.1.0, SB 20.21.0) to 26.03 (NB 7.18.0) have all but
-# Static_MAC_Binding.  Nothing is concluded from a database that lacks one.
-OLDEST = '22.03'
-# The view reads no rows of a missing one; a command reports it.
-_OPTIONAL_TABLES = {'Gateway_Chassis', 'HA_Chassis', 'HA_Chassis_Group',
-                    'Load_Balancer', 'Load_Balancer_Group', 'Logical_Switch',
-                    'Static_MAC_Binding'}
-_OPTIONAL_COLUMNS = {
-    ('Datapath_Binding', 'external_ids'),
-    ('Logical_Router', 'load_balancer'),
-    ('Logical_Router', 'load_balancer_group'),
-    ('Logical_Router', 'options'),
-    ('Logical_Router_Port', 'external_ids'),
-    ('Logical_Router_Port', 'gateway_chassis'),
-    ('Logical_Router_Port', 'ha_chassis_group'),
-    ('Logical_Router_Port', 'ipv6_ra_configs'),
-    ('Logical_Router_Port', 'options'),
-    ('Logical_Router_Static_Route', 'output_port'),
-    ('Logical_Router_Static_Route', 'policy'),
-    ('Logical_Router_Static_Route', 'route_table'),
-    ('NAT', 'external_ids'), ('NAT', 'external_mac'),
-    ('NAT', 'gateway_port'), ('NAT', 'logical_port'), ('NAT', 'options'),
-    ('Port_Binding', 'additional_chassis'), ('Port_Binding', 'port_security'),
-    ('Port_Binding', 'requested_chassis'),
-    ('Port_Binding', 'tag'),
-    ('Port_Binding', 'up'),
-}
 
 
 def objection(database: str, required: Mapping[str, set[str]],

@@ -36,6 +36,10 @@ MANY_VIPS = 1000
 NO_RESPONDER = 'its option neighbor_responder is none'
 # The types of Port_Binding rows that networks and gateways have.
 OF_NETWORKS = ('chassisredirect', 'patch', 'l3gateway', 'localnet')
+# Why an agent has lowered the priority of a candidate.
+WHY = (model.SHUTDOWN, model.MAINTENANCE, model.UNFIT)
+_PRIORITY = re.compile('[0-9]{1,5}')
+_HIGHEST = 32767  # as the schema has it
 
 
 def hosts(row: Row) -> bool:
@@ -308,12 +312,6 @@ def _unanswered(options: Mapping[str, str]) -> str:
     if options.get('distributed') == 'true':
         return 'it is distributed, and the chassis of its backends answer'
     return ''
-
-
-# Why an agent has lowered the priority of a candidate.
-WHY = (model.SHUTDOWN, model.MAINTENANCE, model.UNFIT)
-_PRIORITY = re.compile('[0-9]{1,5}')
-_HIGHEST = 32767  # as the schema has it
 
 
 def lowered(row: Row) -> tuple[str, int]:

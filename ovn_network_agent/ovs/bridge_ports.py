@@ -46,7 +46,7 @@ RELAY_SETTINGS = {
 
 
 def relay_interface(remote: str, encap: str,
-                       tunnel: int = ownership.RELAY_KEY) -> dict[str, Any]:
+                    tunnel: int = ownership.RELAY_KEY) -> dict[str, Any]:
     """Columns of the Interface row, without its name and mark.
 
     As OVN's tunnels, but for two: the key is the agent's, and fragments are

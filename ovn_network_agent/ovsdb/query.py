@@ -35,10 +35,16 @@ from ovs.db import schema as ovs_schema
 
 from ovn_network_agent.common import error_words
 
+LOG = logging.getLogger(__name__)
+
 _CHUNK = 256 * 1024
 
 
 Tables: typing.TypeAlias = 'dict[str, dict[uuid.UUID, Row]]'
+#: Select, RFC 7047, 5.2.2.
+Operation = Mapping[str, Any]
+#: For each operation its rows, in JSON.
+Answers = Sequence[Sequence[Any]]
 
 
 class Failed(Exception):
@@ -252,14 +258,6 @@ def _reason(remote: str, error: int) -> str:
     """Only TLS knows more than the number."""
     streams = sys.modules.get('ovn_network_agent.ovsdb.streams')
     return streams.reason(remote, error) if streams else os.strerror(error)
-
-
-LOG = logging.getLogger(__name__)
-
-#: Select, RFC 7047, 5.2.2.
-Operation = Mapping[str, Any]
-#: For each operation its rows, in JSON.
-Answers = Sequence[Sequence[Any]]
 
 
 def select(table: str, *where: Sequence[Any],

@@ -26,6 +26,10 @@ from ovs import jsonrpc
 LOG = logging.getLogger(__name__)
 
 _CHUNK = 65536  # bytes read at once; a record of TLS has at most 16 KiB
+_ESCAPE = re.compile(rb'\\.', re.DOTALL)
+_BRACE = re.compile(rb'[{}]')
+_BETWEEN = re.compile(rb'}\s*{')  # Between two messages, and nowhere else
+_SPACE = b' \t\r\n'
 
 
 class Connection(jsonrpc.Connection):
@@ -139,12 +143,6 @@ class Session(jsonrpc.Session):
             self._questions.pop(found.id)(found)
             found = super().recv()
         return found
-
-
-_ESCAPE = re.compile(rb'\\.', re.DOTALL)
-_BRACE = re.compile(rb'[{}]')
-_BETWEEN = re.compile(rb'}\s*{')  # Between two messages, and nowhere else
-_SPACE = b' \t\r\n'
 
 
 class Malformed(Exception):

@@ -38,6 +38,32 @@ _files: dict[str, tls.Files] = {}
 _local: dict[str, str] = {}  # path of the local database's Unix socket
 _reasons: dict[str, str] = {}
 Opened: typing.TypeAlias = tuple[int, socket.socket | None]  # errno first
+# X509_V_ERR_*, openssl/x509_vfy.h.
+_NOT_YET_VALID = 9
+_EXPIRED = 10
+_UNKNOWN_ISSUERS = frozenset((18, 19, 20, 21))
+_WRONG_NAMES = frozenset((62, 64))
+_REVOKED = 23
+_NO_LIST, _OLD_LIST = 3, 12
+
+# By the end of OpenSSL's name.
+_ALERTS = {
+    'CERTIFICATE_REQUIRED': 'it wants a certificate of the client; set '
+                            '{cert} and {key}',
+    'HANDSHAKE_FAILURE': 'it found nothing to agree upon; does it want a '
+                         'certificate of the client ({cert}, {key})?',
+    'UNKNOWN_CA': 'it does not know the authority of our certificate; have '
+                  '{cert} signed by one that the server trusts',
+    'CERTIFICATE_EXPIRED': 'our certificate has expired; renew {cert}',
+    'BAD_CERTIFICATE': 'it does not accept our certificate; check {cert}',
+    'UNSUPPORTED_CERTIFICATE': 'it does not accept our kind of certificate; '
+                               'check that {cert} is for TLS clients',
+    'CERTIFICATE_REVOKED': 'our certificate was revoked; renew {cert}',
+    'DECRYPT_ERROR': 'it could not verify our certificate; have {cert} '
+                     'signed by an authority that the server trusts',
+    'PROTOCOL_VERSION': 'it does not speak TLS 1.2 or newer; upgrade it or '
+                        'check its --ssl-protocols',
+}
 
 
 def configure(conf: cfg.ConfigOpts) -> None:
@@ -296,34 +322,6 @@ class UnixStream(stream.UnixStream):
 stream.Stream.register_method('unix', UnixStream)
 stream.Stream.register_method('tcp', TcpStream)
 stream.Stream.register_method('ssl', TlsStream)
-
-
-# X509_V_ERR_*, openssl/x509_vfy.h.
-_NOT_YET_VALID = 9
-_EXPIRED = 10
-_UNKNOWN_ISSUERS = frozenset((18, 19, 20, 21))
-_WRONG_NAMES = frozenset((62, 64))
-_REVOKED = 23
-_NO_LIST, _OLD_LIST = 3, 12
-
-# By the end of OpenSSL's name.
-_ALERTS = {
-    'CERTIFICATE_REQUIRED': 'it wants a certificate of the client; set '
-                            '{cert} and {key}',
-    'HANDSHAKE_FAILURE': 'it found nothing to agree upon; does it want a '
-                         'certificate of the client ({cert}, {key})?',
-    'UNKNOWN_CA': 'it does not know the authority of our certificate; have '
-                  '{cert} signed by one that the server trusts',
-    'CERTIFICATE_EXPIRED': 'our certificate has expired; renew {cert}',
-    'BAD_CERTIFICATE': 'it does not accept our certificate; check {cert}',
-    'UNSUPPORTED_CERTIFICATE': 'it does not accept our kind of certificate; '
-                               'check that {cert} is for TLS clients',
-    'CERTIFICATE_REVOKED': 'our certificate was revoked; renew {cert}',
-    'DECRYPT_ERROR': 'it could not verify our certificate; have {cert} '
-                     'signed by an authority that the server trusts',
-    'PROTOCOL_VERSION': 'it does not speak TLS 1.2 or newer; upgrade it or '
-                        'check its --ssl-protocols',
-}
 
 
 def explanation(error: ssl.SSLError, files: tls.Files) -> str:

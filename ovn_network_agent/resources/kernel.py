@@ -8,6 +8,12 @@ import dataclasses
 from ovn_network_agent import ownership
 from ovn_network_agent.resources import base
 
+# In place of a table: drop the packets without an answer.
+BLACKHOLE = 0
+
+# RT_TABLE_MAIN (rtnetlink(7)).
+MAIN_TABLE = 254
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LinkUp(base.Resource):
@@ -173,13 +179,6 @@ class AnnouncedRoute(KernelRoute):
     def subject(self) -> str:
         """The destination, a prefix."""
         return self.dst
-
-
-# In place of a table: drop the packets without an answer.
-BLACKHOLE = 0
-
-# RT_TABLE_MAIN (rtnetlink(7)).
-MAIN_TABLE = 254
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

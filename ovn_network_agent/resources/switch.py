@@ -8,6 +8,9 @@ import dataclasses
 from ovn_network_agent import ownership
 from ovn_network_agent.resources import base
 
+# OpenFlow port of the bridge's own device (OFPP_LOCAL of OpenFlow 1.3).
+LOCAL = 0xfffffffe
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RelayPort(base.Resource):
@@ -26,10 +29,6 @@ class RelayPort(base.Resource):
     kind = 'relay_port'
     key_fields = ('bridge', 'name')
     stage = base.Stage.LINK
-
-
-# OpenFlow port of the bridge's own device (OFPP_LOCAL of OpenFlow 1.3).
-LOCAL = 0xfffffffe
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

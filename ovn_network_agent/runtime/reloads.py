@@ -26,6 +26,11 @@ from ovn_network_agent.privileged.routing import prefix_lists
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import rows_files
 
+LOG = logging.getLogger(__name__)
+
+# The privileged side has to allow its value.
+_SECTION, _OPTION = 'frr', 'frr_prefix_list'
+
 
 def read(conf: cfg.ConfigOpts, argv: list[str]) -> None:
     """Read all sources.
@@ -78,12 +83,6 @@ def warnings(conf: cfg.ConfigOpts) -> list[str]:
 def file_problems(conf: cfg.ConfigOpts) -> list[str]:
     """Why the YAML files that options name cannot be used."""
     return [*rules.problems(conf), *rows_files.problems(conf)]
-
-
-LOG = logging.getLogger(__name__)
-
-# The privileged side has to allow its value.
-_SECTION, _OPTION = 'frr', 'frr_prefix_list'
 
 
 class Closed(Exception):

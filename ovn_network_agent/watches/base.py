@@ -27,6 +27,14 @@ from ovn_network_agent.common import error_words
 from ovn_network_agent.common import trigger
 from ovn_network_agent.privileged.daemon import context
 
+LOG = logging.getLogger(__name__)
+
+#: Seconds between two checks, unless a watch wants another pause.
+INTERVAL = 1.0
+_EARLY = 0.05  # seconds by which a wake-up may be early
+
+_Check: typing.TypeAlias = Callable[[], object]
+
 
 class Outcome(typing.Protocol):
     """What observers see of an :class:`engine.outcome.Outcome`."""
@@ -125,16 +133,6 @@ class Serving(Observer):
 
     def _changed(self) -> None:
         self._trigger.fire(self._name)
-
-
-LOG = logging.getLogger(__name__)
-
-#: Seconds between two checks, unless a watch wants another pause.
-INTERVAL = 1.0
-_EARLY = 0.05  # seconds by which a wake-up may be early
-
-
-_Check: typing.TypeAlias = Callable[[], object]
 
 
 class Heartbeat(Observer):

@@ -172,8 +172,7 @@ class RestartWatch(base.Beating):
         self._warning = warning
 
 
-def of_ovs(conf: cfg.ConfigOpts,
-         heartbeats: base.Heartbeat) -> RestartWatch:
+def of_ovs(conf: cfg.ConfigOpts, heartbeats: base.Heartbeat) -> RestartWatch:
     """The watch of the provider bridge."""
     bridge = conf.bridge_dev
 

@@ -36,19 +36,18 @@ from ovn_network_agent.frr import output
 from ovn_network_agent.frr import prefix_list_lines
 from ovn_network_agent.privileged.routing import prefix_lists
 
+_WHAT = 'prefix list of FRR'  # in errors
+_Copies: TypeAlias = Mapping[str, list[output.Entry]]
+_Entries: TypeAlias = list[resources.PrefixListEntry]
+# (network, ge, le)
+_Line: TypeAlias = tuple[str, int, int]
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartialEntry(resources.PrefixListEntry):
     """An entry that some daemon has lost; never equal to a wanted entry."""
 
     missing_in: tuple[str, ...] = ()
-
-
-_WHAT = 'prefix list of FRR'  # in errors
-_Copies: TypeAlias = Mapping[str, list[output.Entry]]
-_Entries: TypeAlias = list[resources.PrefixListEntry]
-# (network, ge, le)
-_Line: TypeAlias = tuple[str, int, int]
 
 
 class PrefixListBackend(base.Backend):

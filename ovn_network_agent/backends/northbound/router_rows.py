@@ -220,7 +220,7 @@ class StaleRouteBackend(ovsdb_writer.NbWriter):
         :raises base.BackendError: when SB or NB does not answer
         """
         present = ovsdb_writer.ask_chassis(self._context, self.conf,
-                                              self._timeout)
+                                           self._timeout)
         back = {r.ref for r in resources.of_kind(
             resources.StaleRoute, delta.delete)
                 if absent_chassis.known(r.owner, present)}

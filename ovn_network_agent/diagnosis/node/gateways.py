@@ -19,6 +19,31 @@ from ovn_network_agent.watches import node_conflicts
 
 # The most names that one line has.
 _NAMED = 5
+_WORDS = {
+    'own zero': (
+        check.Verdict.BROKEN, 'this chassis has priority 0, and no reason is '
+        'noted', 'the agent restores it at its start; without an agent set '
+        'the priority of its row to 1'),
+    'zero': (
+        check.Verdict.WARN, 'another candidate has priority 0, and no reason '
+        'is noted', 'start or restart the agent there, which restores it'),
+    'sole': (
+        check.Verdict.WARN, 'no other chassis can take over',
+        'have Neutron schedule the gateway on more chassis, and look whether '
+        'the other gateway nodes run'),
+    'unbound': (
+        check.Verdict.WARN, 'no chassis has the gateway port',
+        'is ovn-controller running on the candidates, and do their tunnels '
+        'work? "ovn-sbctl find Port_Binding type=chassisredirect"'),
+    'tie': (
+        check.Verdict.WARN, 'candidates share the highest priority, and '
+        'their names decide', 'the agent of the owner takes the lead; is it '
+        'running?'),
+    'outranked': (
+        check.Verdict.WARN, 'the chassis with the port has not the highest '
+        'priority', 'wait some seconds, and look again: OVN may be moving '
+        'the port; else look at ovn-controller of the first candidate'),
+}
 
 
 class Groups(typing.NamedTuple):
@@ -73,33 +98,6 @@ def _faults(group: model.GatewayGroup, chassis: str, drains: bool
         yield 'tie'
     elif owners - {'', *(c.chassis for c in first)}:
         yield 'outranked'
-
-
-_WORDS = {
-    'own zero': (
-        check.Verdict.BROKEN, 'this chassis has priority 0, and no reason is '
-        'noted', 'the agent restores it at its start; without an agent set '
-        'the priority of its row to 1'),
-    'zero': (
-        check.Verdict.WARN, 'another candidate has priority 0, and no reason '
-        'is noted', 'start or restart the agent there, which restores it'),
-    'sole': (
-        check.Verdict.WARN, 'no other chassis can take over',
-        'have Neutron schedule the gateway on more chassis, and look whether '
-        'the other gateway nodes run'),
-    'unbound': (
-        check.Verdict.WARN, 'no chassis has the gateway port',
-        'is ovn-controller running on the candidates, and do their tunnels '
-        'work? "ovn-sbctl find Port_Binding type=chassisredirect"'),
-    'tie': (
-        check.Verdict.WARN, 'candidates share the highest priority, and '
-        'their names decide', 'the agent of the owner takes the lead; is it '
-        'running?'),
-    'outranked': (
-        check.Verdict.WARN, 'the chassis with the port has not the highest '
-        'priority', 'wait some seconds, and look again: OVN may be moving '
-        'the port; else look at ovn-controller of the first candidate'),
-}
 
 
 class Ports(typing.NamedTuple):

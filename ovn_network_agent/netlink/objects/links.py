@@ -52,6 +52,12 @@ MESSAGE = messages.narrow(
     'IFLA_LINK', 'IFLA_MASTER',
     (18, 'IFLA_LINKINFO', 'ifinfo', netlink.NLA_F_NESTED),
     (20, 'IFLA_IFALIAS', 'string'), 'IFLA_EXT_MASK', 'IFLA_LINK_NETNSID')
+# A device also loses its routes with its last IPv4 address, see
+# :mod:`watches.kernel`.
+_GROUPS = (rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_IPV4_IFADDR,
+           rtnl.RTNLGRP_IPV4_ROUTE, rtnl.RTNLGRP_IPV6_ROUTE,
+           multicast.NEXTHOP)
+_DATAGRAM = 64 * 1024
 
 
 class Link(typing.NamedTuple):
@@ -247,14 +253,6 @@ def _default_route(kernel: connection.Connection, link: Link,
     except OSError:
         # A VRF that is down or gone must not make the reading fail.
         return None
-
-
-# A device also loses its routes with its last IPv4 address, see
-# :mod:`watches.kernel`.
-_GROUPS = (rtnl.RTNLGRP_LINK, rtnl.RTNLGRP_IPV4_IFADDR,
-           rtnl.RTNLGRP_IPV4_ROUTE, rtnl.RTNLGRP_IPV6_ROUTE,
-           multicast.NEXTHOP)
-_DATAGRAM = 64 * 1024
 
 
 class _Always:

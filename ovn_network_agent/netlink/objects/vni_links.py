@@ -44,6 +44,18 @@ MESSAGE = messages.narrow(
     (20, 'IFLA_IFALIAS', 'string'),
     (26, 'IFLA_AF_SPEC', 'af_spec_inet', netlink.NLA_F_NESTED),
     (27, 'IFLA_GROUP', 'uint32'))
+#: attribute: the group of VNIs
+GROUP = 'IFLA_GROUP', ownership.EVPN_GROUP
+#: attribute: no IPv6 address by itself
+SILENT = 'IFLA_AF_SPEC', {'attrs': [('AF_INET6', {'attrs': [
+    ('IFLA_INET6_ADDR_GEN_MODE', _GENERATE_NONE)]})]}
+#: attribute of a bridge port: no learning, neighbour suppression
+SETTLED = 'IFLA_LINKINFO', {'attrs': [
+    ('IFLA_INFO_SLAVE_KIND', 'bridge'),
+    ('IFLA_INFO_SLAVE_DATA', {'attrs': [
+        ('IFLA_BRPORT_LEARNING', 0), ('IFLA_BRPORT_NEIGH_SUPPRESS', 1)]})]}
+# RTPROT_BGP of linux/rtnetlink.h.
+_BGP = 186
 
 
 class Tunnel(typing.NamedTuple):
@@ -121,18 +133,6 @@ def encode_flags(name: str, up: bool) -> bytes:
     return messages.encode(
         MESSAGE, [('IFLA_IFNAME', name)],
         flags=ifinfmsg.IFF_UP if up else 0, change=ifinfmsg.IFF_UP)
-
-
-#: attribute: the group of VNIs
-GROUP = 'IFLA_GROUP', ownership.EVPN_GROUP
-#: attribute: no IPv6 address by itself
-SILENT = 'IFLA_AF_SPEC', {'attrs': [('AF_INET6', {'attrs': [
-    ('IFLA_INET6_ADDR_GEN_MODE', _GENERATE_NONE)]})]}
-#: attribute of a bridge port: no learning, neighbour suppression
-SETTLED = 'IFLA_LINKINFO', {'attrs': [
-    ('IFLA_INFO_SLAVE_KIND', 'bridge'),
-    ('IFLA_INFO_SLAVE_DATA', {'attrs': [
-        ('IFLA_BRPORT_LEARNING', 0), ('IFLA_BRPORT_NEIGH_SUPPRESS', 1)]})]}
 
 
 # -- reading ----------------------------------------------------------------
@@ -222,9 +222,6 @@ def _tunnel(info: dict[int, bytes]) -> Tunnel | None:
 
 
 # -- neighbours --------------------------------------------------------------
-
-# RTPROT_BGP of linux/rtnetlink.h.
-_BGP = 186
 
 
 class Hop(typing.NamedTuple):

@@ -18,6 +18,8 @@ from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovsdb import columns
 
 _SET = '"ovs-vsctl set Open_vSwitch . external_ids:system-id={}"'
+# Seconds for ovn-controller to bind the ports after the row's return.
+REGISTERING = 10.0
 
 
 class Unknown(Exception):
@@ -151,10 +153,6 @@ class _Hosts:
 
 def _listed(addresses: Iterable[str]) -> str:
     return ', '.join(sorted(addresses))
-
-
-# Seconds for ovn-controller to bind the ports after the row's return.
-REGISTERING = 10.0
 
 
 class HeldPorts:

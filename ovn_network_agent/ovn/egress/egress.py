@@ -26,6 +26,9 @@ from ovn_network_agent.ovn.peering import peer_routers
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Row
 
+_MODE = model.EgressMode
+_SELECT = ownership.EXT_ID_EGRESS_SELECT
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Spot:
@@ -65,10 +68,6 @@ def assign(spots: Collection[Spot],
     for spot in in_order:
         give(spot, addresses)
     return made
-
-
-_MODE = model.EgressMode
-_SELECT = ownership.EXT_ID_EGRESS_SELECT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

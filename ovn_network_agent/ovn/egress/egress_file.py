@@ -120,7 +120,7 @@ def load(conf: Any) -> reading.Content[Entry]:
 def parse(content: bytes, name: str) -> reading.Content[Entry]:
     """The objects in the content of a file; see :func:`load`."""
     return reading.parse_entries(content, name, SCHEMA, _Objects,
-                         'this egress address is left out')
+                                 'this egress address is left out')
 
 
 class _Objects(reading.EntryParser[Entry]):

@@ -33,6 +33,49 @@ _NAME = re.compile('[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?')
 _RESERVED = ('internal', 'external')
 #: Prefixes that pass, None for all.
 Filter = tuple[ip_text.Network, ...] | None
+#: Of Logical_Router; of a key that is in both, the last one counts.
+COLUMNS = ('external_ids', 'options')
+#: The table of the ends, for sources.
+TABLE = ('file', 'network_peer')
+OPTION = '[network_peer] peers_file'
+_KEY = 'network_peers'
+
+_Written = dict[str, Any]  # a mapping of the file
+
+_PEERING = {'type': 'string', 'description': 'a name for the peering'}
+_ROUTER = {'type': 'string', 'minLength': 1,
+           'description': 'a router, by its UUID or name, in quotes where '
+                          'YAML takes it for something else'}
+_PREFIXES = {'type': 'array', 'minItems': 1,
+             'items': {'type': 'string', 'description': 'a prefix'},
+             'description': 'a list of one or more prefixes; without it, all '
+                            'pass'}
+_END = {
+    'type': ['string', 'object'],
+    'description': 'a router, or a mapping with "router" and more',
+    'required': ['router'],
+    'additionalProperties': False,
+    'properties': {'router': _ROUTER, 'name': _PEERING, 'export': _PREFIXES,
+                   'import': _PREFIXES}}
+_ENTRY = {
+    'type': 'object',
+    'description': 'a mapping with "name" and "routers"',
+    'required': ['routers'],
+    'additionalProperties': False,
+    'properties': {
+        'name': _PEERING,
+        'routers': {'type': 'array', 'minItems': 2, 'maxItems': 2,
+                    'items': _END, 'description': 'a list of two routers'}}}
+# An empty file may be one that is being written, so it is no empty list.
+SCHEMA = {
+    '$schema': 'https://json-schema.org/draft/2020-12/schema',
+    'type': 'object',
+    'description': f'a mapping with the one key "{_KEY}"',
+    'required': [_KEY],
+    'additionalProperties': False,
+    'properties': {
+        _KEY: {'type': 'array', 'items': _ENTRY,
+               'description': 'a list of peerings, [] for none'}}}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,10 +86,6 @@ class Intent:
     exports: Filter = None
     imports: Filter = None
     problem: str = ''  # why the intent does not count, in one line, or ''
-
-
-#: Of Logical_Router; of a key that is in both, the last one counts.
-COLUMNS = ('external_ids', 'options')
 
 
 def options_of(row: columns.Row) -> dict[str, str]:
@@ -134,49 +173,6 @@ def passes(prefix: ip_text.Network, *filters: Filter) -> bool:
         for each in chosen) for chosen in filters)
 
 
-#: The table of the ends, for sources.
-TABLE = ('file', 'network_peer')
-OPTION = '[network_peer] peers_file'
-_KEY = 'network_peers'
-
-_Written = dict[str, Any]  # a mapping of the file
-
-_PEERING = {'type': 'string', 'description': 'a name for the peering'}
-_ROUTER = {'type': 'string', 'minLength': 1,
-           'description': 'a router, by its UUID or name, in quotes where '
-                          'YAML takes it for something else'}
-_PREFIXES = {'type': 'array', 'minItems': 1,
-             'items': {'type': 'string', 'description': 'a prefix'},
-             'description': 'a list of one or more prefixes; without it, all '
-                            'pass'}
-_END = {
-    'type': ['string', 'object'],
-    'description': 'a router, or a mapping with "router" and more',
-    'required': ['router'],
-    'additionalProperties': False,
-    'properties': {'router': _ROUTER, 'name': _PEERING, 'export': _PREFIXES,
-                   'import': _PREFIXES}}
-_ENTRY = {
-    'type': 'object',
-    'description': 'a mapping with "name" and "routers"',
-    'required': ['routers'],
-    'additionalProperties': False,
-    'properties': {
-        'name': _PEERING,
-        'routers': {'type': 'array', 'minItems': 2, 'maxItems': 2,
-                    'items': _END, 'description': 'a list of two routers'}}}
-# An empty file may be one that is being written, so it is no empty list.
-SCHEMA = {
-    '$schema': 'https://json-schema.org/draft/2020-12/schema',
-    'type': 'object',
-    'description': f'a mapping with the one key "{_KEY}"',
-    'required': [_KEY],
-    'additionalProperties': False,
-    'properties': {
-        _KEY: {'type': 'array', 'items': _ENTRY,
-               'description': 'a list of peerings, [] for none'}}}
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class End:
     """One end of a peering in the file, a row of :data:`TABLE`."""
@@ -199,7 +195,7 @@ def load(conf: Any) -> reading.Content[End]:
 def parse(content: bytes, name: str) -> reading.Content[End]:
     """The ends in the content of a file; see :func:`load`."""
     return reading.parse_entries(content, name, SCHEMA, _Peerings,
-                         'this peering is left out')
+                                 'this peering is left out')
 
 
 class _Peerings(reading.EntryParser[End]):

@@ -22,6 +22,9 @@ from ovn_network_agent.ovn.subjects import segments
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb.columns import Uuid
 
+_SWITCH = 'logical-switch'
+_ROUTER = 'Logical_Router'
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Advertised:
@@ -56,10 +59,6 @@ def read(found: queries.Queries, lrps: tuple[str, ...]) -> Advertised:
     hosts = frozenset(prefix for prefix in prefixes
                       if prefix.prefixlen == prefix.max_prefixlen)
     return Advertised(hosts, frozenset(prefixes - hosts))
-
-
-_SWITCH = 'logical-switch'
-_ROUTER = 'Logical_Router'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from ovn_network_agent.ovsdb.columns import Tables
 Key = tuple[Hashable, ...]
 #: Of one column, sorted.
 Atoms = tuple[Any, ...]
+_Resource = TypeVar('_Resource', bound=resources.Resource)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -139,9 +140,6 @@ def atoms_of(value: Any) -> Atoms:
 def only(atoms: Atoms, default: Any = '') -> Any:
     """The only value of a column, or a default."""
     return atoms[0] if atoms else default
-
-
-_Resource = TypeVar('_Resource', bound=resources.Resource)
 
 
 class _MarkedCommand(commands.ResourceCommand[_Resource], Generic[_Resource]):

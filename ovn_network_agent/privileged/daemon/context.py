@@ -45,6 +45,8 @@ _R = typing.TypeVar('_R')
 
 PREFIX = 'ovn_network_agent.privileged'
 STAY_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# the name of nothing behind the wall
+_NO_ENTRY_POINT = 'no_entry_point'
 
 
 class DaemonGone(OSError):
@@ -251,10 +253,6 @@ class Context(priv_context.PrivContext):
             capability.no_new_privileges()
             capability.keep_for_programs(set(self.conf.capabilities))
             capability.set_name(f'ovnagent-{self.name}')
-
-
-# the name of nothing behind the wall
-_NO_ENTRY_POINT = 'no_entry_point'
 
 
 class ForkedDaemon(daemon.Daemon):

@@ -41,6 +41,18 @@ _TIMEOUT = 2.0  # seconds for the other agent to say where it is
 _LONGEST = 400
 _ATTEMPTS = 5  # the other agent may end before it is asked
 _BACKLOG = 16
+PROGRAM = 'ovn-network-agent'
+PLACES = ('/usr/bin/ovn-network-agent', '/usr/local/bin/ovn-network-agent')
+# The strongest first, systemd.unit(5).
+UNITS = ('/etc/systemd/system', '/run/systemd/system',
+         '/usr/local/lib/systemd/system', '/usr/lib/systemd/system',
+         '/lib/systemd/system')
+# The original is an executable file, this agent a Python script.
+_MAGIC = b'\x7fELF'
+_LOOKS = ('--dry-run', '--check-config')  # Options that change nothing
+_SOCKET = '@ovn-network-agent'
+_COMMAND = 'ExecStart='
+_PREFIXES = '-@:+!|'  # allowed by systemd before the program
 
 
 class AnotherOne(Exception):
@@ -136,20 +148,6 @@ def holder() -> str:
     text = ''.join(c for c in parts if c.isprintable())
     hint = f' (it says: {text})' if text else ''
     return f'{seen}, of user {uid:d}{hint}'
-
-
-PROGRAM = 'ovn-network-agent'
-PLACES = ('/usr/bin/ovn-network-agent', '/usr/local/bin/ovn-network-agent')
-# The strongest first, systemd.unit(5).
-UNITS = ('/etc/systemd/system', '/run/systemd/system',
-         '/usr/local/lib/systemd/system', '/usr/lib/systemd/system',
-         '/lib/systemd/system')
-# The original is an executable file, this agent a Python script.
-_MAGIC = b'\x7fELF'
-_LOOKS = ('--dry-run', '--check-config')  # Options that change nothing
-_SOCKET = '@ovn-network-agent'
-_COMMAND = 'ExecStart='
-_PREFIXES = '-@:+!|'  # allowed by systemd before the program
 
 
 class Original(typing.NamedTuple):

@@ -83,9 +83,9 @@ class TestWatch(base.FrrTestCase):
                 super().look()
 
         watching = [Watch(self.beats, 'FRR', '', vtysh.read_sockets,
-                         vtysh.read_sockets, 'word',
-                         awaited=lambda a=awaited: a)
-                   for awaited in (True, False)]
+                          vtysh.read_sockets, 'word',
+                          awaited=lambda a=awaited: a)
+                    for awaited in (True, False)]
         counts = []
         for watch in watching:
             looked.clear()

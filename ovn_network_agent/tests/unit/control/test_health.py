@@ -24,7 +24,7 @@ class HealthTest(base.BaseTestCase):
         """(health, reasons) some seconds after the last pass."""
         snapshot = model.Snapshot(world.node(phase=phase))
         found = report.health(snapshot, self.status, INTERVAL,
-                             (self.status.reported or 0) + later)
+                              (self.status.reported or 0) + later)
         self.assertEqual(phase.value, found['phase'])
         return found['health'], found['reasons']
 

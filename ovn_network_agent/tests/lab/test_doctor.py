@@ -24,8 +24,10 @@ _OF_IPV6 = {f'{name}-ipv6' for name in (
 # What doctor looks at only with the driver evpn.
 _OF_EVPN = {f'evpn-{name}' for name in (
     'local', 'mtu', 'instance', 'sessions', 'vnis', 'next-hops')}
+_SYSCTL = 'net.ipv4.conf.'
 _LIST = 'ANNOUNCED-NETWORKS'
 _BGP = f'router bgp {plan.GATEWAY_AS["gw2"]} vrf {plan.VRF}'
+_FAMILY = _BGP, 'address-family ipv4 unicast'
 _PEER = plan.UPLINKS['gw2'][0]
 _NOBODY = f'tcp:{plan.HOSTS["central"]}:1'
 _MAPPINGS = 'ovs-vsctl set Open_vSwitch . external_ids:ovn-bridge-mappings='
@@ -39,12 +41,30 @@ _LOCAL = pf.vip(pf.PLAIN, [pf.rule('tcp', 80, plan.HOSTS['gw2'], health_check={
     'type': 'tcp', 'port': 1})])
 
 
+def _sysctls(**values):
+    """Values below net.ipv4.conf; a dot in a name is two underscores."""
+    return faults.typed(*(
+        f'sysctl -w {_SYSCTL}{name.replace("__", ".")}={value}'
+        for name, value in values.items()))
+
+
 def _first(*functions):
     """One function after the other."""
     def all_of(case):
         for function in functions:
             function(case)
     return all_of
+
+
+def _of_fip(text, frr=False):
+    """A command, or a line of FRR, with the floating IP for {fip}."""
+    def type_in(case):
+        line = text.format(fip=case.fip.address)
+        if frr:
+            case.vtysh(case.node, [line])
+        else:
+            case.type_in([line])
+    return type_in
 
 
 def _of_bgpd(line):
@@ -83,6 +103,11 @@ OF_AGENT = (
 )
 
 OF_KERNEL = (
+    Fault('rp-filter', 'is strict', _sysctls(
+        **{'all__rp_filter': 1, f'{plan.BRIDGE}__rp_filter': 1}),
+        settles=_sysctls(**{f'{plan.BRIDGE}__rp_filter': 2})),
+    Fault('ip-forward', f'{plan.VRF}: forwarding of IPv4 is off',
+          _sysctls(**{f'{plan.VRF}__forwarding': 0})),
     Fault('l3mdev-rule', 'is missing', faults.typed('ip rule del pref 1000'),
           settles=_session),
     Fault('vrf', 'is down', faults.typed(f'ip link set {plan.VRF} down'),
@@ -97,11 +122,20 @@ OF_OVN = (
         ovn_ssl_ca='/nowhere.pem'), _usual),
     Fault('ovn-controller', 'is paused', faults.typed(
         'ovn-appctl -t ovn-controller debug/pause')),
+    Fault('gateway-chassis', 'without enable-chassis-as-gw', faults.typed(
+        'ovs-vsctl remove Open_vSwitch . external_ids ovn-cms-options')),
     Fault('bridge-mappings', 'takes the space', faults.typed(
         f'{_MAPPINGS}\'"{plan.PHYSICAL_NETWORK}: {plan.BRIDGE}"\'')),
 )
 
 OF_FRR = (
+    Fault('bgp-redistribution', 'does not redistribute static',
+          faults.routing(*_FAMILY, 'no redistribute static')),
+    Fault('bgp-filter', f'no neighbour .* by the prefix list {_LIST}',
+          faults.routing(*_FAMILY, f'no neighbor {_PEER} route-map '
+                                   'PROVIDER-FILTER-OUT out'),
+          faults.routing(*_FAMILY, f'neighbor {_PEER} route-map '
+                                   'PROVIDER-FILTER-OUT out')),
     Fault('prefix-list', 'only bgpd has',
           _of_bgpd(f'ip prefix-list {_LIST} seq 7 permit 10.0.0.0/8')),
     Fault('bgp-sessions', f'no neighbour is established: {_PEER}',
@@ -111,7 +145,16 @@ OF_FRR = (
           _on_spine('')),
 )
 
+# What other programs have put in the way of a floating IP.
 OF_OTHERS = (
+    Fault('outbound-filters', f'{_LIST}: seq 1 deny .* from all neighbours',
+          _of_fip(f'ip prefix-list {_LIST} seq 1 deny {{fip}}/32', True),
+          warns=True),
+    Fault('rule-order', 'priority 1500 from .* blackhole', _of_fip(
+        'ip rule add priority 1500 from {fip} blackhole'), warns=True),
+    Fault('dropping-flows', 'cookie 0x7 .* drops packets of', _of_fip(
+        f'ovs-ofctl add-flow {plan.BRIDGE} '
+        'cookie=7,priority=1000,ip,nw_src={fip},actions=drop'), warns=True),
     Fault('mtu', 'eth1 has an MTU of 1280 bytes',
           lambda case: case.typed('ip link set eth1 mtu 1280'), warns=True),
 )
@@ -121,8 +164,8 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
     """One layer after the other is broken on a standby and repaired.
 
     The repair of a layer is seen when the next one is broken: only the
-    failures of that one are left then.  The functional tests break what needs
-    no VRF and no cloud (tests/functional/diagnosis).
+    failures of that one are left then.  The functional tests break others, where
+    no VRF and no cloud is needed (tests/functional/diagnosis).
     """
 
     GATEWAYS = 2
@@ -192,6 +235,7 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
                 wrong[fault.check] = why
             before = fault.check
         self.assertEqual({}, wrong)
+        self.assertLessEqual(20, len({fault.check for fault in known}))
         for name in self.cloud.gateways:
             self.assertEqual({}, self.failed(name), f'at last, on {name}')
 

@@ -164,8 +164,8 @@ class TestDoctor(faults.Faults, alpha.AlphaTestCase):
     """One layer after the other is broken on a standby and repaired.
 
     The repair of a layer is seen when the next one is broken: only the
-    failures of that one are left then.  The functional tests break others, where
-    no VRF and no cloud is needed (tests/functional/diagnosis).
+    failures of that one are left then.  The functional tests break what needs
+    no VRF and no cloud (tests/functional/diagnosis).
     """
 
     GATEWAYS = 2

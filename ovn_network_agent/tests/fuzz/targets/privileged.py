@@ -25,7 +25,7 @@ from lab import syscalls
 from ovn_network_agent import ownership
 from ovn_network_agent import privileged
 from ovn_network_agent.conf.options import frr
-from ovn_network_agent.conf.options import ovn
+from ovn_network_agent.conf.options import ovs
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import entry_points
@@ -160,7 +160,7 @@ class _World:
                  default_config_dirs=[], use_env=False)
         for options, values in (
                 (frr, {'frr_run_dir': self.directory, 'vtysh_timeout': 1}),
-                (ovn, {'ovs_rundir': self.directory,
+                (ovs, {'ovs_rundir': self.directory,
                        'ovn_rundir': self.directory,
                        'ovsdb_connection': f'unix:{self.directory}/db'})):
             cfg.CONF.register_opts(options.OPTS, group=options.GROUP)

@@ -92,6 +92,10 @@ class Announcers:
         is reset: gw2 does not know its translation.  The route changes twice
         (to both gateways, to gw2 alone).
         """
+        # The kernel of the spine follows BGP later.
+        nodes.wait_until('all probes go through gw2', lambda: all(
+            plan.HOSTS['gw2'] in one.report().seen_sources
+            for one in running), base.SETTLE)
         for one in running:
             one.wait_answered(base.SETTLE, after=time.monotonic())
         reports = [one.stop() for one in running]

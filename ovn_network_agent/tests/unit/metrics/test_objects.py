@@ -37,7 +37,8 @@ class ObjectsTest(base.BaseTestCase):
     @hypothesis.settings(max_examples=budget.examples(100), deadline=None,
                          database=None)
     @hypothesis.given(strategies.lists(strategies.tuples(
-        strategies.sampled_from(['want', 'unwant', 'found', 'gone', 'look']),
+        strategies.sampled_from(
+            ['want', 'unwant', 'found', 'removed', 'look']),
         strategies.integers(0, 20), strategies.sampled_from([
             ownership.COOKIE_HAIRPIN, ownership.COOKIE_MAC_TWEAK]))))
     def test_it_equals_a_count_of_all(self, steps):

@@ -9,7 +9,7 @@
 SETS=(lowest 2025.2 2026.1 master)
 # Real agents: with real databases and, of FRR, real daemons.
 STARTS='cmd\.test_running\.ProgramTest\.(test_appctl|test_a_drain)'
-STARTS+='|service\.test_frr\.TestAgent\.test_stop_empties'
+STARTS+='|service\.test_frr\.TestAgent\.test_a_filter_restarts_and_the_stop'
 STARTS+='|cmd\.test_program'
 
 # run_constraints: the sets that REGEX selects, each a line of the summary.

@@ -8,9 +8,10 @@
 
 SETS=(lowest 2025.2 2026.1 master)
 # Real agents: with real databases and, of FRR, real daemons.
-STARTS='cmd\.test_running\.ProgramTest\.(test_appctl|test_a_drain)'
-STARTS+='|service\.test_frr\.TestAgent\.test_a_filter_restarts_and_the_stop'
-STARTS+='|cmd\.test_program'
+STARTS='functional.cmd.test_program'
+STARTS+='|functional.cmd.test_running.ProgramTest.test_appctl'
+STARTS+='|functional.cmd.test_running.ProgramTest.test_a_drain_outlives_the_agent'
+STARTS+='|functional.service.test_frr.TestAgent.test_a_filter_restarts_and_the_stop'
 
 # run_constraints: the sets that REGEX selects, each a line of the summary.
 run_constraints() {

@@ -140,6 +140,15 @@ class BehaviourTest(unittest.TestCase):
                         re.search(rf'\b{trap}\b', text) for test in row.tests
                         for text in about(*resolve(test))), trap)
 
+    def test_the_tests_on_packages_of_releases_exist(self):
+        """The runner does not say that a name selects nothing."""
+        loader = unittest.TestLoader()
+        loader.loadTestsFromNames(
+            f'ovn_network_agent.tests.{name}' for name in re.findall(
+                r"^STARTS\+?='\|?(.+)'$",
+                (ROOT / 'tools' / 'constraints.sh').read_text(), re.MULTILINE))
+        self.assertEqual([], loader.errors)
+
     def test_what_does_not_exist_is_noticed(self):
         here = 'unit.test_behaviour.BehaviourTest.'
         resolve(here + 'test_the_tests_exist')

@@ -9,19 +9,19 @@ import sys
 from ovn_network_agent.cmd import cleanup
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import announce_method
-from ovn_network_agent.ctl import doctor
+from ovn_network_agent.ctl import diagnoses
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ctl import fleet
 from ovn_network_agent.ctl import intents
 from ovn_network_agent.ctl import program
-from ovn_network_agent.ctl import repair
 from ovn_network_agent.ctl import report
+from ovn_network_agent.ctl import running_agent
 from ovn_network_agent.ctl import status
 
 # In the order of the help.  Each module has add(commands), which adds its
 # commands and sets "function", a function(given) that returns the exit status.
-COMMANDS = (doctor, drain, status, fleet, intents, repair, announce_method,
-            report, cleanup)
+COMMANDS = (diagnoses, drain, status, fleet, intents, running_agent,
+            announce_method, report, cleanup)
 
 _EPILOG = """\
 exit status: 0 done; 1 refused or failed, the message says why; 2 the command

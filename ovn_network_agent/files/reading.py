@@ -174,6 +174,26 @@ class EntryParser(abc.ABC, Generic[_Row]):
         """The rows of an entry without flaws; each has its key as "uuid"."""
 
 
+def schema_of_list(key: str, entry: Mapping[str, Any], many: str
+                   ) -> dict[str, Any]:
+    """The JSON schema of a file with one list.
+
+    An empty file may be one that is being written, so it is no empty list.
+
+    :param key: the only key of the file
+    :param many: plural noun for the entries
+    """
+    return {
+        '$schema': 'https://json-schema.org/draft/2020-12/schema',
+        'type': 'object',
+        'description': f'a mapping with the one key "{key}"',
+        'required': [key],
+        'additionalProperties': False,
+        'properties': {
+            key: {'type': 'array', 'items': entry,
+                  'description': f'a list of {many}, [] for none'}}}
+
+
 def parse_entries(
         content: bytes, name: str, schema: Mapping[str, Any],
         parser: type[EntryParser[_Row]], cost: str) -> Content[_Row]:

@@ -11,6 +11,7 @@ chassis of a request is gone for good. Of several agents that notice, the
 server lets one write.
 """
 
+import abc
 from collections.abc import Collection
 from collections.abc import Iterable
 from typing import Any
@@ -36,9 +37,9 @@ class _Entry(ovsdb_writer.NbWriter):
         super().__init__(conf)
         self._gone = frozenset[str]()
 
+    @abc.abstractmethod
     def present(self) -> Collection[str]:
         """Names of the chassis that have an entry."""
-        raise NotImplementedError
 
     def of_the_gone(self, present: Collection[str]) -> frozenset[str]:
         """Names of chassis with an entry that are gone for good."""

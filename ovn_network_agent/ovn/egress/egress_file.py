@@ -71,16 +71,7 @@ _ENTRY = {
             'the name of a gateway port (mode ecmp), or the name or host '
             'name of a chassis (mode host)', 'gateways'),
         'destinations': _list('a prefix', 'prefixes')}}
-# An empty file may be one that is being written, so it is no empty list.
-SCHEMA = {
-    '$schema': 'https://json-schema.org/draft/2020-12/schema',
-    'type': 'object',
-    'description': f'a mapping with the one key "{_KEY}"',
-    'required': [_KEY],
-    'additionalProperties': False,
-    'properties': {
-        _KEY: {'type': 'array', 'items': _ENTRY,
-               'description': 'a list of egress addresses, [] for none'}}}
+SCHEMA = reading.schema_of_list(_KEY, _ENTRY, 'egress addresses')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -66,16 +66,7 @@ _ENTRY = {
         'name': _PEERING,
         'routers': {'type': 'array', 'minItems': 2, 'maxItems': 2,
                     'items': _END, 'description': 'a list of two routers'}}}
-# An empty file may be one that is being written, so it is no empty list.
-SCHEMA = {
-    '$schema': 'https://json-schema.org/draft/2020-12/schema',
-    'type': 'object',
-    'description': f'a mapping with the one key "{_KEY}"',
-    'required': [_KEY],
-    'additionalProperties': False,
-    'properties': {
-        _KEY: {'type': 'array', 'items': _ENTRY,
-               'description': 'a list of peerings, [] for none'}}}
+SCHEMA = reading.schema_of_list(_KEY, _ENTRY, 'peerings')
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -320,12 +320,11 @@ def addresses(router):
     own = networks.own_addresses(bare)
     lrps = [port.lrp for port in router.ports]
     balanced = {each.address: each for each in router.balanced}
-    why = dict(router.withheld)
     names = dict.fromkeys((*nats, *own, *balanced, *router.sent))
     return {f'{address} ({number})' if number else address:
             dataclasses.replace(each, withheld=(
                 selection.BY_OVN if router.routed_by_ovn
-                else why.get(address, '')))
+                else dict(router.withheld).get(address, '')))
             for address in names for number, each in enumerate(
                 networks.served_addresses(
                     bare, address, networks.AddressSources(

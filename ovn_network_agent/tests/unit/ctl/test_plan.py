@@ -10,7 +10,7 @@ import sys
 
 from oslotest import base
 
-from ovn_network_agent.ctl import repair
+from ovn_network_agent.ctl import running_agent
 
 
 def step(verb, **values):
@@ -25,9 +25,10 @@ class PlanTest(base.BaseTestCase):
     def text(self, *steps, problems=()):
         counts = {verb: sum(1 for each in steps if each['verb'] == verb)
                   for verb in ('create', 'update', 'delete')}
-        return repair.of_plan({'steps': list(steps), 'counts': counts,
-                               'unreadable': {}, 'problems': list(problems)},
-                         io.StringIO())
+        return running_agent.of_plan({
+            'steps': list(steps), 'counts': counts,
+            'unreadable': {}, 'problems': list(problems)},
+            io.StringIO())
 
     def test_by_backend(self):
         self.assertEqual(
@@ -80,4 +81,4 @@ class ResyncTest(base.BaseTestCase):
             'route: failed: kernel_route y: no space\n'
             'rule: failed: rule is down\n'
             '2 backends read, 1 change, 2 failures\n',
-            repair.of_resync(found))
+            running_agent.of_resync(found))

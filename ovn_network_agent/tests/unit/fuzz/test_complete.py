@@ -57,7 +57,7 @@ OURS = {
         'diagnosis.node.ovn', 'model.selection'),
     'answers of the agent that control.client has read': (
         'ctl.status', 'ctl.announce_method', 'ctl.drain', 'ctl.intents',
-        'ctl.repair', 'ctl.report', 'diagnosis.node.sources'),
+        'ctl.running_agent', 'ctl.report', 'diagnosis.node.sources'),
     'the state of this process and of its interpreter': (
         'control.reports.bug_report', 'control.reports.text',
         'metrics.endpoint', 'privileged.daemon.capability',

@@ -6,7 +6,7 @@
 from oslotest import base
 
 from ovn_network_agent import diagnosis
-from ovn_network_agent.ctl import doctor
+from ovn_network_agent.ctl import diagnoses
 from ovn_network_agent.diagnosis.node import check
 
 Verdict = diagnosis.Verdict
@@ -22,7 +22,7 @@ def found(name, verdict, evidence='seen', remedy=''):
 class SummaryTest(base.BaseTestCase):
 
     def text(self, *findings):
-        return doctor._summary(findings, [
+        return diagnoses._summary(findings, [
             check.Check(name, 'layer', '', None, None, after)
             for name, after in AFTER.items()]).splitlines()
 

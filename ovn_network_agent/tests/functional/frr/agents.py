@@ -76,6 +76,8 @@ class AnnouncingTestCase(ServiceTestCase):
 
     def setUp(self):
         super().setUp()
+        # The agent asks the kernel for the routes that zebra calls installed.
+        self.enter_namespace()
         self.root_side(frr_run_dir=self.frr.rundir)
         self.frr.ip('link', 'set', 'lo', 'up')
         self.world = worlds.World()

@@ -19,6 +19,7 @@ import collections
 from collections.abc import Iterable
 import dataclasses
 import functools
+import itertools
 import typing
 
 from ovn_network_agent import resources
@@ -202,15 +203,17 @@ class Tracker:
             kind = resource.kind
             if kind not in fresh:
                 raise ValueError(f'unexpected kind {kind}')
-            want = self._desired[kind].get(resource.key)
-            if want is not None and want is not resource and want == resource:
+            key = resource.ref.key
+            want = self._desired[kind].get(key)
+            if want is None:
+                before = self._actual[kind].get(key)
+                if before == resource and before.requires:
+                    # What is read lacks its prerequisites, which go after it.
+                    found[place] = resource = dataclasses.replace(
+                        resource, requires=before.requires)
+            elif want is not resource and want == resource:
                 found[place] = resource = want
-            before = self._actual[kind].get(resource.key)
-            if want is None and before == resource and before.requires:
-                # What is read lacks its prerequisites, which go after it.
-                found[place] = resource = dataclasses.replace(
-                    resource, requires=before.requires)
-            fresh[kind][resource.ref.key] = resource
+            fresh[kind][key] = resource
         lost = []
         for kind, actual in fresh.items():
             former, wanted = self._actual[kind], self._desired[kind]
@@ -226,9 +229,11 @@ class Tracker:
             self._actual[kind] = actual
             self._deltas.pop(kind, None)
             self._pending[kind] = {
-                key for key in actual.keys() | wanted.keys()
-                if actual.get(key) is not wanted.get(key) and
-                not self.settled(resources.Ref(kind, key))}
+                key for key in itertools.chain(
+                    (key for key, have in actual.items()
+                     if wanted.get(key) is not have),
+                    (key for key in wanted if key not in actual))
+                if not self.settled(resources.Ref(kind, key))}
             if not self._pending[kind]:
                 del self._pending[kind]
         return lost

@@ -37,8 +37,7 @@ class Stage(enum.IntEnum):
     LEAD = 110
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(typing.NamedTuple):
     """A reference to a resource: its kind and key."""
 
     kind: str

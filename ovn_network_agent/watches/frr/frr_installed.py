@@ -49,6 +49,9 @@ class Installed(base.Observer):
         self._wanted: frozenset[str] = frozenset()
         # Routes that were missing at the last check.
         self._suspects: frozenset[str] = frozenset()
+        # What the last reading rests on, and what was not in it.
+        self._read: tuple[int, frozenset[str], routes.Seen] | None = None
+        self._absent: frozenset[str] = frozenset()
 
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the thread."""
@@ -117,11 +120,10 @@ class Installed(base.Observer):
             yield from (prefix for prefix in some
                         if set(active.get(prefix, ())) - {'kernel'})
 
-    @staticmethod
-    def _lacking(vrf: str, wanted: frozenset[str]) -> Iterator[str]:
-        with connection.Connection() as opened:
-            table = resources.MAIN_TABLE
-            if vrf:
+    def _lacking(self, vrf: str, wanted: frozenset[str]) -> Iterator[str]:
+        table = resources.MAIN_TABLE
+        if vrf:
+            with connection.Connection() as opened:
                 link = links.named(opened, {vrf}).get(vrf)
                 if link is None or not link.vrf_table:
                     return
@@ -130,9 +132,15 @@ class Installed(base.Observer):
                     default for default, family in _DEFAULTS.items()
                     if not routes.has_default(opened, link.index, table,
                                               family))
-            there = {route.dst for route in routes.read(
-                opened, kernel.ZEBRA_STATIC, table)}
-            yield from wanted - there
+        found, seen = routes.read_again(
+            kernel.ZEBRA_STATIC, self._read[2] if (
+                self._read and self._read[:2] == (table, wanted)) else None)
+        if found is not None:
+            self._absent = wanted.difference(
+                route.dst for _digest, some in found for route in some or ()
+                if route.table == table)
+            self._read = table, wanted, seen
+        yield from self._absent
 
     def _reasons(self, missing: frozenset[str]) -> tuple[str, ...]:
         if not missing:

@@ -245,7 +245,7 @@ def _hairpin(served: model.ServedAddress,
     """
     return resources.Flow(
         segment.bridge, ownership.COOKIE_HAIRPIN, ownership.PRIORITY_HAIRPIN,
-        segment.patch_port, networks.family(served.address),
+        segment.patch_port, networks.family_of_valid(served.address),
         dst=networks.host_prefix(served.address), set_src=segment.mac,
         set_dst=served.mac, output='in_port')
 

@@ -204,8 +204,8 @@ def ask_chassis(context: base.Context, conf: Any,
     return present
 
 
-def confirmed_gone(context: base.Context, conf: Any, names: frozenset[str]
-                   ) -> frozenset[str]:
+def confirm_deleted(context: base.Context, conf: Any, names: frozenset[str]
+                    ) -> frozenset[str]:
     """The chassis of some names that are gone, also for the server.
 
     A replica may lack rows. Without an answer nobody is gone.

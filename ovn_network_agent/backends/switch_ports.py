@@ -193,10 +193,11 @@ class VniPortBackend(SwitchPorts):
         failures.update(super().apply(base.Delta(
             create=tuple(r for r in wanted if r.ref not in failures),
             delete=delta.delete)))
-        gone = [r for r in resources.of_kind(resources.VniPort, delta.delete)
-                if r.ref not in failures]
+        removed = [r for r
+                   in resources.of_kind(resources.VniPort, delta.delete)
+                   if r.ref not in failures]
         failures.update(calls.refused(
-            privileged.delete_ports, gone, [r.name for r in gone]))
+            privileged.delete_ports, removed, [r.name for r in removed]))
         return failures
 
     def _forget(self, ports: tuple[resources.VniPort, ...]) -> None:
@@ -282,6 +283,6 @@ class OverlapBackend(base.Backend):
             try:
                 overlap.end()
             except context.FAILURES as e:
-                failures.update({gone.ref: error_words.text(e)
-                                 for gone in delta.delete})
+                failures.update({removed.ref: error_words.text(e)
+                                 for removed in delta.delete})
         return failures

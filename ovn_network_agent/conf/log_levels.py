@@ -33,7 +33,7 @@ LEVELS = {'debug': logging.DEBUG, 'info': logging.INFO,
 
 @dataclasses.dataclass(slots=True)
 class _Changed:
-    former: int  # level before, 0 for that of the logger above
+    previous: int  # level before, 0 for that of the logger above
     ends: float | None = None  # monotonic seconds, None for no end
     timer: threading.Timer | None = None  # ends it
 
@@ -92,7 +92,7 @@ class Temporary:
         changed = self._changed.pop(name)
         if changed.timer is not None:
             changed.timer.cancel()
-        self._give(name, changed.former)
+        self._give(name, changed.previous)
 
     def _give(self, name: str, level: int) -> None:
         logging.getLogger(name).setLevel(level)
@@ -235,18 +235,18 @@ def apply(conf: cfg.ConfigOpts) -> None:
             handler.setFormatter(Summarized(handler.formatter))
 
 
-def set_up(conf: cfg.ConfigOpts, former: str | None) -> None:
+def set_up(conf: cfg.ConfigOpts, previous: str | None) -> None:
     """Set up the log for the values of a reload, or leave it as it was.
 
     A level set by command ends in any case.  oslo.log's own hook for this
     would register options of the command line.
 
-    :param former: ``log_config_append`` before the reload
+    :param previous: ``log_config_append`` before the reload
     :raises Exception: what the file of ``log_config_append`` makes the
         standard library raise
     """
     temporary.undo()
-    if conf.log_config_append or former:
+    if conf.log_config_append or previous:
         before = [(logger, logger.level, logger.handlers[:], logger.propagate)
                   for logger in _loggers()]
         try:

@@ -167,7 +167,7 @@ def _apply(conf: cfg.ConfigOpts,
                    (section, option.dest) == _RULES or
                    not opts.on_command_line(conf, section, option.dest))]
     before = _values(conf, watched)
-    former, held = opts.reloaded(conf), _held(conf)
+    previous, held = opts.reloaded(conf), _held(conf)
     _hold(conf, _begins_or_ends(conf, aside), before.get(_RULES))
     try:
         conf.mutate_config_files()
@@ -178,13 +178,13 @@ def _apply(conf: cfg.ConfigOpts,
     except (cfg.Error, ValueError):
         same = False
     if not same:
-        _back(conf, former, held, before)
+        _back(conf, previous, held, before)
         return None
     try:
         log_levels.set_up(conf, before[_LOG])
     except Exception as error:
         # Whatever the file makes the standard library raise.
-        _back(conf, former, held, before)
+        _back(conf, previous, held, before)
         raise validate.ConfigError([
             f'[DEFAULT] log_config_append = {after[_LOG]}: '
             f'{" ".join(str(error).split())}; correct the file, or name '
@@ -197,9 +197,9 @@ def _apply(conf: cfg.ConfigOpts,
         if before[section, option.dest] != after[section, option.dest])
 
 
-def _back(conf: cfg.ConfigOpts, former: Any, held: bool,
+def _back(conf: cfg.ConfigOpts, previous: Any, held: bool,
           before: dict[tuple[str, str], Any]) -> None:
-    opts.take_back(conf, former)
+    opts.take_back(conf, previous)
     _hold(conf, held, before.get(_RULES))
     # This clears the library's cache, too.
     conf.clear_default(_RULES[1], group=_RULES[0])

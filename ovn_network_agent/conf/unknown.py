@@ -60,10 +60,10 @@ def variables(conf: cfg.ConfigOpts) -> Iterator[str]:
             yield (f'{name} in the environment is no '
                    f'option{suggestions.hint(name, by_variable)}')
         elif name.startswith(original_options.PREFIX):
-            yield f'{name} in the environment {_former(name)}'
+            yield f'{name} in the environment {_original(name)}'
 
 
-def _former(variable: str) -> str:
+def _original(variable: str) -> str:
     name = variable.removeprefix(original_options.PREFIX).lower()
     option = original_options.BY_NAME.get(name)
     if name == original_options.CONFIG:

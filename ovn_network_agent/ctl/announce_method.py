@@ -179,15 +179,15 @@ def _reload(path: str, timeout: float) -> list[str]:
 def result(method: str, change: 'methods.Change', took: float | None,
            still: Collection[str]) -> int:
     """Print the result; ``took`` is in seconds, None when it was given up."""
-    gone = {prefix for prefix in change.before
-            if prefix.partition('/')[0] not in still}
-    due = [prefix for prefix in change.due if prefix not in gone]
-    lost = sorted(set(change.gaps) - gone)
-    count = len(change.before) - len(gone)
-    if gone:
+    removed = {prefix for prefix in change.before
+               if prefix.partition('/')[0] not in still}
+    due = [prefix for prefix in change.due if prefix not in removed]
+    lost = sorted(set(change.gaps) - removed)
+    count = len(change.before) - len(removed)
+    if removed:
         print('this node announces '
-              f'{counts.of(len(gone), "address")} no longer, for another '
-              f'reason: {_some(sorted(gone))}')
+              f'{counts.of(len(removed), "address")} no longer, for another '
+              f'reason: {_some(sorted(removed))}')
     if due:
         return program.fail(
             f'{method} alone does not announce {len(due):d} of '

@@ -114,10 +114,10 @@ def _policies(subject: model.EgressIp, router: str, priority: int,
     source, to = (f'ip{family}.{side} == $'
                   f'{_set_name(subject.name, router, family, name)}'
                   for side, name in (('src', 'from'), ('dst', 'to')))
-    inside = ', '.join(places[0].inside)
-    if inside:
+    inner = ', '.join(places[0].inner_networks)
+    if inner:
         yield resources.EgressPolicy(
-            priority, f'{source} && ip{family}.dst == {{{inside}}}')
+            priority, f'{source} && ip{family}.dst == {{{inner}}}')
     yield resources.EgressPolicy(
         priority - 1, f'{source} && {to}' if subject.destinations else source,
         tuple(sorted({place.nexthop for place in places})))

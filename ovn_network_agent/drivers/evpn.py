@@ -197,11 +197,11 @@ class EvpnDriver(base.Driver):
         port = served.port
         if not (served.answered and (port.local or served.resident)):
             return
-        inside = networks.inside(served.address, self._nets(port))
+        in_network = networks.inside(served.address, self._nets(port))
         why = self._anchored(networks.host_prefix(served.address), node) or (
-            served.unanswered if inside else '')
+            served.unanswered if in_network else '')
         # A virtual IP may be one of a tenant's.
-        if not inside and served.kinds != ('vip',):
+        if not in_network and served.kinds != ('vip',):
             why = why or ('it is in no network of the gateway port '
                           f'{port.lrp}')
         if why:
@@ -209,7 +209,7 @@ class EvpnDriver(base.Driver):
                 f'router {served.called}: {served.address} is not announced '
                 f'in VNI {vni.number:d}, because {why}', router=served.router,
                 addresses=(served.address,))
-        elif inside and not served.withheld:
+        elif in_network and not served.withheld:
             yield from self._reachable(
                 self._port(port.network, port.segment, vni, node),
                 networks.host_prefix(served.address), served.address,

@@ -31,7 +31,7 @@ class Pass:
     # Try failed backends again before their back-off is over.
     retry: bool = False
     # Do not wait between announcements and what follows them.
-    at_once: bool = False
+    immediate: bool = False
     # Names of backends to read because time has passed; their system may be
     # unchanged.
     reads: Collection[str] = ()

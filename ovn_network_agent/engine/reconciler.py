@@ -179,7 +179,7 @@ class Reconciler:
         if stopped:
             # This pass may be the last, so it tries everything again.
             self._ledger.forget()
-        if request.at_once or stopped:
+        if request.immediate or stopped:
             self._announcing_until = None
         self._alive()
         self.wanted.update(request.snapshot)
@@ -305,7 +305,7 @@ class Reconciler:
             self._ledger.put_all(delta, ledger.State.UNREACHABLE,
                                  unreadable or 'not read yet')
         elif backend.concurrent or backend.system:
-            delta, rest = delta.split(backend.most_at_once or len(delta))
+            delta, rest = delta.split(backend.max_changes or len(delta))
             self._more.discard(name)
             if rest:
                 self._more.add(name)

@@ -71,24 +71,24 @@ class DesiredState:
     def contribute(self, contributor: Contributor,
                    wanted: Iterable[resources.Resource]) -> None:
         """Replace everything that ``contributor`` wants."""
-        former = self._contributions.get(contributor, {})
+        previous = self._contributions.get(contributor, {})
         new = self._by_ref(contributor, wanted)
-        if len(new) == len(former) and all(
-                map(same, new.values(), former.values())):
+        if len(new) == len(previous) and all(
+                map(same, new.values(), previous.values())):
             # Thousands of equal resources would else be there twice.
             return
         if new:
             self._contributions[contributor] = new
         else:
             del self._contributions[contributor]
-        for ref, resource in former.items():
+        for ref, resource in previous.items():
             if ref not in new:
                 self._claims[ref].remove(contributor)
                 self._settle(resource)
         for ref, resource in new.items():
-            if ref not in former:
+            if ref not in previous:
                 bisect.insort(self._claims.setdefault(ref, []), contributor)
-            if not same(resource, former.get(ref)):
+            if not same(resource, previous.get(ref)):
                 self._settle(resource)
 
     def _by_ref(self, contributor: Contributor,
@@ -213,14 +213,14 @@ class Tracker:
             fresh[kind][resource.ref.key] = resource
         lost = []
         for kind, actual in fresh.items():
-            former, wanted = self._actual[kind], self._desired[kind]
+            previous, wanted = self._actual[kind], self._desired[kind]
             # Most objects are the same, and to compare values takes longer.
-            different = [key for key, before in former.items()
+            different = [key for key, before in previous.items()
                          if actual.get(key) is not before and
                          actual.get(key) != before]
             lost += [resources.Ref(kind, key) for key in different
-                     if former[key] == wanted.get(key)]
-            different += actual.keys() - former.keys()
+                     if previous[key] == wanted.get(key)]
+            different += actual.keys() - previous.keys()
             self._changed[kind].update(different)
             self._touches[kind] += len(different)
             self._actual[kind] = actual

@@ -176,7 +176,7 @@ class Source:
                 self._links, self._read_links, wanted) if wanted else ()
         return self._links
 
-    def _seen(self, former: Any, read: Callable[..., Any],
+    def _seen(self, previous: Any, read: Callable[..., Any],
               *args: object) -> Any:
         """What read(*args) returns, or in doubt the former result."""
         try:
@@ -186,7 +186,7 @@ class Source:
                 LOG.warning('The addresses of this node cannot be read: %s',
                             error)
             self._blind = str(error)
-            return former
+            return previous
         self._blind = ''
         return found
 

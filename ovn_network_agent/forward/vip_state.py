@@ -97,8 +97,8 @@ class VipStatuses:
             if status.state is not State.WAITING and before != about:
                 self._logged[status.vip.address] = about
                 news.setdefault(about, []).append(status.vip.address)
-        for gone in self._logged.keys() - {s.vip.address for s in self.now}:
-            del self._logged[gone]
+        for removed in self._logged.keys() - {s.vip.address for s in self.now}:
+            del self._logged[removed]
         for (state, reason), addresses in news.items():
             LOG.log(logging.WARNING if state in (State.DOWN, State.REFUSED)
                     else logging.INFO, 'VIP %s: %s%s', state.value,

@@ -89,14 +89,14 @@ def _changed(undone: Sequence[evpn.Line],
              missing: Sequence[evpn.Line]) -> Iterator[str]:
     """Lines inside of an instance, each in its family; the marks first."""
     for family in evpn.FAMILIES:
-        inside = [*(_undone(line) for where, line in undone
-                    if where == family),
-                  *(line for where, line in missing if where == family)]
-        if not inside or not family:
-            yield from inside
+        lines = [*(_undone(line) for where, line in undone
+                   if where == family),
+                 *(line for where, line in missing if where == family)]
+        if not lines or not family:
+            yield from lines
         else:
             yield f'address-family {family}'
-            yield from inside
+            yield from lines
             yield 'exit-address-family'
 
 

@@ -38,7 +38,7 @@ TIMEOUT = 10.0
 INTERVAL = 5.0
 # The largest request, bytes, and the most pieces in which it may arrive.
 LARGEST = 8192
-PIECES = 32
+MAX_READS = 32
 # Seconds of rest a second of processor time: at most a tenth of one.
 REST = 9.0
 # Seconds to wait for the thread at the end; it is a daemon.
@@ -229,7 +229,7 @@ class Server:
     async def _request(self, reader: asyncio.StreamReader,
                        connection: h11.Connection) -> h11.Request:
         """A request without its body; RemoteProtocolError if none or large."""
-        for _piece in range(PIECES):
+        for _piece in range(MAX_READS):
             event = connection.next_event()
             if isinstance(event, h11.Request):
                 return event

@@ -50,12 +50,12 @@ class Index:
             self._keys_of[uuid] = now = tuple(self._keys(row))
         if not before and not now:
             return set()
-        gone, come = self._difference(before, now)
-        for key in gone:
+        removed, added = self._difference(before, now)
+        for key in removed:
             self._drop(key, uuid)
-        for key in come:
+        for key in added:
             self._add(key, uuid)
-        return gone | come
+        return removed | added
 
     def _add(self, key: Hashable, uuid: Any) -> None:
         found = self._uuids.get(key)

@@ -300,13 +300,13 @@ class Lent:
         self._connection: Any = None  # None until loaded
 
     @property
-    def trouble(self) -> str:
+    def problem(self) -> str:
         """The reason why the database cannot be used now, or ''."""
         raise NotImplementedError
 
     def unusable(self) -> Unavailable:
         """The exception to raise while there is :attr:`trouble`."""
-        return Unavailable(self.trouble)
+        return Unavailable(self.problem)
 
     @property
     def started(self) -> bool:
@@ -341,7 +341,7 @@ class Lent:
         try:
             if connection.idl.doubt or connection is not self._connection:
                 raise Unavailable(
-                    self.trouble or
+                    self.problem or
                     f'{ovsdb.SCHEMAS[self.name]} is loaded again')
             yield tables(connection.idl)
         finally:

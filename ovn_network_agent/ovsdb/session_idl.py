@@ -77,10 +77,10 @@ def collect(warnings: list[str] | None) -> None:
     _heard.warnings = warnings
 
 
-def _listen(former: Callable[..., None]) -> Callable[..., None]:
+def _listen(original: Callable[..., None]) -> Callable[..., None]:
     def log(self: vlog.Vlog, message: str, **kwargs: Any) -> None:
         if self.name != _IDL:
-            former(self, message, **kwargs)
+            original(self, message, **kwargs)
             return
         LOG.warning('%s', message)
         heard = getattr(_heard, 'warnings', None)

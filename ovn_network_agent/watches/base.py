@@ -82,7 +82,7 @@ class Observer(abc.ABC):
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the thread, which fires the trigger."""
 
-    def look_once(self) -> object:
+    def check(self) -> object:
         """Find out what a pass of a dry run needs, while the caller waits."""
 
     def seen(self, snapshot: model.Snapshot) -> None:

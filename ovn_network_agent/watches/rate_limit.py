@@ -95,7 +95,8 @@ class RateLimit(base.Observer):
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the thread that fires postponed notices."""
         self.wakes(trigger)
-        threading.Thread(target=self._run, name='pace', daemon=True).start()
+        threading.Thread(target=self._run, name='rate-limit',
+                         daemon=True).start()
 
     def stop(self) -> None:
         """End the thread; postponed notices are lost."""

@@ -64,7 +64,7 @@ class RestartWatch(base.Beating):
     def __init__(self, heartbeats: base.Heartbeat, name: str, where: str,
                  read: Read, privileged: Read, word: str,
                  restarted: Callable[[], object] = lambda: None,
-                 metric: str = '', at_once: bool = False,
+                 metric: str = '', immediate: bool = False,
                  awaited: Callable[[], bool] = lambda: False) -> None:
         super().__init__(heartbeats)
         self._name = name
@@ -74,7 +74,7 @@ class RestartWatch(base.Beating):
         self._notice = (word,)
         self._restarted = restarted
         self._metric = metric
-        self._at_once = at_once
+        self._immediate = immediate
         self._awaited = awaited
         # Of a check with privileges.
         self._beside: threading.Thread | None = None
@@ -135,7 +135,7 @@ class RestartWatch(base.Beating):
             LOG.info('Started again in %s: %s', self._name,
                      ', '.join(fresh))
             self._doubts = [now, now + _SECOND]
-            if self._at_once:
+            if self._immediate:
                 self._doubt()
 
     def _doubt(self) -> None:

@@ -46,7 +46,7 @@ class _Due:
     # Whether routes of IPv6 are concerned, too.
     ipv6: bool
     # Begin and end of the wait, monotonic seconds.
-    since: float
+    start: float
     until: float
 
 
@@ -101,13 +101,13 @@ class Refresher:
                 return
             now = time.monotonic()
             waiting = None if self._failed else self._due
-            since = waiting.since if waiting else now
+            start = waiting.start if waiting else now
             lost = withdrawn[-1] if withdrawn else (
                 waiting.lost if waiting else '')
             # A refresh that has failed is still due, for both families.
             ipv6 = ipv6 or self._due is not None and self._due.ipv6
-            self._due = _Due(lost, ipv6, since,
-                             min(now + _TOLD, since + _LATEST))
+            self._due = _Due(lost, ipv6, start,
+                             min(now + _TOLD, start + _LATEST))
             self._failed = False
             if self._thread is None:
                 self._thread = threading.Thread(

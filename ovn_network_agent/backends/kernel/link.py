@@ -72,8 +72,8 @@ class LinkBackend(base.KernelBackend):
     def apply(self, delta: base.Delta) -> base.Failures:
         """Set devices up, never down; make or delete the pair and VLANs."""
         up = resources.of_kind(resources.LinkUp, delta.wanted)
-        pairs, gone = (resources.of_kind(resources.VethPair, some)
-                       for some in (delta.wanted, delta.delete))
+        pairs, removed = (resources.of_kind(resources.VethPair, some)
+                          for some in (delta.wanted, delta.delete))
         tagged, untagged = (resources.of_kind(resources.VlanDevice, some)
                             for some in (delta.wanted, delta.delete))
         return {
@@ -81,8 +81,8 @@ class LinkBackend(base.KernelBackend):
                             [r.dev for r in up]),
             **calls.refused(privileged.set_veth_pairs, pairs,
                             [[r.name, r.peer, r.vrf] for r in pairs]),
-            **calls.refused(privileged.delete_veth_pairs, gone,
-                            [[r.name, r.peer] for r in gone]),
+            **calls.refused(privileged.delete_veth_pairs, removed,
+                            [[r.name, r.peer] for r in removed]),
             # A VLAN device can only be up when its bridge is.
             **calls.refused(privileged.set_vlans, tagged,
                             [[r.name, r.bridge, r.vlan]

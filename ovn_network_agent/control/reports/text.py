@@ -79,8 +79,8 @@ def details(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
            f'{found["hostname"] or "?"} ({role}): {found["phase"]}')
     for name, state in sorted(found['databases'].items()):
         is_so = 'connected' if state['connected'] else state['trouble']
-        since = f' since {state["since"]}' if state['since'] else ''
-        yield f'database {name}: {is_so}{since}'
+        start = f' since {state["since"]}' if state['since'] else ''
+        yield f'database {name}: {is_so}{start}'
     if full:
         yield f'drains: {drains(found, routers) or "none"}'
     if found['overlap']:
@@ -103,10 +103,10 @@ def last_reload(last: dict[str, Any] | None) -> list[str]:
 def drains(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
            ) -> str:
     """The drains of this node, with their begins."""
-    since = found['drains_since']
+    starts = found['drains_since']
     return ', '.join(
         name_of_drain(drain, routers) +
-        (f' since {since[drain]}' if drain in since else '')
+        (f' since {starts[drain]}' if drain in starts else '')
         for drain in found['drains'])
 
 
@@ -165,9 +165,9 @@ def _place(port: dict[str, Any], hosts: Mapping[str, str]) -> str:
 def _handover(port: dict[str, Any]) -> str:
     if port['handover'] == 'none':
         return ''
-    since = port['handover_since']
+    start = port['handover_since']
     return f', handover: {port["handover"]}' + (
-        f' since {since}' if since else '')
+        f' since {start}' if start else '')
 
 
 def _drain(group: dict[str, Any]) -> str:

@@ -176,7 +176,7 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
         (about, *others), bindings = finding.find(
             conf, address, drivers, functools.partial(
                 _status, standings, address))
-        in_vnis = [_in_vni(conf, _with_inside(conf, dataclasses.replace(
+        in_vnis = [_in_vni(conf, _with_inner_address(conf, dataclasses.replace(
             found, subject=each, bindings=bindings,
             status=_status(standings, address, each.vni))))
                    for each in others]
@@ -188,15 +188,17 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
         about, bindings = subjects.without_ovn(
             address, conf.bridge_dev, switch.node(
                 conf.bridge_dev, conf.frr.vrf_name), drivers), ()
-    found = _with_inside(conf, dataclasses.replace(
+    found = _with_inner_address(conf, dataclasses.replace(
         found, subject=about, bindings=bindings))
     return _node(conf, found) if about.here else found, in_vnis
 
 
-def _with_inside(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
+def _with_inner_address(conf: cfg.ConfigOpts, found: facts.Facts
+                        ) -> facts.Facts:
     about = found.subject
-    return dataclasses.replace(found, inside=attempt(
-        northbound.read_inside, conf, subjects.certain(about.router).uuid,
+    return dataclasses.replace(found, inner_address=attempt(
+        northbound.read_inner_address, conf,
+        subjects.certain(about.router).uuid,
         subjects.certain(about.nat).logical_ip)) if (
             about.here and about.kind in (
                 subjects.Kind.FIP, subjects.Kind.DISTRIBUTED)) else found

@@ -322,7 +322,7 @@ CHECKS = (
     check.Check(
         'original-program', 'processes', 'the original program neither runs, '
         'nor starts with the node, nor is installed',
-        lambda sources: sources.former(), judge_original,
+        lambda sources: sources.original(), judge_original,
         # Two agents are one fault, whichever program the second one is.
         ('single-agent',)),
     check.Check(

@@ -68,8 +68,8 @@ def shared(
         ) -> 'Callable[typing.Concatenate[Sources, _Arguments], _Answer]':
     """Decorator: a reading, or its failure, is made once for its arguments."""
     @functools.wraps(function)
-    def once(self: 'Sources', /, *arguments: _Arguments.args,
-             **options: _Arguments.kwargs) -> _Answer:
+    def wrapper(self: 'Sources', /, *arguments: _Arguments.args,
+                **options: _Arguments.kwargs) -> _Answer:
         question = function.__name__, arguments, tuple(options.items())
         with self._guard:
             lock = self._locks.setdefault(question, threading.Lock())
@@ -85,7 +85,7 @@ def shared(
             raise failure
         answer: _Answer = value
         return answer
-    return once
+    return wrapper
 
 
 class Sources:
@@ -194,7 +194,7 @@ class Sources:
         return agent.agents()
 
     @shared
-    def former(self) -> single_instance.Original:
+    def original(self) -> single_instance.Original:
         """The original program here."""
         return single_instance.find_original()
 

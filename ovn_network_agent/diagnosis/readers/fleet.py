@@ -24,7 +24,7 @@ from ovn_network_agent.ovn.subjects import policies
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import query
 
-UP, SILENT, GONE, UNKNOWN = 'up', 'silent', 'gone', 'unknown'
+UP, SILENT, ABSENT, UNKNOWN = 'up', 'silent', 'gone', 'unknown'
 ANNOUNCED, UNPROVEN, UNBOUND = 'announced', 'not announced', 'no owner'
 _GATEWAY_WORD = 'enable-chassis-as-gw'
 # Seconds: a chassis that lags behind the others for less may answer yet.
@@ -145,7 +145,7 @@ def make(nb: columns.Tables | None, sb: columns.Tables | None,
     ports = [*_ports(nb, owners if sb is not None else None, names, states)]
     known = {*_chosen(sb), *filter(None, owners.values()), *(
         each.chassis for port in ports for each in port.candidates)}
-    lost = UNKNOWN if sb is None else GONE
+    lost = UNKNOWN if sb is None else ABSENT
     gateways = (_gateway(name, _host(names, name), states.get(name, lost),
                          seen.get(name, 0), ports) for name in known)
     return Fleet(tuple(sorted(gateways, key=lambda each: each.hostname)),

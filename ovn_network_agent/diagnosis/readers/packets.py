@@ -120,8 +120,8 @@ def for_address(address: str, client_: str, segment: model.Segment, mac: str,
     :param mac: MAC of the router port
     :param nexthop: whose MAC that is, '' for the address
     """
-    asking = {4: _arp, 6: _neighbours}[networks.family(address)]
-    found = asking(nexthop or address, client_, segment, mac, port)
+    request = {4: _arp, 6: _neighbours}[networks.family(address)]
+    found = request(nexthop or address, client_, segment, mac, port)
     for protocol in _PROTOCOLS:
         found += both_ways(protocol, address, client_, segment, mac, port)
     return tuple(found)

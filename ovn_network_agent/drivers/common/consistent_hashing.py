@@ -41,19 +41,19 @@ _Table: typing.TypeAlias = list[str | None]
 
 @functools.lru_cache(maxsize=4096)
 def owners(weights: frozenset[tuple[str, int]],
-           gone: frozenset[str] = frozenset()) -> tuple[str, ...]:
+           excluded: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """The address of the destination of each bucket.
 
     :param weights: (address, weight > 0), not empty
-    :param gone: addresses of these that get nothing at present
+    :param excluded: addresses of these that get nothing at present
     """
     shares = dict(weights)
     table: _Table = [None] * _size(shares)
     _fill(table, shares)
-    if gone:
-        table = [None if owner in gone else owner for owner in table]
+    if excluded:
+        table = [None if owner in excluded else owner for owner in table]
         _fill(table, {address: weight for address, weight in shares.items()
-                      if address not in gone})
+                      if address not in excluded})
     return tuple(filter(None, table))
 
 

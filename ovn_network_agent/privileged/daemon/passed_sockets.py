@@ -35,7 +35,7 @@ _REST = 0.05
 
 _NAME = re.compile(r'[0-9a-f]{32}')
 # seconds; the agent is on this machine and waits already
-_GIVING = 5
+_PASS_TIMEOUT = 5
 
 
 def receive(hand_over: Callable[[str], int]) -> socket.socket:
@@ -139,6 +139,6 @@ def give(name: str, opened: socket.socket) -> int:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
         # others may have filled the queue of the agent
         unix_sockets.connect(channel, '\0' + name,
-                             time.monotonic() + _GIVING)
+                             time.monotonic() + _PASS_TIMEOUT)
         socket.send_fds(channel, [b'.'], [opened.fileno()])
     return os.getpid()

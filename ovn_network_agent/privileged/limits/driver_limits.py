@@ -95,7 +95,8 @@ class EgressLimits:
             each.format(dev) for each in _SYSCTLS}
 
 
-def check_inside(present: 'Iterable[addresses.Address]', address: str) -> None:
+def check_in_network(present: 'Iterable[addresses.Address]', address: str
+                     ) -> None:
     """Check that an address is in a network of its link, which has others."""
     own = ip_text.interface(address).ip
     checks.permit(

@@ -77,7 +77,7 @@ class Place:
 
     def answer(self) -> None:
         """Begin to answer other agents; returns at once."""
-        threading.Thread(target=self._answer, name='sole',
+        threading.Thread(target=self._answer, name='single-instance',
                          daemon=True).start()
 
     def _answer(self) -> None:
@@ -131,16 +131,16 @@ def holder() -> str:
 
     That is the kernel's process id and user, and the process' answer.
     """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        asking.settimeout(_TIMEOUT)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(_TIMEOUT)
         try:
-            asking.connect(NAME)
-            pid, uid, _gid = struct.unpack('3i', asking.getsockopt(
+            client.connect(NAME)
+            pid, uid, _gid = struct.unpack('3i', client.getsockopt(
                 socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize('3i')))
         except OSError:
             return ''
         try:
-            parts = asking.recv(_LONGEST).decode(errors='replace')
+            parts = client.recv(_LONGEST).decode(errors='replace')
         except OSError:
             parts = ''
     # A process of another pid namespace has the number 0 here.

@@ -100,10 +100,10 @@ class Status:
 
         That includes a reason that comes and goes, and the rest when one goes.
         """
-        former = () if self._waits else self.reasons or ()
+        previous = () if self._waits else self.reasons or ()
         self._warned = {reason: when for reason, when in self._warned.items()
                         if now < when + _RECENT}
-        if not any(reason not in former and reason not in self._warned
+        if not any(reason not in previous and reason not in self._warned
                    for reason in reasons):
             return logging.INFO
         self._warned.update(dict.fromkeys(reasons, now))
@@ -140,9 +140,9 @@ class Status:
         notify(READY=1)
 
     def _disconnected(self) -> tuple[str, ...]:
-        return tuple(database.trouble for database
+        return tuple(database.problem for database
                      in self._databases.values()
-                     if database.started and database.trouble)
+                     if database.started and database.problem)
 
 
 _MICROSECONDS = 1000000

@@ -28,7 +28,7 @@ from ovn_network_agent.privileged.routing import evpn_instances
 
 _ESTABLISHED = 'Established'
 # Devices that no packet leaves by.
-_LOOPBACK, _INSIDE = 'lo', ('dummy', 'vrf')
+_LOOPBACK, _VIRTUAL_KINDS = 'lo', ('dummy', 'vrf')
 # The kernel's device of the VXLAN ports of Open vSwitch, with the UDP port.
 _OF_SWITCH = 'vxlan_sys_{:d}'
 
@@ -128,7 +128,7 @@ def read_sizes(sources: sources.Sources) -> Sizes:
     links, found = sources.links(), read_local(sources)
     names = {found.device} - {''}
     names -= {name for name in names
-              if name == _LOOPBACK or links[name].kind in _INSIDE}
+              if name == _LOOPBACK or links[name].kind in _VIRTUAL_KINDS}
     ends = {str(getattr(address, 'ipv4_mapped', None) or address)
             for address in (ip_text.address(hop.via)
                             for hop in evpn.read_hops(sources.conf))}

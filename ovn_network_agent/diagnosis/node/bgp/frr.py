@@ -25,7 +25,7 @@ from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.watches.frr import frr_fitness
 
 # Since FRR 9, mgmtd has the configuration.
-_MGMTD_SINCE = 9
+_MGMTD_VERSION = 9
 _NAMED = 5
 # Seconds for a daemon to take a connection.
 _LIMIT = 2.0
@@ -52,7 +52,7 @@ def read_daemons(sources: sources.Sources) -> Daemons:
     if 'bgpd' in running:
         found = sources.frr(4)
         wanted += ['bfdd'] if found.bfd else []
-        wanted += ['mgmtd'] if major(found.version) >= _MGMTD_SINCE else []
+        wanted += ['mgmtd'] if major(found.version) >= _MGMTD_VERSION else []
     return Daemons(tuple(wanted), running, *_sockets(sources.conf, [
         name for name in wanted if name not in running]))
 

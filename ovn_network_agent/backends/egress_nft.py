@@ -20,8 +20,8 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
 from ovn_network_agent.backends import nft_tables
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
+from ovn_network_agent.common import wording
 from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
@@ -181,7 +181,7 @@ def _listed(families: Sequence[str] = tuple(elements.FAMILIES)
     except (*context.FAILURES, listing.Unreadable) as error:
         raise base.BackendError(
             f'the table {ownership.NFT_EGRESS} cannot be read: '
-            f'{error_words.text(error)}'
+            f'{wording.error(error)}'
         ) from error
 
 

@@ -27,8 +27,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
-from ovn_network_agent.common import counts
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
@@ -140,15 +139,15 @@ class Tables:
                 family, self._conf.port_forward.port_forward_ct_zone,
                 [list(target) for target in sorted(targets)])
         LOG.info('%s to %s deleted',
-                 counts.of(count, 'connection'),
-                 counts.of(len(targets), 'removed destination'))
+                 wording.count(count, 'connection'),
+                 wording.count(len(targets), 'removed destination'))
 
 
 def _parsed(*printed: str) -> listing.Listed:
     try:
         return listing.parse(*printed)
     except listing.Unreadable as error:
-        raise base.BackendError(error_words.text(error)) from error
+        raise base.BackendError(wording.error(error)) from error
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

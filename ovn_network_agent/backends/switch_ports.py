@@ -24,8 +24,8 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
 from ovn_network_agent.backends import ovsdb_writer
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
+from ovn_network_agent.common import wording
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
@@ -276,13 +276,13 @@ class OverlapBackend(base.Backend):
             try:
                 overlap.begin(list(wanted.addresses))
             except context.FAILURES as e:
-                failures[wanted.ref] = error_words.text(e)
+                failures[wanted.ref] = wording.error(e)
         # An update leaves the present overlap alone: it ends soon, when the
         # ports have left.
         if delta.delete:
             try:
                 overlap.end()
             except context.FAILURES as e:
-                failures.update({removed.ref: error_words.text(e)
+                failures.update({removed.ref: wording.error(e)
                                  for removed in delta.delete})
         return failures

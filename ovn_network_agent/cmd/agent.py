@@ -15,7 +15,7 @@ import functools
 import signal
 import sys
 
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.runtime.process import interpreter
 
 interpreter.hold()
@@ -266,7 +266,7 @@ def _place(conf: cfg.ConfigOpts) -> single_instance.Place:
     except OSError as e:
         raise EnvironmentProblem([
             f'whether another agent runs here is unknown: '
-            f'{error_words.text(e)}']) from e
+            f'{wording.error(e)}']) from e
 
 
 def _check_original() -> None:

@@ -22,7 +22,7 @@ from oslo_config import cfg
 from oslo_log import formatters
 from oslo_log import log
 
-from ovn_network_agent.common import control_characters
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf.options import base
 
 LOG = logging.getLogger(__name__)
@@ -175,7 +175,7 @@ last_log = LastLog()
 class Printable(logging.Filter):
     """Makes the message of each record printable.
 
-    See :mod:`control_characters`: no line of a message looks like a record.
+    See :func:`wording.indented`: no line of a message looks like a record.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -186,7 +186,7 @@ class Printable(logging.Filter):
             # The handler reports arguments that do not fit.
             return True
         if not message.isprintable():
-            record.msg, record.args = control_characters.lines(message), ()
+            record.msg, record.args = wording.indented(message), ()
         return True
 
 
@@ -205,7 +205,7 @@ class Summarized(logging.Formatter):
         """As in the base class."""
         text = self._formatter.format(record)
         error, message = sys.exc_info()[1], record.getMessage()
-        known = control_characters.lines(str(error or ''))
+        known = wording.indented(str(error or ''))
         if record.exc_info or not known or known not in message:
             return text
         summary = traceback.format_exception_only(error)[0]

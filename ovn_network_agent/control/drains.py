@@ -20,7 +20,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.control import intents
@@ -115,7 +115,7 @@ def overlap_state(conf: cfg.ConfigOpts) -> str:
     try:
         return overlap.readiness() or 'on'
     except context.FAILURES as error:
-        return f'not known: {error_words.text(error)}'
+        return f'not known: {wording.error(error)}'
 
 
 class Maintenance:

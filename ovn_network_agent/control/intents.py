@@ -17,7 +17,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.common import control_characters
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.conf.options import network_peer
 from ovn_network_agent.control import resource_rows
@@ -115,7 +115,7 @@ class Intents:
             _refuse(called, peer_changes.unknown(router, args.name))
         self._write(called, lambda api: peer_changes.ChangeIntent(
             api, uuid, args.name))
-        name = control_characters.line(args.name)
+        name = wording.one_line(args.name)
         LOG.info('The end of peering %s of %s was asked for', name, called)
         return json.dumps({'router': uuid, 'router_name': called,
                            'name': name, 'state': 'removed'})

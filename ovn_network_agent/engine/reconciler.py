@@ -24,9 +24,9 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.common import backoff
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import networks
 from ovn_network_agent.common import notices
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import application
@@ -216,7 +216,7 @@ class Reconciler:
                             if resource.stage is resources.Stage.ANNOUNCE)
             if announced:
                 LOG.info('Announced %s first',
-                         counts.of(announced, 'address'))
+                         wording.count(announced, 'address'))
             # A further announcement does not prolong the wait.
             if self._announcing_until is None and (announced or any(
                     self._ledger.is_under_way(ref) and

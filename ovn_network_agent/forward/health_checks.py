@@ -14,8 +14,8 @@ import typing
 
 from oslo_log import log as logging
 
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.common import wording
 from ovn_network_agent.model import port_forwards
 
 if typing.TYPE_CHECKING:
@@ -124,10 +124,10 @@ class Checks:
             trigger = self._trigger
         if verdict.alive:
             LOG.info('Destination %s: dead -> alive (%s in a row)',
-                     target.label, counts.of(verdict.row, 'good check'))
+                     target.label, wording.count(verdict.row, 'good check'))
         else:
             LOG.warning('Destination %s: alive -> dead: %s (%s in a '
                         'row)', target.label, why,
-                        counts.of(verdict.row, 'bad check'))
+                        wording.count(verdict.row, 'bad check'))
         if trigger is not None:
             trigger.fire(f'health of {target.label}', urgent=True)

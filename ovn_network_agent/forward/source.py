@@ -17,8 +17,8 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.common import wording
 from ovn_network_agent.files import watched
 from ovn_network_agent.forward import health_checks as healths
 from ovn_network_agent.forward import node_addresses
@@ -108,10 +108,10 @@ class Source:
         LOG.info('Port forwards of %s: %s, %s; %s new, %d changed, '
                  '%d gone',
                  self._conf.port_forward.rules_file,
-                 counts.of(len(vips), 'VIP'),
-                 counts.of(sum(len(vip.rules) for vip in vips), 'rule'),
-                 counts.of(len(after.keys() - before.keys()), 'VIP is',
-                           'VIPs are'),
+                 wording.count(len(vips), 'VIP'),
+                 wording.count(sum(len(vip.rules) for vip in vips), 'rule'),
+                 wording.count(len(after.keys() - before.keys()), 'VIP is',
+                               'VIPs are'),
                  sum(before.get(address, vip) != vip
                      for address, vip in after.items()),
                  len(before.keys() - after.keys()))

@@ -16,7 +16,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.model import port_forwards
 
@@ -102,7 +102,7 @@ class VipStatuses:
         for (state, reason), addresses in news.items():
             LOG.log(logging.WARNING if state in (State.DOWN, State.REFUSED)
                     else logging.INFO, 'VIP %s: %s%s', state.value,
-                    counts.first(addresses, _NAMED),
+                    wording.first(addresses, _NAMED),
                     f' ({reason})' if reason else '')
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import wording
 from ovn_network_agent.frr import output
 
 # the most addresses that one reason names
@@ -207,5 +207,5 @@ def _why_inactive(nexthop: str, around: Surroundings) -> str:
 
 
 def _named(prefixes: Sequence[str]) -> str:
-    return (f'{counts.first(prefixes, _NAMED)} '
+    return (f'{wording.first(prefixes, _NAMED)} '
             f'{"is" if len(prefixes) == 1 else "are"}')

@@ -20,7 +20,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.gateways import departure
 
@@ -273,4 +273,4 @@ def _here(snapshot: model.Snapshot) -> set[str]:
 
 
 def _some(texts: Sequence[str]) -> str:
-    return counts.first(texts, _NAMED)
+    return wording.first(texts, _NAMED)

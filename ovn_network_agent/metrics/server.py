@@ -25,7 +25,7 @@ import time
 import h11
 from oslo_log import log as logging
 
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import tls as tls_files
 
 LOG = logging.getLogger(__name__)
@@ -152,7 +152,7 @@ class Server:
                 # Such as too many open files: a client may be next.
                 if str(error) != last:
                     LOG.warning('%s: accepting failed: %s', self._name,
-                                error_words.text(error))
+                                wording.error(error))
                 last = str(error)
                 await asyncio.sleep(1.0)
                 continue

@@ -15,9 +15,9 @@ from typing import Any
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import directory
@@ -248,7 +248,7 @@ def _policy(kind: str) -> Index:
 
 
 def _label(row: Row) -> str:
-    return control_characters.line(
+    return wording.one_line(
         columns.entry(row, 'external_ids', directory.NEUTRON_NAME) or '')
 
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import source as drivers
 from ovn_network_agent.ovn import indexes
@@ -219,7 +219,7 @@ class _Subjects:
             subject = self.source.build(name, self._find)
         except Exception as error:
             # Nothing is withdrawn.
-            self.failed[name] = error_words.named(error)
+            self.failed[name] = wording.typed_error(error)
             LOG.exception('The source of %s failed on %s',
                           self.source.KIND.__name__, name)
             return self._present.get(self._called(name), {})

@@ -27,7 +27,7 @@ from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent import ovsdb
 from ovn_network_agent.common import backoff
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import query
 from ovn_network_agent.ovsdb import replica
@@ -156,7 +156,7 @@ class Database(replica.Lent):
             self._failure = f'no complete answer within {self._timeout} s'
             raise Unavailable(self._failure) from e
         except (OSError, RuntimeError, ValueError, time_limits.NoSchema) as e:
-            self._failure = error_words.text(e)
+            self._failure = wording.error(e)
             raise Unavailable(self._failure) from e
         self._failure = ''
         return connection

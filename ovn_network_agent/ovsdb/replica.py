@@ -20,8 +20,8 @@ from ovsdbapp.backend.ovs_idl import connection
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import ovsdb
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import wording
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import session_idl
 
@@ -79,7 +79,7 @@ class Idl(session_idl.SessionIdl, connection.OvsdbIdl):
             return bool(super().run())
         except Exception as e:
             LOG.exception('An update could not be applied')
-            self.distrust(error_words.named(e))
+            self.distrust(wording.typed_error(e))
             heard.clear()
             return True
         finally:

@@ -16,8 +16,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import vlan_names
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
@@ -53,7 +53,7 @@ def _look(conf: cfg.ConfigOpts) -> None:
                 LOG.warning('%s', text)
         except context.FAILURES as error:
             LOG.warning('%s could not be checked: %s', what,
-                        error_words.text(error))
+                        wording.error(error))
 
 
 def frr(conf: cfg.ConfigOpts) -> list[str]:

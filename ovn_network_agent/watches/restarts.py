@@ -24,10 +24,10 @@ import typing
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
 from ovn_network_agent.common import unix_sockets
+from ovn_network_agent.common import wording
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.watches import base
@@ -161,7 +161,7 @@ class RestartWatch(base.Beating):
         except context.FAILURES as error:
             self._say(f'A restart of {self._name} is only noticed at the '
                       f'reconcile_interval: {self._where}: '
-                      f'{error_words.text(error)}')
+                      f'{wording.error(error)}')
             return None
         self._say(None)
         return {name: tuple(mark) for name, mark in found.items()}

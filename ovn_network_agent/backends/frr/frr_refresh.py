@@ -19,7 +19,7 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.routing import bgp
 
@@ -145,7 +145,7 @@ class Refresher:
             # A bug must be reported, and must not end the thread.
             if not isinstance(error, context.FAILURES):
                 LOG.exception('The soft refresh of BGP failed')
-            done, message = True, error_words.text(error)
+            done, message = True, wording.error(error)
         if message:
             LOG.warning('No soft refresh of BGP, to be repeated at the next '
                         'change: %s', message)

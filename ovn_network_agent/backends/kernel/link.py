@@ -16,9 +16,9 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import vlan_names
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
@@ -44,7 +44,7 @@ class LinkBackend(base.KernelBackend):
             found = links.read_all()
         except OSError as error:
             return [f'network devices cannot be read: '
-                    f'{error_words.text(error)}; the agent '
+                    f'{wording.error(error)}; the agent '
                     f'needs Linux 4.20 or newer']
         return [*needed_bridge(self.conf, found),
                 *needed_vrf(self.conf, found)]
@@ -183,7 +183,7 @@ class SysctlBackend(base.KernelBackend):
                     value = procfs.sysctl(path)
                 except OSError as error:
                     raise base.BackendError(
-                        f'sysctl {path}: {error_words.text(error)}') from error
+                        f'sysctl {path}: {wording.error(error)}') from error
                 if value is not None:
                     present.append(resources.Sysctl(path, value))
         return present

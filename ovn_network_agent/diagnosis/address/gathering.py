@@ -16,9 +16,9 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import resources
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import validate
@@ -149,7 +149,7 @@ def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                     driver.resources(subject, subjects.certain(
                         found.subject.node)), address)
             except Exception as error:
-                failed.append(f'{text}: {error_words.named(error)}')
+                failed.append(f'{text}: {wording.typed_error(error)}')
                 continue
             if wanted:
                 about.append(driver_subjects.DriverSubject(

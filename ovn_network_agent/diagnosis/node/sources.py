@@ -21,9 +21,9 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import validate
 from ovn_network_agent.control.socket import client
@@ -131,7 +131,7 @@ class Sources:
                         drop=False)
         except Exception as error:
             # Only the checks that need a daemon are lost.
-            self._refused = error_words.text(error)
+            self._refused = wording.error(error)
         # The check of the files of TLS says what is wrong with them.
         with contextlib.suppress(validate.ConfigError, cfg.Error, ValueError):
             streams.configure(self.conf)
@@ -142,7 +142,7 @@ class Sources:
             self.drivers = tuple(loader.load_drivers(self.conf))
             self.backends = self.fresh_backends()
         except Exception as error:
-            self.unloaded = error_words.text(error)
+            self.unloaded = wording.error(error)
 
     def fresh_backends(self) -> tuple[backends.Backend, ...]:
         """Backends without a memory; LoadError for one that cannot be used."""

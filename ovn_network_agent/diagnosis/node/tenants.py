@@ -8,8 +8,8 @@ import collections
 from collections.abc import Iterator
 import typing
 
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import tls
 from ovn_network_agent.conf.options import bridges
@@ -103,7 +103,7 @@ def judge_machines(found: Machines) -> Iterator[check.Result]:
             'machine here, too, and comes first',
             'give one of them another address')
     if not (found.networks or found.outside or found.claimed):
-        yield check.ok(counts.of(
+        yield check.ok(wording.count(
             found.announced, 'address of a machine is',
             'addresses of machines are') + ' here')
 
@@ -139,8 +139,8 @@ def judge_tenants(found: Tenants) -> Iterator[check.Result]:
     for (text, remedy), called in found.faults.items():
         yield check.warn(f'{check.named(called)}: {text}', remedy)
     if not found.faults:
-        yield check.ok(counts.of(found.announced, 'prefix of a tenant',
-                                 'prefixes of tenants') +
+        yield check.ok(wording.count(found.announced, 'prefix of a tenant',
+                                     'prefixes of tenants') +
                        ' can be announced from here')
 
 
@@ -233,8 +233,8 @@ def judge_egress(found: agent.Answer) -> Iterator[check.Result]:
     if good:
         machines = sum(not each['why'] for one in objects
                        for each in one['machines'])
-        yield check.ok(f'{counts.of(len(objects), "object")} for '
-                       f'{counts.of(machines, "address")} of machines; '
+        yield check.ok(f'{wording.count(len(objects), "object")} for '
+                       f'{wording.count(machines, "address")} of machines; '
                        f'{lock_state.WRITERS[writer]}')
 
 
@@ -281,7 +281,7 @@ def judge_probes(found: Probes) -> Iterator[check.Result]:
                          _SILENT_THERE)
     if not (found.own.why or dead):
         yield check.ok('the agents of this node, and of '
-                       f'{counts.of(len(found.others), "other")}, answer')
+                       f'{wording.count(len(found.others), "other")}, answer')
 
 
 CHECKS = (

@@ -15,8 +15,7 @@ from oslo_config import cfg
 from ovn_network_agent import model
 from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovn.chassis import directory
@@ -104,7 +103,7 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> Fleet:
                 found[name] = session.tables
         except (query.Failed, OSError) as error:
             problems.append(f'OVN {name.upper()} could not be asked: '
-                            f'{error_words.text(error)}')
+                            f'{wording.error(error)}')
     return make(found.get('nb'), found.get('sb'), tuple(problems),
                 conf.gateway_drain.silent_chassis_limit or _SILENCE,
                 time.time())
@@ -213,7 +212,7 @@ def _ports(nb: columns.Tables | None, owners: Mapping[str, str] | None,
 
 
 def _line(text: str) -> str:
-    return control_characters.line(text)
+    return wording.one_line(text)
 
 
 def _host(names: Mapping[str, str], chassis: str) -> str:

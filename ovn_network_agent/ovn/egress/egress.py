@@ -13,9 +13,9 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
@@ -192,8 +192,8 @@ class EgressIps(source.Source):
         for entry in find(*egress_file.TABLE, 'name', name):
             return _made(find, entry)
         return model.EgressIp(
-            control_characters.line(name), _MODE.ROUTER, (),
-            why=f'rows of OVN have {_SELECT}={control_characters.line(name)}, '
+            wording.one_line(name), _MODE.ROUTER, (),
+            why=f'rows of OVN have {_SELECT}={wording.one_line(name)}, '
             'and the file has no such name; add it there, or remove the key '
             'from these rows')
 

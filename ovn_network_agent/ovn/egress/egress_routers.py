@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import dataclasses
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import groups
@@ -193,7 +193,7 @@ def published(find: source.Find, name: str) -> tuple[str, ...]:
 def failed(find: source.Find, name: str) -> str:
     """Why a node gets no further addresses, or ''."""
     for row in find(*TABLE, 'chassis', name):
-        return control_characters.line(f'its agent is in doubt: {row.why}')
+        return wording.one_line(f'its agent is in doubt: {row.why}')
     return ''
 
 

@@ -14,8 +14,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.engine import outcome as outcomes
 from ovn_network_agent.engine import passes
@@ -221,7 +221,8 @@ def _warn_of_loss(snapshot: model.Snapshot) -> None:
     if lost:
         LOG.warning('%s withdrawn now (%s): no other node answers, because '
                     'the machines are on this node; migrate the machines '
-                    'first, or clear external_mac in the NAT rows', counts.of(
+                    'first, or clear external_mac in the NAT rows',
+                    wording.count(
                         len(lost), 'distributed floating IP is',
                         'distributed floating IPs are'),
                     ', '.join(lost[:_NAMED]))
@@ -236,5 +237,5 @@ def _warn_of_machines(conf: cfg.ConfigOpts, snapshot: model.Snapshot) -> None:
                     'here; move the machines by live '
                     'migration first, or set [DEFAULT] cleanup_on_shutdown = '
                     'false where only the agent is to be restarted',
-                    counts.of(len(lost), 'address'),
+                    wording.count(len(lost), 'address'),
                     ', '.join(lost[:_NAMED]))

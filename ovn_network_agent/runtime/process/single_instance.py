@@ -31,7 +31,7 @@ import typing
 from oslo_log import log as logging
 from oslo_privsep import capabilities
 
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.privileged.daemon import capability
 
 LOG = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class Place:
                 client, _address = self._socket.accept()
             except OSError as error:
                 LOG.warning('Another agent that asked where this one is got '
-                            'no answer: %s', error_words.text(error))
+                            'no answer: %s', wording.error(error))
                 time.sleep(_TIMEOUT)
                 continue
             with contextlib.suppress(OSError), client:

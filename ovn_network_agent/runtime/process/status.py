@@ -20,9 +20,8 @@ import time
 
 from oslo_log import log as logging
 
-from ovn_network_agent.common import counts
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import wording
 from ovn_network_agent.ovsdb import connection
 
 LOG = logging.getLogger(__name__)
@@ -46,7 +45,7 @@ def notify(**values: object) -> None:
             sock.sendall(message.encode())
     except OSError as e:
         LOG.warning('Could not notify the supervisor at %s: %s', address,
-                    error_words.text(e))
+                    wording.error(e))
 
 
 def _one_line(value: object) -> str:
@@ -136,7 +135,7 @@ class Status:
             return
         self._ready = True
         LOG.info('First complete pass done: %s',
-                 counts.of(routers, 'router'))
+                 wording.count(routers, 'router'))
         notify(READY=1)
 
     def _disconnected(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import diagnosis
 from ovn_network_agent.backends.frr import frr_static
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.frr import output
@@ -189,9 +189,8 @@ def judge_lists(found: Lists) -> Iterator[check.Result]:
             f'{setup.WORDS[found.version]} prefix-list {found.name} seq '
             f'{entries[0][0]:d}" in vtysh; the agent makes its own again')
     if not differences:
-        yield check.ok(f'{found.name} has '
-                       f'{counts.of(len(found.bgpd), "entry", "entries")} in '
-                       'zebra and in bgpd')
+        there = wording.count(len(found.bgpd), 'entry', 'entries')
+        yield check.ok(f'{found.name} has {there} in zebra and in bgpd')
 
 
 class Sessions(typing.NamedTuple):

@@ -10,9 +10,9 @@ import time
 import typing
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr
@@ -119,7 +119,7 @@ def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
                 address, denial = denied[0]
                 denials.append(
                     f'{where} denies '
-                    f'{counts.of(len(denied), "address")}, for example '
+                    f'{wording.count(len(denied), "address")}, for example '
                     f'{address}: {denial.kind} {denial.name} {denial.text}; '
                     'let the map permit them' + _HINT.get(method, ''))
     return denials, cautions

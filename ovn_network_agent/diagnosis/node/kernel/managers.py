@@ -13,7 +13,7 @@ import os
 import typing
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import agent
@@ -68,7 +68,7 @@ def read_managers(sources: sources.Sources) -> Managers:
         if _NM in found:
             managed = tuple(sorted(devices & _ask_nmcli()))
     except OSError as error:
-        failure = error_words.text(error)
+        failure = wording.error(error)
     return Managers(networkd, managed, os.readlink(
         '/proc/self/ns/pid') != _OF_HOST, failure)
 

@@ -13,8 +13,8 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.diagnosis.node import check
@@ -103,7 +103,7 @@ def judge_tables(found: Tables) -> Iterator[check.Result]:
             good = False
             yield check.warn(
                 f'table {table:d} ({option}) has '
-                f'{counts.of(len(others), "route")} of another program, '
+                f'{wording.count(len(others), "route")} of another program, '
                 f'such as {others[0].dst}',
                 f'remove them, or choose another table in {option}')
     for table in found.lost:
@@ -362,7 +362,7 @@ def judge_neighbours(found: Neighbours) -> Iterator[check.Result]:
         while size < 2 * max(needed, table.limit):
             size *= 2
         full = (f', and was full '
-                f'{counts.of(table.overflows, "time")} since the boot'
+                f'{wording.count(table.overflows, "time")} since the boot'
                 if table.overflows else '')
         yield check.warn(
             f'{name}3 = {table.limit:d}{full}: each address in use needs an '

@@ -19,8 +19,8 @@ from typing import TypeAlias
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import notices
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.privileged.switch import openflow
 

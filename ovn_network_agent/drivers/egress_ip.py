@@ -20,12 +20,11 @@ import typing
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.common import notices
-from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import egress_ip as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import segments
@@ -236,7 +235,7 @@ def _drop(source: str, device: str) -> resources.EgressDrop:
 def _device(host: model.EgressHost, node: model.Node,
             served: Collection[str]) -> str:
     here = dict(node.bridge_mappings)
-    return next((vlan_names.device(here[network], vlan)
+    return next((bridges.segment_device(here[network], vlan)
                  for network, vlan in host.segments
                  if here.get(network, '') in served), '')
 

@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
-from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import evpn as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import tenant_network
@@ -283,7 +282,7 @@ class EvpnDriver(base.Driver):
     def _port(self, network: str, segment: model.Segment | None,
               vni: model.Vni, node: model.Node) -> evpn.VniPort:
         # One that no device can have is an objection.
-        tag = (segment.vlan if segment and segment.vlan in vlan_names.TAGS
+        tag = (segment.vlan if segment and segment.vlan in bridges.VLAN_TAGS
                else 0)
         name = evpn_names.vrf_end(network)
         return resources.VniPort(

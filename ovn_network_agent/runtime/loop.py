@@ -21,10 +21,10 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent.common import backoff
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.engine import outcome as outcomes
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler as reconcilers

@@ -16,9 +16,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.common import vlan_names
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import wording
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
 from ovn_network_agent.frr import setup
@@ -86,9 +85,10 @@ def bridge_address(conf: cfg.ConfigOpts) -> list[str]:
         f'[DEFAULT] bridge_ip = {conf.bridge_ip}: {what}; {remedy}'
         for what in (
             *(f'{dev} has this address, too' for dev in owners
-              if dev not in marked and not vlan_names.is_device(dev, ours)),
+              if dev not in marked and
+              not bridges.is_segment_device(dev, ours)),
             *(f'there is a route to this address through {dev}'
-              for dev in ways if not vlan_names.is_device(dev, ours)))]
+              for dev in ways if not bridges.is_segment_device(dev, ours)))]
 
 
 def _is_marked(found: dict[str, links.Link], name: str) -> bool:

@@ -16,11 +16,10 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import notices
-from ovn_network_agent.common import vlan_names
 from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import procfs
@@ -100,7 +99,7 @@ def _vlans(found: dict[str, links.Link], known: base.Known
             continue
         wanted = resources.Ref(resources.VlanDevice.kind, (name,)) in known
         if link.alias == ownership.LINK_ALIAS or wanted and (
-                name == vlan_names.device(bridge, link.vlan)):
+                name == bridges.segment_device(bridge, link.vlan)):
             yield resources.VlanDevice(name, bridge if link.up else '',
                                        link.vlan)
 

@@ -16,8 +16,8 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import networks
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.control import resource_rows
 from ovn_network_agent.drivers import tenant_network
 from ovn_network_agent.drivers.common import announcing

@@ -16,13 +16,13 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import validate
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.control.reports import addresses
 from ovn_network_agent.diagnosis import readers

@@ -9,8 +9,8 @@ import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import wording
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.drivers.common import announcing

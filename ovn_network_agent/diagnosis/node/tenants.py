@@ -8,11 +8,11 @@ import collections
 from collections.abc import Iterator
 import typing
 
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import networks
 from ovn_network_agent.common import wording
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import tls
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.conf.options import network_peer
 from ovn_network_agent.control.socket import client

@@ -15,9 +15,9 @@ import errno
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import fip_route
 from ovn_network_agent.conf.options import frr
 from ovn_network_agent.conf.options import veth_leak

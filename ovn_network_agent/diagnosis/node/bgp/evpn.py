@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import typing
 
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import wording
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.diagnosis.address import evpn as of_address
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources

@@ -14,9 +14,9 @@ from oslo_config import cfg
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import wording
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources

@@ -13,9 +13,9 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import networks
 from ovn_network_agent.common import wording
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources

@@ -231,7 +231,7 @@ def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]
               ) -> None:
     """Start the checks of a full agent, or log which drivers are left out."""
     if mode.name(conf) == mode.FULL:
-        node_conflicts.look_beside(conf)
+        node_conflicts.start_check(conf)
         return
     used = [driver.name for driver in drivers]
     LOG.info('%s mode: [ovn] ovn_nb_remote and ovn_sb_remote are empty, so '

@@ -73,15 +73,15 @@ def _original(variable: str) -> str:
         return f'is not read{wording.hint(name, original_options.BY_NAME)}'
     if option.why:
         return f'has no counterpart and is not read: {option.why}'
-    instead = opts.env_name(option.section, option.option)
-    if instead in os.environ:
-        return (f'is not read, because {instead} has precedence; '
+    own_name = opts.env_name(option.section, option.option)
+    if own_name in os.environ:
+        return (f'is not read, because {own_name} has precedence; '
                 'remove one of them')
     if not os.environ[variable]:
         return ('is empty, which has no effect, as in the original program; '
-                f'set {instead} to nothing if that is meant')
+                f'set {own_name} to nothing if that is meant')
     return (f'is a name of the original program and counts as {option.here}; '
-            f'set {instead} instead')
+            f'set {own_name} instead')
 
 
 def _known(conf: cfg.ConfigOpts) -> dict[str, set[str]]:

@@ -142,9 +142,9 @@ def _not_checked(findings: 'Iterable[diagnosis.Finding]', failed: set[str],
             f'{wording.count(len(waiting), "check waits", "checks wait")} for '
             f'{", ".join(name for name in after if name in causes)}'))
     for (evidence, remedy), names in reasons.items():
-        who = (', '.join(dict.fromkeys(names)) if len(names) <= _NAMED
-               else wording.count(len(names), 'check'))
-        yield _line('NOT CHECKED', '', f'{who}: {evidence}')
+        subjects = (', '.join(dict.fromkeys(names)) if len(names) <= _NAMED
+                    else wording.count(len(names), 'check'))
+        yield _line('NOT CHECKED', '', f'{subjects}: {evidence}')
         if remedy:
             yield _remedy(remedy)
 

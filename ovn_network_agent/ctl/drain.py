@@ -149,13 +149,13 @@ def missing(done: dict[str, Any], state: dict[str, Any]) -> list[str]:
     """
     if state['phase'] == _RESTORING:
         return ['the agent has not seen OVN yet']
-    away = [f'database {name}: {database["trouble"]}'
-            for name, database in sorted(state['databases'].items())
-            if not database['connected']]
+    unconnected = [f'database {name}: {database["trouble"]}'
+                   for name, database in sorted(state['databases'].items())
+                   if not database['connected']]
     if not _seen(done, set(state['drains'])):
-        return away or ['the agent has not seen the request yet']
-    return away + [f'{group["label"]}: {", ".join(group["pending"])}'
-                   for group in _pending(done, state)]
+        return unconnected or ['the agent has not seen the request yet']
+    return unconnected + [f'{group["label"]}: {", ".join(group["pending"])}'
+                          for group in _pending(done, state)]
 
 
 class Progress:

@@ -242,12 +242,12 @@ def _device(host: model.EgressHost, node: model.Node,
 
 def _objection(host: model.EgressHost, node: model.Node,
                link: model.Link | None, device: str) -> str:
-    beside = next((each for each in node.links
+    shared = next((each for each in node.links
                    if networks.inside(host.machine, networks.of_version(
                        networks.family(host.machine), each.addresses))), None)
-    if beside is not None:
+    if shared is not None:
         # The way back to the machine would be that to a host there.
-        return (f'the network of {beside.name} has the address of the '
+        return (f'the network of {shared.name} has the address of the '
                 'machine; give the machine another one')
     if host.taken_by:
         return (f'{host.taken_by} has a machine with the same address on '

@@ -43,7 +43,7 @@ class State(enum.Enum):
 
 
 # Tuples: a set takes the hash of a state, a function of Python's enum.
-#: The state while a backend works, for :meth:`Ledger.beside`.
+#: The state while a backend works, for :meth:`Ledger.others`.
 WORKING = (State.UNDER_WAY,)
 #: States that count as a failure of the pass.
 FAILING = (State.WAITS, State.UNREACHABLE, State.REFUSED)
@@ -196,7 +196,7 @@ class Ledger:
         entry = self.entries.get(ref)
         return entry is not None and entry.state is State.UNDER_WAY
 
-    def beside(self, resource: resources.Resource,
+    def others(self, resource: resources.Resource,
                states: Container[State]) -> list[resources.Ref]:
         """Others of the same address in some states, in order of the pass."""
         if resource.subject is None:

@@ -37,7 +37,7 @@ class Pass:
     reads: Collection[str] = ()
     # The first routers of the snapshot alone, which an urgent pass announces
     # before the drivers are asked about the others.
-    ahead: model.Snapshot | None = None
+    first_part: model.Snapshot | None = None
     # Returns None for no guard; called only for a pass that withdraws.
     limits: Callable[[], guard.Limits | None] = dataclasses.field(
         default=lambda: None)

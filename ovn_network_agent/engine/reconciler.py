@@ -105,10 +105,10 @@ class Reconciler:
             self._threads.collect()
         self._ahead = set()
         # A system in doubt is read before it is changed, as always.
-        if request.ahead is not None and request.urgent and not any(
+        if request.first_part is not None and request.urgent and not any(
                 self.backends.conditions[name].backend.system
                 for name in self.backends.in_doubt):
-            self.wanted.update(request.ahead)
+            self.wanted.update(request.first_part)
             self._announce_ahead()
         self._prepare(request)
         prepared = time.monotonic() - began

@@ -251,9 +251,9 @@ class Tracker:
     def copy(self) -> 'Tracker':
         """The same state, for another thread."""
         made = Tracker()
-        for mine, other in ((self._desired, made._desired),
-                            (self._actual, made._actual)):
-            other.update({kind: known.copy() for kind, known in mine.items()})
+        for own, other in ((self._desired, made._desired),
+                           (self._actual, made._actual)):
+            other.update({kind: known.copy() for kind, known in own.items()})
         made._kept.update({kind: keys.copy()
                            for kind, keys in self._kept.items()})
         return made

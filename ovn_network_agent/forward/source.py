@@ -144,7 +144,7 @@ class Source:
                    if snapshot.node.chassis else None)
         key = (vips, self._present(vips), dead,
                port_forwards.taken(vips, snapshot), gateway,
-               self._near(vips))
+               self._shared_links(vips))
         if key != self._key:
             self._key = key
             self._made = port_forwards.Forwards(
@@ -165,7 +165,8 @@ class Source:
             self._addresses, self._read_addresses, self._conf.frr.vrf_name)
         return self._addresses & others
 
-    def _near(self, vips: tuple[port_forwards.Vip, ...]) -> tuple[str, ...]:
+    def _shared_links(self, vips: tuple[port_forwards.Vip, ...]
+                      ) -> tuple[str, ...]:
         now = self._clock()
         if vips is not self._links_of or now >= self._links_due:
             self._links_of, self._links_due = vips, now + _LINKS_INTERVAL

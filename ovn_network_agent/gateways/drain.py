@@ -107,7 +107,7 @@ class Drain:
         """
         self._watch(_here(snapshot))
         self.waiting = (*_waiting(snapshot), *self._unsettled(snapshot))
-        self._hope(frozenset(_hoped(snapshot)))
+        self._log_awaited(frozenset(_hoped(snapshot)))
         self._note(snapshot)
         if not self.waiting and not error:
             self._end(Result.NOBODY if self._stays else Result.COMPLETED)
@@ -149,7 +149,7 @@ class Drain:
         for port in sorted(nowhere & self._departed):
             yield f'{port} to be bound to a chassis'
 
-    def _hope(self, hoped: frozenset[str]) -> None:
+    def _log_awaited(self, hoped: frozenset[str]) -> None:
         for text in sorted(hoped - self._hoped):
             LOG.info('Drain: waiting for %s', text)
         for text in sorted(self._hoped - hoped):
@@ -240,10 +240,10 @@ def _hoped(snapshot: model.Snapshot) -> Iterator[str]:
     for group in _left(snapshot):
         hopes = group.hopes(chassis)
         if hopes and not group.takers(chassis) and not group.unfit:
-            yield f'{" or ".join(map(_hope, hopes))}, for {group.name}'
+            yield f'{" or ".join(map(_awaited, hopes))}, for {group.name}'
 
 
-def _hope(candidate: model.Candidate) -> str:
+def _awaited(candidate: model.Candidate) -> str:
     if candidate.silent:
         return f'{candidate.chassis} to answer again'
     if candidate.drained == model.UNFIT:

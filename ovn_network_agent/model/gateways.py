@@ -213,7 +213,7 @@ class GatewayGroup:
         return tuple(c for c in self.peers(chassis) if not c.dead and (
             c.silent if c.priority else c.drained in (UNFIT, SHUTDOWN)))
 
-    def near(self, count: int) -> frozenset[str]:
+    def next_owners(self, count: int) -> frozenset[str]:
         """The candidates that the ports may go to next, as all agents see it.
 
         The owners and the first of the order, the drained by their earlier

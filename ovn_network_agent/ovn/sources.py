@@ -78,7 +78,7 @@ class Sources:
                  tables: Tables = types.MappingProxyType({})) -> None:
         self._sources = [_Subjects(each) for each in sources]
         self._tables = tables
-        self._beside: dict[queries.Place, columns.Rows] = dict.fromkeys(
+        self._files: dict[queries.Place, columns.Rows] = dict.fromkeys(
             tables, {})
 
     def update(self, databases: queries.Databases, dirty: queries.Dirty,
@@ -86,13 +86,13 @@ class Sources:
         """The subjects by kind; the same mapping if none has changed."""
         now = {place: each.rows for place, each in self._tables.items()}
         dirty = {**dirty, **{
-            place: _changed(self._beside[place], rows)
-            for place, rows in now.items() if rows is not self._beside[place]}}
+            place: _changed(self._files[place], rows)
+            for place, rows in now.items() if rows is not self._files[place]}}
         databases = {**databases, FILE: {
             name: rows for (_file, name), rows in now.items()}}
         found = {each.source.KIND: each.update(databases, dirty, whole)
                  for each in self._sources}
-        self._beside = now
+        self._files = now
         return found
 
     def add(self, view: model.Snapshot, databases: queries.Databases,

@@ -303,8 +303,8 @@ class Loop:
             snapshot, prune=self._view.confirmed, urgent=wake.urgent,
             immediate=immediate,
             full=part.asks_all, reads=names if part.reads_all else part.reads,
-            ahead=(first_of(snapshot) if part.begins
-                   else None),
+            first_part=(first_of(snapshot) if part.begins
+                        else None),
             limits=lambda: ovn_side.guard_limits(
                 self._conf, self._view, self._serving)))
         if outcome.held.unconfirmed:

@@ -122,8 +122,8 @@ class PassLog:
         self._result = {'changes': outcome.changes, 'full': full,
                         'trouble': problem}
         with self._ended:
-            for heard in self._listeners:
-                heard.extend(outcome.applied)
+            for changes in self._listeners:
+                changes.extend(outcome.applied)
 
     def fail(self, problem: str) -> None:
         """Note why the pass that runs has failed."""
@@ -155,15 +155,15 @@ class PassLog:
     @contextlib.contextmanager
     def changes(self) -> Iterator[list[_Change]]:
         """The context in which changes of all passes come into its list."""
-        heard: list[_Change] = []
+        changes: list[_Change] = []
         with self._ended:
-            self._listeners.append(heard)
+            self._listeners.append(changes)
         try:
-            yield heard
+            yield changes
         finally:
             with self._ended:
                 self._listeners = [each for each in self._listeners
-                                   if each is not heard]
+                                   if each is not changes]
 
     def wait(self, seconds: float) -> None:
         """Wait until another pass has ended."""

@@ -35,7 +35,7 @@ _IPV6_FORWARDING = '/proc/sys/net/ipv6/conf/all/forwarding'
 _OWN_KINDS = ('openvswitch', 'tun')  # of its kernel and user-space data paths
 
 
-def look_beside(conf: cfg.ConfigOpts) -> threading.Thread:
+def start_check(conf: cfg.ConfigOpts) -> threading.Thread:
     """Log the findings from a thread: a hanging FRR must delay no start."""
     thread = threading.Thread(target=_look, args=(conf,), daemon=True,
                               name='surroundings')

@@ -77,7 +77,7 @@ class RestartWatch(base.Beating):
         self._immediate = immediate
         self._awaited = awaited
         # Of a check with privileges.
-        self._beside: threading.Thread | None = None
+        self._thread: threading.Thread | None = None
         self._seen: _Marks | None = None
         self._doubts: list[float] = []
         self._warning: str | None = None
@@ -100,17 +100,17 @@ class RestartWatch(base.Beating):
 
     def look(self) -> None:
         """Check once, if need be on another thread."""
-        if self._beside is not None and self._beside.is_alive():
+        if self._thread is not None and self._thread.is_alive():
             return
         try:
             self._compare(self._read(self._openly))
         except _Closed:
-            self._beside = threading.Thread(
-                target=self._look_beside, daemon=True,
+            self._thread = threading.Thread(
+                target=self._check_with_privileges, daemon=True,
                 name=f'watch-{self._name}')
-            self._beside.start()
+            self._thread.start()
 
-    def _look_beside(self) -> None:
+    def _check_with_privileges(self) -> None:
         self._compare(self._read(self._with_privileges))
 
     def _compare(self, found: _Marks | None) -> None:

@@ -30,7 +30,7 @@ LOG = logging.getLogger(__name__)
 _LOOK = 0.05
 # Seconds that a refresh waits for bgpd after the last withdrawal, and after
 # the first one without a refresh.
-_TOLD = 0.5
+_DELAY = 0.5
 _LATEST = 5.0
 # Seconds to wait for the refresh that is due at the end of the agent.
 _TIMEOUT = 1.0
@@ -107,7 +107,7 @@ class Refresher:
             # A refresh that has failed is still due, for both families.
             ipv6 = ipv6 or self._due is not None and self._due.ipv6
             self._due = _Due(lost, ipv6, start,
-                             min(now + _TOLD, start + _LATEST))
+                             min(now + _DELAY, start + _LATEST))
             self._failed = False
             if self._thread is None:
                 self._thread = threading.Thread(

@@ -232,7 +232,8 @@ class Addresses:
             'since': resource_rows.time_text(start.wall if start else None)}
         if detailed:
             row['resources'] = [
-                resource_rows.build(row) for row in resource_rows.around(
+                resource_rows.build(each)
+                for each in resource_rows.with_required(
                     self._table, self._refs.get(known.subject, ()),
                     self._of_router(known.router))]
         return row

@@ -106,7 +106,7 @@ class Inspection:
             'addresses': [each for each in found if args.state in (
                 None, each['state'])],
             'unknown': sorted(unknown),
-            'resources': [resource_rows.build(row) for row in _beside(
+            'resources': [resource_rows.build(row) for row in _of_others(
                 table, wanted - {each['address'] for each in found
                                  if each['router']})]})
 
@@ -138,7 +138,7 @@ class Inspection:
                 'of a router in Neutron')
 
 
-def _beside(table: tables.Table, wanted: set[str]) -> list[tables.Row]:
+def _of_others(table: tables.Table, wanted: set[str]) -> list[tables.Row]:
     """The rows with an address in their keys, perhaps of foreign drivers."""
     return table.rows(lambda ref: any(
         resource_rows.has(ref.key, each) for each in wanted)) if wanted else []

@@ -267,8 +267,8 @@ def _reasons(phase: model.Phase, status: statuses.Status, interval: int,
     yield from status.reasons
     if not status.is_ready and not status.reasons:
         yield 'the first complete pass is not done yet'
-    quiet = now - status.reported
-    if phase is model.Phase.RUNNING and quiet > 2 * interval + STUCK:
-        yield (f'the last pass ended {quiet:.0f} s ago, at a '
+    silence = now - status.reported
+    if phase is model.Phase.RUNNING and silence > 2 * interval + STUCK:
+        yield (f'the last pass ended {silence:.0f} s ago, at a '
                f'reconcile_interval of {interval:d}: the loop is stuck; '
                'restart the agent')

@@ -273,9 +273,9 @@ class Sources:
     def sessions(self, version: int = 4) -> tuple[dict[str, str], list[str]]:
         """The states by neighbour, and the neighbours that have sent."""
         self.ovn_and_daemons()
-        _missing, neighbours, heard = bgp.read_sessions(
+        _missing, neighbours, senders = bgp.read_sessions(
             self.vrf, frr_fitness.daemons(self.conf), version)
-        return neighbours, heard
+        return neighbours, senders
 
     def prefix_lists(self, version: int = 4) -> _Lists:
         """The agent's prefix list of a family in both daemons."""

@@ -169,14 +169,14 @@ def judge_peers(found: agent.Answer) -> Iterator[check.Result]:
             good = False
             yield check.warn(f'peerings with {state}, which have no rows in '
                              f'OVN: {check.named(wrong)}', _ALL)
-    away = [f'{_called(each)}: {each["rows"]} ({each["rows_why"]})'
-            for each in peerings if each['state'] == 'created' and
-            each['rows'] != ledger.State.IN_PLACE.value]
-    if away:
+    incomplete = [f'{_called(each)}: {each["rows"]} ({each["rows_why"]})'
+                  for each in peerings if each['state'] == 'created' and
+                  each['rows'] != ledger.State.IN_PLACE.value]
+    if incomplete:
         good = False
         yield check.warn(
             'peerings that are created, and whose rows are not in place: '
-            f'{check.named(away)}', _OTHER if writer ==
+            f'{check.named(incomplete)}', _OTHER if writer ==
             lock_state.State.WAITING.value else _ALL)
     if writer == lock_state.State.NOT_CONNECTED.value:
         good = False
@@ -209,15 +209,15 @@ def judge_egress(found: agent.Answer) -> Iterator[check.Result]:
         good = False
         yield check.warn('machines that do not leave with their egress '
                          f'address: {check.named(wrong)}', _ALL_EGRESS)
-    away = [f'{one["name"]} at router {place["router_name"]}: '
-            f'{place["rows"]} ({place["rows_why"]})'
-            for one in objects for place in one['places']
-            if place['address'] and
-            place['rows'] != ledger.State.IN_PLACE.value]
-    if away:
+    incomplete = [f'{one["name"]} at router {place["router_name"]}: '
+                  f'{place["rows"]} ({place["rows_why"]})'
+                  for one in objects for place in one['places']
+                  if place['address'] and
+                  place['rows'] != ledger.State.IN_PLACE.value]
+    if incomplete:
         good = False
         yield check.warn(
-            f'rows that are not in place: {check.named(away)}',
+            f'rows that are not in place: {check.named(incomplete)}',
             _OTHER_EGRESS if writer == lock_state.State.WAITING.value
             else _ALL_EGRESS)
     if found['node']:

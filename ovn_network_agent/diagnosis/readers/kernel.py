@@ -151,7 +151,7 @@ def _lookups(kernel: connection.Connection, wanted: Wanted,
             for name, question in questions.items()}
 
 
-def _of_vip(kernel: connection.Connection, wanted: Wanted, inside: int
+def _of_vip(kernel: connection.Connection, wanted: Wanted, vrf_index: int
             ) -> dict[str, lookups.Lookup]:
     """The answers about the way from the destinations to the client.
 
@@ -163,9 +163,9 @@ def _of_vip(kernel: connection.Connection, wanted: Wanted, inside: int
     found = {'marked': lookups.look_up(
         kernel, wanted.client,
         mark=ownership.MARK_REPLY if wanted.vrf else 0)}
-    if wanted.vrf and inside:
+    if wanted.vrf and vrf_index:
         found['out vrf'] = lookups.look_up(kernel, wanted.client,
-                                           wanted.address, inside)
+                                           wanted.address, vrf_index)
     return found
 
 

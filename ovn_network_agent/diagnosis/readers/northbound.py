@@ -140,11 +140,11 @@ def read_inner_address(conf: cfg.ConfigOpts, router: str, address: str
 def _inner_address(session: query.Session, router: columns.Uuid,
                    address: ip_text.Address) -> InnerAddress:
     found = session.by_uuid('Logical_Router', [router])
-    near = {port: network for row in found for port in session.by_uuid(
+    by_port = {port: network for row in found for port in session.by_uuid(
         'Logical_Router_Port', columns.referenced(row, 'ports'))
         for network in port.networks
         if covers(network, address)}
-    if not near:
+    if not by_port:
         routed = next((route.ip_prefix for row in found
                        for route in session.by_uuid(
             'Logical_Router_Static_Route',
@@ -152,7 +152,7 @@ def _inner_address(session: query.Session, router: columns.Uuid,
             if not route.ip_prefix.endswith('/0') and
             covers(route.ip_prefix, address)), '')
         return InnerAddress(routed, judged=not routed)
-    _switches(session, near)
+    _switches(session, by_port)
     judged = bool(session.tables['Logical_Switch'])
     for switch in list(session.tables['Logical_Switch'].values()):
         # A load balancer of the network may answer for the address.
@@ -161,10 +161,10 @@ def _inner_address(session: query.Session, router: columns.Uuid,
         for port in session.by_uuid('Logical_Switch_Port',
                                     columns.referenced(switch, 'ports')):
             if address in addresses(port):
-                return InnerAddress(next(iter(near.values())), port.name)
+                return InnerAddress(next(iter(by_port.values())), port.name)
             judged &= port.type not in _OPEN and not any(
                 'unknown' in text for text in port.addresses)
-    return InnerAddress(next(iter(near.values())), judged=judged)
+    return InnerAddress(next(iter(by_port.values())), judged=judged)
 
 
 def covers(network: str, address: ip_text.Address) -> bool:

@@ -215,13 +215,13 @@ class TenantVips:
         return next((
             f'it is in {prefix} of router {self._networks.called(other)}'
             for prefix, other, public in self._rows.ask(
-                self._around, network.prefix, self._networks.domains(
+                self._overlapping, network.prefix, self._networks.domains(
                     router, networks.family_of_valid(network.prefix)))
             if (public or other != router) and ip in ip_text.network(prefix)),
             '')
 
-    def _around(self, prefix: str, domains: tuple[int, ...]
-                ) -> tuple[tuple[str, Uuid, bool], ...]:
+    def _overlapping(self, prefix: str, domains: tuple[int, ...]
+                     ) -> tuple[tuple[str, Uuid, bool], ...]:
         """The announced and provider networks that overlap with one.
 
         One result for a domain: thousands of tenants may have one network.

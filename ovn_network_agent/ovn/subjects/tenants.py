@@ -123,7 +123,8 @@ class Tenants:
         """Who else has a prefix, or a part of it."""
         rivals: set[str] = set()
         providers: set[str] = set()
-        for other, public in self._networks.beside(router, network.prefix):
+        for other, public in self._networks.overlapping(
+                router, network.prefix):
             called = self._networks.called(other)
             if public:
                 providers.add(called)

@@ -43,7 +43,7 @@ def receive(hand_over: Callable[[str], int]) -> socket.socket:
     abstract socket, and returns its process id.
     """
     name = secrets.token_hex(16)
-    with _Door(name) as listener:
+    with _Listener(name) as listener:
         sender = hand_over(name)
         with listener.connection(sender) as channel:
             channel.settimeout(TIMEOUT)
@@ -54,7 +54,7 @@ def receive(hand_over: Callable[[str], int]) -> socket.socket:
     return socket.socket(fileno=found[0])
 
 
-class _Door:
+class _Listener:
     """A waiting socket, and the thread that accepts its connections."""
 
     def __init__(self, name: str) -> None:

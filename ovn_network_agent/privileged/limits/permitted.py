@@ -185,7 +185,8 @@ class Limits:
             fits = (table, dst, via) in self.gateways
         elif dev == ownership.VETH_PROVIDER:
             own = (ownership.VETH_LINK_LOCAL if ':' in dst else self.pair)[0]
-            fits = table == vrf_table and via == own and allowed.beyond(dst)
+            fits = (table == vrf_table and via == own and
+                    allowed.may_lead_to(dst))
         elif via:
             fits = (self._is_segment(dev) and table in self.host_tables and
                     allowed.routed(dst) and allowed.host(_host(via)))

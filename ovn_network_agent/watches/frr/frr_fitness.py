@@ -190,15 +190,15 @@ class Fitness(base.Observer):
         """
         vrf = self._conf.frr.vrf_name
         try:
-            missing, neighbours, heard = bgp.read_sessions(
+            missing, neighbours, senders = bgp.read_sessions(
                 vrf, daemons(self._conf))
             if not missing and not neighbours:
                 # The fabric may have IPv6 alone.
-                missing, neighbours, heard = bgp.read_sessions(
+                missing, neighbours, senders = bgp.read_sessions(
                     vrf, daemons(self._conf), 6)
             self._missing = missing
             return (lack(missing, neighbours, vrf),
-                    bool(heard) or not neighbours, '')
+                    bool(senders) or not neighbours, '')
         except Exception as error:
             return None, False, base.failed_check(
                 'The check whether BGP can announce', error)

@@ -197,14 +197,14 @@ class Sessions(typing.NamedTuple):
     """The sessions of BGP."""
 
     neighbours: dict[str, str]  # states by neighbour
-    heard: tuple[str, ...]  # neighbours that have sent a prefix
+    senders: tuple[str, ...]  # neighbours that have sent a prefix
     version: int = 4  # 4 or 6, the family of the routes
 
 
 def read_sessions(sources: sources.Sources, version: int = 4) -> Sessions:
     """Read the states of all neighbours for a family."""
-    neighbours, heard = sources.sessions(version)
-    return Sessions(neighbours, tuple(heard), version)
+    neighbours, senders = sources.sessions(version)
+    return Sessions(neighbours, tuple(senders), version)
 
 
 def judge_sessions(found: Sessions) -> Iterator[check.Result]:
@@ -230,7 +230,7 @@ def judge_sessions(found: Sessions) -> Iterator[check.Result]:
         return
     if down:
         yield check.warn(shown, remedy)
-    if not found.heard:
+    if not found.senders:
         yield check.warn(
             'no neighbour has sent a prefix: this node has neither the '
             'default route nor the addresses of the other gateway nodes',

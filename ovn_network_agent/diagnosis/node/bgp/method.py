@@ -80,7 +80,7 @@ def readiness(sources: sources.Sources, method: str, prefixes: set[str]
            if each.asn and method not in each.redistributes]
     copies, left = _copies({family: found[family] for family in due}, method)
     cautions += left
-    instead = lines(found[4].asn, vrf, method, copies) if due else ()
+    additions = lines(found[4].asn, vrf, method, copies) if due else ()
     others = sorted(set(vtysh.read_known(vrf, 'kernel')) - prefixes) if (
         method == 'kernel') else []
     effects = bgp.read_effect(vrf, others, True)[1] if others else {}
@@ -90,7 +90,7 @@ def readiness(sources: sources.Sources, method: str, prefixes: set[str]
         'of "redistribute kernel" deny it (route-map KERNEL, see "Announce '
         'methods" in the documentation)'
         for network in _DEFAULTS if network in effects]
-    return Readiness(tuple(lacks), instead, tuple(others), effects,
+    return Readiness(tuple(lacks), additions, tuple(others), effects,
                      tuple(cautions))
 
 

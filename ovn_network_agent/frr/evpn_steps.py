@@ -46,7 +46,7 @@ def check(wanted: evpn.Wanted) -> None:
     if not isinstance(wanted.router_id, str) or ip_text.address(
             wanted.router_id).version != 4:
         raise ValueError(f'{wanted.router_id!r} is no router ID')
-    for text in ([wanted.rd] if wanted.rd else []), wanted.imports, (
+    for text in ([] if wanted.rd == '' else [wanted.rd]), wanted.imports, (
             wanted.exports):
         for each in text:
             if not isinstance(each, str) or not evpn_names.is_target(each):

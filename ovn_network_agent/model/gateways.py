@@ -204,7 +204,7 @@ class GatewayGroup:
         return tuple(c for c in self.peers(chassis)
                      if c.priority > 0 and not c.silent)
 
-    def hopes(self, chassis: str) -> tuple[Candidate, ...]:
+    def returning(self, chassis: str) -> tuple[Candidate, ...]:
         """The candidates that may yet take over.
 
         They do not answer right now, or their agents will raise the priority
@@ -237,6 +237,6 @@ class GatewayGroup:
             c.chassis in owners for c in self.takers(chassis))
 
     def heirs(self, chassis: str) -> tuple[Candidate, ...]:
-        """Those of :meth:`takers` and :meth:`hopes`, dead or alive."""
+        """Those of :meth:`takers` and :meth:`returning`, dead or alive."""
         return tuple(c for c in self.peers(chassis)
                      if c.priority or c.drained in (UNFIT, SHUTDOWN))

@@ -219,7 +219,7 @@ class AgentService(service.Service):  # type: ignore[misc]  # untyped
         """
         self._side.connect()
         for observer in self._observers:
-            observer.look_once()
+            observer.check()
         deadline = time.monotonic() + timeout
         while True:
             try:

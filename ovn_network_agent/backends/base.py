@@ -154,7 +154,7 @@ class Backend(abc.ABC):
     #: most changes in one apply() with a :attr:`system`, None for any number;
     #: other backends of the system come before the rest, and what is no longer
     #: wanted by then is left out
-    most_at_once: int | None = None
+    max_changes: int | None = None
     #: the :class:`ovsdb.lock.Lock` that makes this agent the writer, for
     #: objects that belong to no node
     lock: typing.Any = None

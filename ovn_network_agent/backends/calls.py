@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.privileged.daemon import context
 
 _T = TypeVar('_T')
@@ -30,7 +30,7 @@ def explained(what: str = '') -> Iterator[None]:
         yield
     except context.FAILURES as error:
         raise base.BackendError(
-            (what and f'{what}: ') + error_words.text(error)) from error
+            (what and f'{what}: ') + wording.error(error)) from error
 
 
 def of_lists(items: Iterable[Sequence[Any]],
@@ -75,4 +75,4 @@ def reading(what: str, function: Callable[..., _T], *args: Any) -> _T:
     except (OSError, ValueError) as error:
         raise base.BackendError(
             f'{what} cannot be read from the kernel: '
-            f'{error_words.text(error)}') from error
+            f'{wording.error(error)}') from error

@@ -20,8 +20,8 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
 from ovn_network_agent.backends import nft_tables
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
+from ovn_network_agent.common import wording
 from ovn_network_agent.nft import egress
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
@@ -89,10 +89,10 @@ class EgressNftBackend(nft_tables.TablesBackend):
     def _apply(self, family: str, delta: Any,
                steps: list[tuple[str, Any]]) -> base.Failures:
         """Make the changes of a family: all at once, else one by one."""
-        gone = [r for r in delta.delete if r.family == family]
-        come = [r for r in delta.wanted if r.family == family]
+        removed = [r for r in delta.delete if r.family == family]
+        added = [r for r in delta.wanted if r.family == family]
         try:
-            self._change(family, gone, come)
+            self._change(family, removed, added)
         except base.BackendError as error:
             if len(steps) == 1:
                 return {steps[0][1].ref: str(error)}
@@ -100,42 +100,42 @@ class EgressNftBackend(nft_tables.TablesBackend):
             return {}
         failures: base.Failures = {}
         one: tuple[list[Any], list[Any]]
-        for one in [([r], []) for r in gone] + [([], [r]) for r in come]:
+        for one in [([r], []) for r in removed] + [([], [r]) for r in added]:
             try:
                 self._change(family, *one)
             except base.BackendError as error:
                 failures[(*one[0], *one[1])[0].ref] = str(error)
         return failures
 
-    def _change(self, family: str, gone: list[Any], come: list[Any]) -> None:
-        """Bring the table to what is wanted: less gone, with new and changed.
-        """
-        if any(isinstance(r, resources.EgressTable) for r in gone):
+    def _change(self, family: str, removed: list[Any], added: list[Any]
+                ) -> None:
+        """Bring the table to what is wanted."""
+        if any(isinstance(r, resources.EgressTable) for r in removed):
             self._run(nft.delete_egress, family)
         else:
-            self._change_table(family, gone, come)
+            self._change_table(family, removed, added)
         # What has begun without the translation never gets it.
-        machines = {r.machine: '' for r in gone
+        machines = {r.machine: '' for r in removed
                     if isinstance(r, resources.EgressSource)}
-        machines |= {r.machine: r.address for r in come
+        machines |= {r.machine: r.address for r in added
                      if isinstance(r, resources.EgressSource)}
         if machines:
             self._run(nft.delete_senders, family,
                       [list(each) for each in sorted(machines.items())])
 
-    def _change_table(self, family: str, gone: list[Any], come: list[Any]
+    def _change_table(self, family: str, removed: list[Any], added: list[Any]
                       ) -> None:
         before = _listed([family]).get(family)
         there = (before.machines, before.sources, [
             (each,) for each in before.held]) if before else ((), (), ())
         after = [
             {key: value for key, value in (*_keyed(found), *_keyed(
-                _values(come, kind))) if key not in leaving}
+                _values(added, kind))) if key not in leaving}
             for found, kind in zip(there, _FIELDS, strict=True)
             for leaving in [{key for key, _value in _keyed(
-                _values(gone, kind))}]]
+                _values(removed, kind))}]]
         wanted = [sorted(set(each.values())) for each in after]
-        if any(isinstance(r, resources.EgressTable) for r in come):
+        if any(isinstance(r, resources.EgressTable) for r in added):
             self._run(nft.replace_egress, family, *(
                 _plain(each) for each in wanted))
             self._run(nft.stamp_egress, family,
@@ -181,7 +181,7 @@ def _listed(families: Sequence[str] = tuple(elements.FAMILIES)
     except (*context.FAILURES, listing.Unreadable) as error:
         raise base.BackendError(
             f'the table {ownership.NFT_EGRESS} cannot be read: '
-            f'{error_words.text(error)}'
+            f'{wording.error(error)}'
         ) from error
 
 

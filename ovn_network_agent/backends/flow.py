@@ -19,8 +19,8 @@ from typing import TypeAlias
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import notices
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.openflow import spec as specs
 from ovn_network_agent.privileged.switch import openflow
 
@@ -101,7 +101,7 @@ class FlowBackend(base.Backend):
         return (self._memory.take(portions),
                 digests if all(digests.values()) else None)
 
-    def _portions(self, bridge: str, former: str = '') -> Any:
+    def _portions(self, bridge: str, previous: str = '') -> Any:
         """The flows of a bridge, see :func:`openflow.dump_flows`.
 
         A missing further bridge does not hold up the default bridge: its flows
@@ -109,9 +109,9 @@ class FlowBackend(base.Backend):
         """
         try:
             with calls.explained(f'flows of bridge {bridge}'):
-                return openflow.dump_flows(bridge, former, [
+                return openflow.dump_flows(bridge, previous, [
                     digest for other, digest in self._memory.keys
-                    if other == bridge and not former])
+                    if other == bridge and not previous])
         except base.BackendError:
             if bridge == self.conf.bridge_dev:
                 raise

@@ -27,8 +27,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
-from ovn_network_agent.common import counts
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.nft import elements
 from ovn_network_agent.nft import listing
 from ovn_network_agent.nft import rendering
@@ -140,15 +139,15 @@ class Tables:
                 family, self._conf.port_forward.port_forward_ct_zone,
                 [list(target) for target in sorted(targets)])
         LOG.info('%s to %s deleted',
-                 counts.of(count, 'connection'),
-                 counts.of(len(targets), 'removed destination'))
+                 wording.count(count, 'connection'),
+                 wording.count(len(targets), 'removed destination'))
 
 
 def _parsed(*printed: str) -> listing.Listed:
     try:
         return listing.parse(*printed)
     except listing.Unreadable as error:
-        raise base.BackendError(error_words.text(error)) from error
+        raise base.BackendError(wording.error(error)) from error
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -309,7 +308,7 @@ class Family:
             self.name, {r.set for r in (*work.adds, *work.deletes)})
         failures, adds = possible(self.name, work.adds, listed.sets)
         try:
-            self._change_at_once(adds, work.deletes, listed)
+            self._change_elements(adds, work.deletes, listed)
         except base.BackendError as error:
             steps = [Work(adds=[r]) for r in adds] + [
                 Work(deletes=[r]) for r in work.deletes]
@@ -334,24 +333,24 @@ class Family:
                                  for r in (*step.adds, *step.deletes)})
         return failures
 
-    def _change_at_once(self, adds: Sequence[resources.NftElement],
-                        deletes: Sequence[resources.NftElement],
-                        listed: listing.Listed) -> None:
+    def _change_elements(self, adds: Sequence[resources.NftElement],
+                      deletes: Sequence[resources.NftElement],
+                      listed: listing.Listed) -> None:
         after = listed.elements | {(r.set, r.element) for r in adds}
         after -= {(r.set, r.element) for r in deletes}
-        gone = by_set(listed.elements - after)
+        removed = by_set(listed.elements - after)
         new = by_set(after - listed.elements)
         of_rules = ownership.NFT_NETWORKS
-        prefixes = gone.pop(of_rules, []), new.pop(of_rules, [])
+        prefixes = removed.pop(of_rules, []), new.pop(of_rules, [])
         if any(prefixes):
-            gone[ownership.NFT_PREFIXES], new[ownership.NFT_PREFIXES] = (
+            removed[ownership.NFT_PREFIXES], new[ownership.NFT_PREFIXES] = (
                 prefixes)
             outer = set(elements.outer(
                 element for name, element in after if name == of_rules))
-            gone[of_rules] = sorted(listed.networks - outer)
+            removed[of_rules] = sorted(listed.networks - outer)
             new[of_rules] = sorted(outer - listed.networks)
-        if gone or new:
-            self._tables.change(nft.change_elements, self.name, gone, new)
+        if removed or new:
+            self._tables.change(nft.change_elements, self.name, removed, new)
 
 
 def _content(table: resources.NftTable) -> values.Table:

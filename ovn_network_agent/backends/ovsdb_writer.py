@@ -99,7 +99,7 @@ class Writer(base.Backend):
         """The command of a change, 'set' or 'remove'."""
         raise NotImplementedError
 
-    def together(self, ref: resources.Ref) -> Hashable:
+    def batch_key(self, ref: resources.Ref) -> Hashable:
         """The group of a change; a group changes as a whole or not at all."""
         return ref
 
@@ -120,7 +120,7 @@ class Writer(base.Backend):
             return failures
         parts: dict[Hashable, list[tuple[resources.Ref, Make]]] = {}
         for change in changes:
-            parts.setdefault(self.together(change[0]), []).append(change)
+            parts.setdefault(self.batch_key(change[0]), []).append(change)
         failures = {}
         for part in parts.values():
             alone = self._commit(part) if len(parts) > 1 else None
@@ -204,8 +204,8 @@ def ask_chassis(context: base.Context, conf: Any,
     return present
 
 
-def confirmed_gone(context: base.Context, conf: Any, names: frozenset[str]
-                   ) -> frozenset[str]:
+def confirm_deleted(context: base.Context, conf: Any, names: frozenset[str]
+                    ) -> frozenset[str]:
     """The chassis of some names that are gone, also for the server.
 
     A replica may lack rows. Without an answer nobody is gone.

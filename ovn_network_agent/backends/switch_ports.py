@@ -24,8 +24,8 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
 from ovn_network_agent.backends import ovsdb_writer
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
+from ovn_network_agent.common import wording
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
@@ -193,10 +193,11 @@ class VniPortBackend(SwitchPorts):
         failures.update(super().apply(base.Delta(
             create=tuple(r for r in wanted if r.ref not in failures),
             delete=delta.delete)))
-        gone = [r for r in resources.of_kind(resources.VniPort, delta.delete)
-                if r.ref not in failures]
+        removed = [r for r
+                   in resources.of_kind(resources.VniPort, delta.delete)
+                   if r.ref not in failures]
         failures.update(calls.refused(
-            privileged.delete_ports, gone, [r.name for r in gone]))
+            privileged.delete_ports, removed, [r.name for r in removed]))
         return failures
 
     def _forget(self, ports: tuple[resources.VniPort, ...]) -> None:
@@ -275,13 +276,13 @@ class OverlapBackend(base.Backend):
             try:
                 overlap.begin(list(wanted.addresses))
             except context.FAILURES as e:
-                failures[wanted.ref] = error_words.text(e)
+                failures[wanted.ref] = wording.error(e)
         # An update leaves the present overlap alone: it ends soon, when the
         # ports have left.
         if delta.delete:
             try:
                 overlap.end()
             except context.FAILURES as e:
-                failures.update({gone.ref: error_words.text(e)
-                                 for gone in delta.delete})
+                failures.update({removed.ref: wording.error(e)
+                                 for removed in delta.delete})
         return failures

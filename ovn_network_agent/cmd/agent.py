@@ -15,7 +15,7 @@ import functools
 import signal
 import sys
 
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.runtime.process import interpreter
 
 interpreter.hold()
@@ -231,7 +231,7 @@ def _say_mode(conf: cfg.ConfigOpts, drivers: Iterable[drivers_base.Driver]
               ) -> None:
     """Start the checks of a full agent, or log which drivers are left out."""
     if mode.name(conf) == mode.FULL:
-        node_conflicts.look_beside(conf)
+        node_conflicts.start_check(conf)
         return
     used = [driver.name for driver in drivers]
     LOG.info('%s mode: [ovn] ovn_nb_remote and ovn_sb_remote are empty, so '
@@ -266,7 +266,7 @@ def _place(conf: cfg.ConfigOpts) -> single_instance.Place:
     except OSError as e:
         raise EnvironmentProblem([
             f'whether another agent runs here is unknown: '
-            f'{error_words.text(e)}']) from e
+            f'{wording.error(e)}']) from e
 
 
 def _check_original() -> None:

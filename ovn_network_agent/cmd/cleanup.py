@@ -7,7 +7,7 @@ import argparse
 import typing
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.ctl import program
 
 if typing.TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _refused(conf: 'cfg.ConfigOpts', seen: 'model.Snapshot', last: bool
             if port.chassis == seen.node.chassis]
     if not here or not conf.gateway_drain.drain_on_shutdown:
         return ''
-    ports = counts.of(len(here), 'gateway port is', 'gateway ports are')
+    ports = wording.count(len(here), 'gateway port is', 'gateway ports are')
     return (f'{ports} on this chassis, such as {here[0]}: the addresses would '
             'be withdrawn, and no other gateway would take them over. Start '
             'the agent and stop it, which drains, or stop ovn-controller '

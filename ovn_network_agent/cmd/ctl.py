@@ -36,7 +36,7 @@ the address, nobody has it; 7 of "drain" with --wait: addresses remain here
 class _Version(argparse.Action):
     """Prints the version, which only this option has to look up."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *_given: object
+    def __call__(self, parser: argparse.ArgumentParser, *_values: object
                  ) -> None:
         from ovn_network_agent import version
         parser.exit(message=f'{program.NAME} {version.STRING}\n')

@@ -282,12 +282,12 @@ def _set_mode(descriptor: int, path: str) -> None:
     The file of the package for Debian is for the agent's user alone.
     """
     try:
-        former = os.stat(path)
+        previous = os.stat(path)
     except FileNotFoundError:
         os.fchmod(descriptor, 0o644)
         return
-    os.fchown(descriptor, former.st_uid, former.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(former.st_mode))
+    os.fchown(descriptor, previous.st_uid, previous.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(previous.st_mode))
 
 
 def _rename(staged: Mapping[str, str]) -> None:

@@ -45,23 +45,23 @@ class Buckets(Mapping[str, _V]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
-    def changed(self, gone: Iterable[str],
-                come: Mapping[str, _V]) -> 'Buckets[_V]':
+    def changed(self, removed: Iterable[str],
+                added: Mapping[str, _V]) -> 'Buckets[_V]':
         """The next version, this one if it is equal.
 
         An equal value is the same object as before.
 
-        :param gone: keys, which may be in COME, too
+        :param removed: keys, which may be in ``added``, too
         """
         made: dict[int, dict[str, _V]] = {}
-        for key in {*gone, *come}:
+        for key in {*removed, *added}:
             number = _number(key)
             if number not in made:
                 made[number] = dict(self._buckets.get(number, {}))
-            if key not in come:
+            if key not in added:
                 made[number].pop(key, None)
-            elif key not in made[number] or made[number][key] != come[key]:
-                made[number][key] = come[key]
+            elif key not in made[number] or made[number][key] != added[key]:
+                made[number][key] = added[key]
         new = {number: each for number, each in made.items()
                if each != self._buckets.get(number, {})}
         if not new:
@@ -80,10 +80,10 @@ def differing(before: Mapping[str, _V], now: Mapping[str, _V]
               ) -> Iterator[tuple[Mapping[str, _V], Mapping[str, _V]]]:
     """The parts of two mappings that may differ, side by side."""
     if isinstance(before, Buckets) and isinstance(now, Buckets):
-        former, new = before._buckets, now._buckets
-        for number in former.keys() | new.keys():
-            if former.get(number) is not new.get(number):
-                yield former.get(number, {}), new.get(number, {})
+        old, new = before._buckets, now._buckets
+        for number in old.keys() | new.keys():
+            if old.get(number) is not new.get(number):
+                yield old.get(number, {}), new.get(number, {})
     else:
         yield before, now
 

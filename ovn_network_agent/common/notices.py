@@ -17,7 +17,7 @@ EGRESS_NETWORKS = 'nb:egress networks'
 # A chassis is gone for good, or back.
 PEERINGS = 'nb:peerings'
 EGRESS = 'nb:egress addresses'
-CHASSIS_GONE = 'sb:chassis gone'
+CHASSIS_DELETED = 'sb:chassis gone'
 # The chassis or the host name of this node is known, or is another one.
 IDENTITY = 'identity'
 # Interfaces of the local switch, and the settings of ports that agents make.

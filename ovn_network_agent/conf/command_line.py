@@ -15,7 +15,7 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import log
 
-from ovn_network_agent.common import suggestions
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf.options import base
 
 # Of cfg.find_config_files(), for the help.
@@ -146,6 +146,6 @@ def _hints(argv: list[str]) -> Iterator[str]:
     for word in argv:
         name = word.partition('=')[0]
         if name.startswith('--') and name not in known:
-            close = suggestions.nearest(name, known)
+            close = wording.nearest(name, known)
             if close:
                 yield f'{name}: did you mean {close}?'

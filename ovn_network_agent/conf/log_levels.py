@@ -22,7 +22,7 @@ from oslo_config import cfg
 from oslo_log import formatters
 from oslo_log import log
 
-from ovn_network_agent.common import control_characters
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf.options import base
 
 LOG = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ LEVELS = {'debug': logging.DEBUG, 'info': logging.INFO,
 
 @dataclasses.dataclass(slots=True)
 class _Changed:
-    former: int  # level before, 0 for that of the logger above
+    previous: int  # level before, 0 for that of the logger above
     ends: float | None = None  # monotonic seconds, None for no end
     timer: threading.Timer | None = None  # ends it
 
@@ -92,7 +92,7 @@ class Temporary:
         changed = self._changed.pop(name)
         if changed.timer is not None:
             changed.timer.cancel()
-        self._give(name, changed.former)
+        self._give(name, changed.previous)
 
     def _give(self, name: str, level: int) -> None:
         logging.getLogger(name).setLevel(level)
@@ -175,7 +175,7 @@ last_log = LastLog()
 class Printable(logging.Filter):
     """Makes the message of each record printable.
 
-    See :mod:`control_characters`: no line of a message looks like a record.
+    See :func:`wording.indented`: no line of a message looks like a record.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -186,7 +186,7 @@ class Printable(logging.Filter):
             # The handler reports arguments that do not fit.
             return True
         if not message.isprintable():
-            record.msg, record.args = control_characters.lines(message), ()
+            record.msg, record.args = wording.indented(message), ()
         return True
 
 
@@ -205,7 +205,7 @@ class Summarized(logging.Formatter):
         """As in the base class."""
         text = self._formatter.format(record)
         error, message = sys.exc_info()[1], record.getMessage()
-        known = control_characters.lines(str(error or ''))
+        known = wording.indented(str(error or ''))
         if record.exc_info or not known or known not in message:
             return text
         summary = traceback.format_exception_only(error)[0]
@@ -235,18 +235,18 @@ def apply(conf: cfg.ConfigOpts) -> None:
             handler.setFormatter(Summarized(handler.formatter))
 
 
-def set_up(conf: cfg.ConfigOpts, former: str | None) -> None:
+def set_up(conf: cfg.ConfigOpts, previous: str | None) -> None:
     """Set up the log for the values of a reload, or leave it as it was.
 
     A level set by command ends in any case.  oslo.log's own hook for this
     would register options of the command line.
 
-    :param former: ``log_config_append`` before the reload
+    :param previous: ``log_config_append`` before the reload
     :raises Exception: what the file of ``log_config_append`` makes the
         standard library raise
     """
     temporary.undo()
-    if conf.log_config_append or former:
+    if conf.log_config_append or previous:
         before = [(logger, logger.level, logger.handlers[:], logger.propagate)
                   for logger in _loggers()]
         try:

@@ -75,11 +75,11 @@ class _Environment:
         # The value's class says that there is none.
         if found[1] is not None:
             return found
-        former = original_options.variable_for(group_name or 'DEFAULT',
-                                               option_name.replace('-', '_'))
-        if former is None:
+        original = original_options.variable_for(group_name or 'DEFAULT',
+                                                 option_name.replace('-', '_'))
+        if original is None:
             return found
-        variable, value = former
+        variable, value = original
         return value, cfg.LocationInfo(cfg.Locations.environment, variable)
 
     def get_name(self, group_name: str | None, option_name: str) -> Any:
@@ -87,7 +87,7 @@ class _Environment:
         return self._own.get_name(group_name, option_name)
 
 
-def accept_former_names(conf: Any) -> None:
+def accept_original_names(conf: Any) -> None:
     """Have an object read the variables of the original, too."""
     if not isinstance(conf._env_driver, _Environment):
         conf._env_driver = _Environment(conf._env_driver)
@@ -98,9 +98,9 @@ def reloaded(conf: Any) -> Any:
     return conf._mutable_ns
 
 
-def take_back(conf: Any, former: Any) -> None:
+def take_back(conf: Any, previous: Any) -> None:
     """Have the values of an earlier reload; the caller clears the cache."""
-    conf._mutable_ns = former
+    conf._mutable_ns = previous
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
@@ -139,7 +139,7 @@ def register(conf: cfg.ConfigOpts) -> None:
     in a file, oslo.config would end the program without its name.  External
     drivers' options come when they are loaded.
     """
-    accept_former_names(conf)
+    accept_original_names(conf)
     for group, listed in _log_options():
         conf.register_opts(listed, group=group)
     conf.register_opts(base.CLI_ONLY_OPTS)
@@ -186,8 +186,8 @@ def load(conf: cfg.ConfigOpts, argv: list[str],
     # The project's default files, for any name of the program, each found
     # twice: as of the project and as of the program.
     conf(args=files, project=PROJECT, prog=PROJECT, version=version,
-         default_config_files=_once(cfg.find_config_files),
-         default_config_dirs=_once(cfg.find_config_dirs))
+         default_config_files=_distinct(cfg.find_config_files),
+         default_config_dirs=_distinct(cfg.find_config_dirs))
     for name, value in overrides:
         conf.set_override(name, value)
 
@@ -202,7 +202,7 @@ def on_command_line(conf: cfg.ConfigOpts, section: str, name: str) -> bool:
     return found is not None and found.location is cfg.Locations.set_override
 
 
-def _once(find: Callable[..., list[str]]) -> list[str]:
+def _distinct(find: Callable[..., list[str]]) -> list[str]:
     return list(dict.fromkeys(find(project=PROJECT, prog=PROJECT)))
 
 

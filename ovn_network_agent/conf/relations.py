@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.model import selection
 

@@ -114,26 +114,26 @@ def reload(conf: cfg.ConfigOpts,
     :raises validate.ConfigError: when the files cannot be used; the values
         stay as they were
     """
-    aside = cfg.ConfigOpts()
-    opts.register(aside)
-    opts.register_daemons(aside)
+    new_conf = cfg.ConfigOpts()
+    opts.register(new_conf)
+    opts.register_daemons(new_conf)
     for group, options in plugins.options(conf):
-        aside.register_opts(options, group=group)
+        new_conf.register_opts(options, group=group)
     try:
         for _attempt in range(_ATTEMPTS):
-            aside.clear()
-            aside(args=[], project=opts.PROJECT, prog=opts.PROJECT,
-                  default_config_files=conf.config_file,
-                  default_config_dirs=conf.config_dir)
-            validate.check(aside)
-            wrong = list(problems(aside))
+            new_conf.clear()
+            new_conf(args=[], project=opts.PROJECT, prog=opts.PROJECT,
+                     default_config_files=conf.config_file,
+                     default_config_dirs=conf.config_dir)
+            validate.check(new_conf)
+            wrong = list(problems(new_conf))
             if wrong:
                 raise validate.ConfigError(wrong)
-            prepared = prepare(_read(conf, aside))
-            changed = _apply(conf, aside)
+            prepared = prepare(_read(conf, new_conf))
+            changed = _apply(conf, new_conf)
             if changed is not None:
                 return Result(prepared, changed,
-                              tuple(_waiting(conf, aside)))
+                              tuple(_waiting(conf, new_conf)))
     except (OSError, UnicodeError) as error:
         raise validate.ConfigError([
             f'a configuration file cannot be read: {error}']) from error
@@ -144,18 +144,18 @@ def reload(conf: cfg.ConfigOpts,
         'once they are written'])
 
 
-def _read(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> settings.Reader:
+def _read(conf: cfg.ConfigOpts, new_conf: cfg.ConfigOpts) -> settings.Reader:
     """As :func:`settings.after`, without what waits for a restart."""
-    now, then = settings.live(conf), settings.after(conf, aside)
+    now, then = settings.live(conf), settings.after(conf, new_conf)
 
     def read(section: str, option: str) -> Any:
-        held = (section, option) == _RULES and _begins_or_ends(conf, aside)
+        held = (section, option) == _RULES and _begins_or_ends(conf, new_conf)
         return (now if held else then)(section, option)
     return read
 
 
 def _apply(conf: cfg.ConfigOpts,
-           aside: cfg.ConfigOpts) -> tuple[Change, ...] | None:
+           new_conf: cfg.ConfigOpts) -> tuple[Change, ...] | None:
     """Take over the values of the files.
 
     :returns: None, with all values as before, when the files are no longer
@@ -167,24 +167,24 @@ def _apply(conf: cfg.ConfigOpts,
                    (section, option.dest) == _RULES or
                    not opts.on_command_line(conf, section, option.dest))]
     before = _values(conf, watched)
-    former, held = opts.reloaded(conf), _held(conf)
-    _hold(conf, _begins_or_ends(conf, aside), before.get(_RULES))
+    previous, held = opts.reloaded(conf), _held(conf)
+    _hold(conf, _begins_or_ends(conf, new_conf), before.get(_RULES))
     try:
         conf.mutate_config_files()
         after = _values(conf, watched)
         same = all(after[key] == value for key, value
-                   in _values(aside, watched).items()
+                   in _values(new_conf, watched).items()
                    if key != _RULES or not _held(conf))
     except (cfg.Error, ValueError):
         same = False
     if not same:
-        _back(conf, former, held, before)
+        _back(conf, previous, held, before)
         return None
     try:
         log_levels.set_up(conf, before[_LOG])
     except Exception as error:
         # Whatever the file makes the standard library raise.
-        _back(conf, former, held, before)
+        _back(conf, previous, held, before)
         raise validate.ConfigError([
             f'[DEFAULT] log_config_append = {after[_LOG]}: '
             f'{" ".join(str(error).split())}; correct the file, or name '
@@ -197,9 +197,9 @@ def _apply(conf: cfg.ConfigOpts,
         if before[section, option.dest] != after[section, option.dest])
 
 
-def _back(conf: cfg.ConfigOpts, former: Any, held: bool,
+def _back(conf: cfg.ConfigOpts, previous: Any, held: bool,
           before: dict[tuple[str, str], Any]) -> None:
-    opts.take_back(conf, former)
+    opts.take_back(conf, previous)
     _hold(conf, held, before.get(_RULES))
     # This clears the library's cache, too.
     conf.clear_default(_RULES[1], group=_RULES[0])
@@ -207,9 +207,9 @@ def _back(conf: cfg.ConfigOpts, former: Any, held: bool,
 
 # -- port forwarding begins and ends at a start ---------------------------
 
-def _begins_or_ends(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> bool:
+def _begins_or_ends(conf: cfg.ConfigOpts, new_conf: cfg.ConfigOpts) -> bool:
     return (bool(conf.port_forward.rules_file) !=
-            bool(aside.port_forward.rules_file))
+            bool(new_conf.port_forward.rules_file))
 
 
 def _held(conf: cfg.ConfigOpts) -> bool:
@@ -234,13 +234,14 @@ def _values(conf: cfg.ConfigOpts, options: Iterable[tuple[str, cfg.Opt]]
         for section, option in options}
 
 
-def _waiting(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> Iterator[Change]:
+def _waiting(conf: cfg.ConfigOpts, new_conf: cfg.ConfigOpts
+             ) -> Iterator[Change]:
     for section, option in effective.options(conf):
         rules = (section, option.dest) == _RULES
         if opts.on_command_line(conf, section, option.dest) and not rules:
             continue
         before, after = (_values(c, [(section, option)])[section, option.dest]
-                         for c in (conf, aside))
+                         for c in (conf, new_conf))
         if before != after:
             yield Change(section, option.dest,
                          effective.masked(option, before),

@@ -110,14 +110,14 @@ def live(conf: cfg.ConfigOpts) -> Reader:
     return read
 
 
-def after(conf: cfg.ConfigOpts, aside: cfg.ConfigOpts) -> Reader:
-    """How options are read once the files of ``aside`` are in force."""
+def after(conf: cfg.ConfigOpts, new_conf: cfg.ConfigOpts) -> Reader:
+    """How options are read once the files of ``new_conf`` are in force."""
     changing = {(section, option.dest)
                 for section, option in opts.everything() if option.mutable}
     changing.update((section, option.dest)
                     for section, options in plugins.options(conf)
                     for option in options if option.mutable)
-    now, then = live(conf), live(aside)
+    now, then = live(conf), live(new_conf)
 
     def read(section: str, option: str) -> Any:
         return (then if (section, option) in changing else now)(

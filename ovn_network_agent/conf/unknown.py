@@ -11,7 +11,7 @@ import re
 
 from oslo_config import cfg
 
-from ovn_network_agent.common import suggestions
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import original_options
 from ovn_network_agent.conf import plugins
@@ -58,30 +58,30 @@ def variables(conf: cfg.ConfigOpts) -> Iterator[str]:
         if match and name not in by_variable and not (
                 _LIBRARY_GROUPS.fullmatch(match['group'].lower())):
             yield (f'{name} in the environment is no '
-                   f'option{suggestions.hint(name, by_variable)}')
+                   f'option{wording.hint(name, by_variable)}')
         elif name.startswith(original_options.PREFIX):
-            yield f'{name} in the environment {_former(name)}'
+            yield f'{name} in the environment {_original(name)}'
 
 
-def _former(variable: str) -> str:
+def _original(variable: str) -> str:
     name = variable.removeprefix(original_options.PREFIX).lower()
     option = original_options.BY_NAME.get(name)
     if name == original_options.CONFIG:
         return ('is not read; ovn-network-agent-migrate makes a '
                 'configuration of the file that it names')
     if option is None:
-        return f'is not read{suggestions.hint(name, original_options.BY_NAME)}'
+        return f'is not read{wording.hint(name, original_options.BY_NAME)}'
     if option.why:
         return f'has no counterpart and is not read: {option.why}'
-    instead = opts.env_name(option.section, option.option)
-    if instead in os.environ:
-        return (f'is not read, because {instead} has precedence; '
+    own_name = opts.env_name(option.section, option.option)
+    if own_name in os.environ:
+        return (f'is not read, because {own_name} has precedence; '
                 'remove one of them')
     if not os.environ[variable]:
         return ('is empty, which has no effect, as in the original program; '
-                f'set {instead} to nothing if that is meant')
+                f'set {own_name} to nothing if that is meant')
     return (f'is a name of the original program and counts as {option.here}; '
-            f'set {instead} instead')
+            f'set {own_name} instead')
 
 
 def _known(conf: cfg.ConfigOpts) -> dict[str, set[str]]:
@@ -133,7 +133,7 @@ def _unknown_in(groups: Mapping[str, Iterable[str]], path: str, section: str,
         if not (_LIBRARY_GROUPS.fullmatch(section) or
                 section in plugins.installed()):
             yield (f'{path}: unknown section '
-                   f'[{section}]{suggestions.hint(section, groups)}')
+                   f'[{section}]{wording.hint(section, groups)}')
         return
     for key in sorted(found):
         name = key.replace('-', '_')
@@ -141,7 +141,7 @@ def _unknown_in(groups: Mapping[str, Iterable[str]], path: str, section: str,
             homes = [group for group, options in groups.items()
                      if name in options]
             remedy = (f'; it belongs to section [{homes[0]}]' if homes
-                      else suggestions.hint(name, groups[section]))
+                      else wording.hint(name, groups[section]))
             if name == _EXPOSING and found[key][-1] in _HERE:
                 remedy = f'; {found[key][-1]} is {_HERE[found[key][-1]]}'
             yield (f'{path}: unknown option {key} in section [{section}]'

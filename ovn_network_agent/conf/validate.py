@@ -95,11 +95,11 @@ def _bad_value(group: str, name: str, error: Exception) -> str:
     source = match['source'] if match else 'command line'
     # The environment wins over a file, which oslo.config would name.
     variable = opts.env_name(group, name.replace('-', '_'))
-    former = original_options.variable_for(group, name.replace('-', '_'))
+    original = original_options.variable_for(group, name.replace('-', '_'))
     if variable in os.environ:
         source = variable
-    elif former:
-        source, _value = former
+    elif original:
+        source, _value = original
     if reason.startswith('Unexpected boolean'):
         reason += '; use true or false'
     return f'[{group}] {name.replace("-", "_")}: {reason} (from {source})'

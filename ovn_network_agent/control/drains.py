@@ -20,7 +20,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.control import intents
@@ -70,7 +70,7 @@ def _why(candidate: model.Candidate) -> str:
     return 'has priority 0'
 
 
-class Since:
+class StartTimes:
     """Notes the time of the first view with a drain, and with a handover.
 
     The database has none, so the earliest is that of the agent's start.
@@ -113,9 +113,9 @@ def overlap_state(conf: cfg.ConfigOpts) -> str:
     if not conf.gateway_drain.overlap:
         return 'off'
     try:
-        return overlap.standing() or 'on'
+        return overlap.readiness() or 'on'
     except context.FAILURES as error:
-        return f'not known: {error_words.text(error)}'
+        return f'not known: {wording.error(error)}'
 
 
 class Maintenance:
@@ -238,7 +238,7 @@ class Maintenance:
         found = [router for router in names.routers.values()
                  if router.is_called(name)]
         if not found:
-            problem = self._databases['nb'].trouble
+            problem = self._databases['nb'].problem
             because = f'; {problem}' if problem else ''
             raise commands.Refused(
                 f'there is no router "{name}"; looked for it as the UUID or '
@@ -267,7 +267,7 @@ class Maintenance:
             return
         for name in ('nb', 'sb'):
             if not self._databases[name].connected:
-                yield (f'{self._databases[name].trouble}, so it is unknown '
+                yield (f'{self._databases[name].problem}, so it is unknown '
                        'which candidates could take over')
         chassis = snapshot.node.chassis
         for group in _groups(snapshot, wanted):

@@ -17,7 +17,7 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.common import control_characters
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.conf.options import network_peer
 from ovn_network_agent.control import resource_rows
@@ -49,12 +49,12 @@ _ON_NODE = frozenset(each.kind for each in (
 class Intents:
     """The commands about peerings and egress addresses."""
 
-    def __init__(self, conf: cfg.ConfigOpts, inside: questions.Inside,
+    def __init__(self, conf: cfg.ConfigOpts, internals: questions.Internals,
                  ask: questions.Ask,
                  snapshot: Callable[[], model.Snapshot | None],
                  databases: Mapping[str, connection.Database]) -> None:
         self._conf = conf
-        self._inside = inside
+        self._internals = internals
         self._ask = ask
         self._snapshot = snapshot
         self._databases = databases
@@ -73,7 +73,7 @@ class Intents:
         self._need(network_peer.GROUP, 'peerings')
         snapshot, table = self._look()
         return json.dumps({
-            'lock': lock_state(self._inside, resources.Peering),
+            'lock': lock_state(self._internals, resources.Peering),
             'peerings': [_peering(each, table) for each in sorted(
                 of_view(snapshot, model.Peering), key=lambda each: (
                     each.called, each.router, each.name))]})
@@ -115,7 +115,7 @@ class Intents:
             _refuse(called, peer_changes.unknown(router, args.name))
         self._write(called, lambda api: peer_changes.ChangeIntent(
             api, uuid, args.name))
-        name = control_characters.line(args.name)
+        name = wording.one_line(args.name)
         LOG.info('The end of peering %s of %s was asked for', name, called)
         return json.dumps({'router': uuid, 'router_name': called,
                            'name': name, 'state': 'removed'})
@@ -127,7 +127,7 @@ class Intents:
         snapshot, table = self._look()
         return json.dumps({
             'chassis': snapshot.node.chassis if snapshot else '',
-            'lock': lock_state(self._inside, resources.EgressRows),
+            'lock': lock_state(self._internals, resources.EgressRows),
             'egress_ips': [_egress_ip(each, table) for each in sorted(
                 of_view(snapshot, model.EgressIp),
                 key=lambda each: each.name)],
@@ -140,7 +140,7 @@ class Intents:
 
     def _look(self) -> tuple[model.Snapshot | None, tables.Table]:
         found: tuple[model.Snapshot | None, tables.Table] = self._ask(
-            lambda: (self._snapshot(), self._inside.reconciler.table()))
+            lambda: (self._snapshot(), self._internals.reconciler.table()))
         return found
 
     def _need(self, driver: str, what: str) -> None:
@@ -186,10 +186,10 @@ def of_view(snapshot: model.Snapshot | None, kind: type) -> list[Any]:
         kind, {}) if snapshot else {}).values() for each in alone.values()]
 
 
-def lock_state(inside: questions.Inside, kind: type[resources.Resource]
+def lock_state(internals: questions.Internals, kind: type[resources.Resource]
                ) -> str:
     """Who writes the resources of a kind: a state of the lock."""
-    found = next((each.lock for each in inside.reconciler.backends.all
+    found = next((each.lock for each in internals.reconciler.backends.all
                   if kind in each.kinds), None)
     return (found.state.value if found and found.started else
             states.NOT_ASKED)

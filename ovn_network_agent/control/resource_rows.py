@@ -48,13 +48,13 @@ def stage(row: tables.Row) -> resources.Stage | None:
     return resource.stage if resource else None
 
 
-def around(table: tables.Table, refs: Iterable[resources.Ref],
-           beside: Iterable[resources.Ref] = ()) -> list[tables.Row]:
+def with_required(table: tables.Table, refs: Iterable[resources.Ref],
+                  alone: Iterable[resources.Ref] = ()) -> list[tables.Row]:
     """Some keys and their prerequisites, in the order of the work.
 
-    Those beside are without their prerequisites.
+    Those in ``alone`` are without their prerequisites.
     """
-    found, left = {ref: table.row(ref) for ref in beside}, list(refs)
+    found, left = {ref: table.row(ref) for ref in alone}, list(refs)
     while left:
         ref = left.pop()
         if ref in found:

@@ -10,8 +10,7 @@ import json
 import logging
 import typing
 
-from ovn_network_agent.common import counts
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
 
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         return program.fail(f'nothing has been changed: {error}',
                             program.FAILED)
     except context.FAILURES as error:
-        return program.fail(f'FRR: {error_words.text(error)}',
+        return program.fail(f'FRR: {wording.error(error)}',
                             program.FAILED)
     finally:
         found.close()
@@ -103,11 +102,12 @@ def _change(args: argparse.Namespace, sources: 'node_sources.Sources') -> int:
             program.FAILED)
     if change.unannounced:
         print(f'no neighbour gets '
-              f'{counts.of(len(change.unannounced), "address")} of the agent '
-              f'now; not followed: {_some(change.unannounced)}')
+              f'{wording.count(len(change.unannounced), "address")} of the '
+              f'agent now; not followed: {_some(change.unannounced)}')
     if args.check:
-        print(f'ready: {counts.of(len(change.before), "address")} would be '
-              f'announced by {args.method}; run the command without --check')
+        print(f'ready: {wording.count(len(change.before), "address")} would '
+              f'be announced by {args.method}; run the command without '
+              '--check')
         return program.OK
     answer = executor.begin(lambda: _reload(path, args.timeout))
     change.watch(answer.done)
@@ -179,30 +179,30 @@ def _reload(path: str, timeout: float) -> list[str]:
 def result(method: str, change: 'methods.Change', took: float | None,
            still: Collection[str]) -> int:
     """Print the result; ``took`` is in seconds, None when it was given up."""
-    gone = {prefix for prefix in change.before
-            if prefix.partition('/')[0] not in still}
-    due = [prefix for prefix in change.due if prefix not in gone]
-    lost = sorted(set(change.gaps) - gone)
-    count = len(change.before) - len(gone)
-    if gone:
+    removed = {prefix for prefix in change.before
+               if prefix.partition('/')[0] not in still}
+    due = [prefix for prefix in change.due if prefix not in removed]
+    lost = sorted(set(change.gaps) - removed)
+    count = len(change.before) - len(removed)
+    if removed:
         print('this node announces '
-              f'{counts.of(len(gone), "address")} no longer, for another '
-              f'reason: {_some(sorted(gone))}')
+              f'{wording.count(len(removed), "address")} no longer, for '
+              f'another reason: {_some(sorted(removed))}')
     if due:
         return program.fail(
             f'{method} alone does not announce {len(due):d} of '
-            f'{counts.of(count, "address")}: {_some(due)}; "status" and '
+            f'{wording.count(count, "address")}: {_some(due)}; "status" and '
             '"explain" have the reasons', program.WAITED)
     after = '' if took is None else f', {took:.1f} s after the reload'
-    print(f'{method} alone announces {counts.of(count, "address")}{after}')
+    print(f'{method} alone announces {wording.count(count, "address")}{after}')
     if lost:
         return program.fail(
-            f'{counts.of(len(lost), "address was", "addresses were")} not '
+            f'{wording.count(len(lost), "address was", "addresses were")} not '
             f'announced for a moment: {_some(lost)}', program.FAILED)
     print('each address was announced in each of '
-          f'{counts.of(change.looks, "reading")}')
+          f'{wording.count(change.looks, "reading")}')
     return program.OK
 
 
 def _some(prefixes: Sequence[str]) -> str:
-    return counts.first(prefixes, _NAMED)
+    return wording.first(prefixes, _NAMED)

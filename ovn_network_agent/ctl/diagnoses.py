@@ -14,7 +14,7 @@ import sys
 import typing
 from typing import Any
 
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.ctl import program
 
 if typing.TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _summary(findings: 'Sequence[diagnosis.Finding]', known: Any) -> str:
     lines = [*_lines(by_word['FAIL']), *_lines(by_word['WARN'])]
     if by_word['PASS']:
         passed = len({one.check for one in by_word['PASS']})
-        lines.append(_line('PASS', '', counts.of(passed, 'check')))
+        lines.append(_line('PASS', '', wording.count(passed, 'check')))
     lines += _not_checked(by_word['NOT CHECKED'], {
         one.check for one in by_word['FAIL']},
         {check.name: check.after for check in known})
@@ -139,12 +139,12 @@ def _not_checked(findings: 'Iterable[diagnosis.Finding]', failed: set[str],
         causes = failed.intersection(
             cause for name in waiting for cause in after[name])
         yield _line('NOT CHECKED', '', (
-            f'{counts.of(len(waiting), "check waits", "checks wait")} for '
+            f'{wording.count(len(waiting), "check waits", "checks wait")} for '
             f'{", ".join(name for name in after if name in causes)}'))
     for (evidence, remedy), names in reasons.items():
-        who = (', '.join(dict.fromkeys(names)) if len(names) <= _NAMED
-               else counts.of(len(names), 'check'))
-        yield _line('NOT CHECKED', '', f'{who}: {evidence}')
+        subjects = (', '.join(dict.fromkeys(names)) if len(names) <= _NAMED
+                    else wording.count(len(names), 'check'))
+        yield _line('NOT CHECKED', '', f'{subjects}: {evidence}')
         if remedy:
             yield _remedy(remedy)
 

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Any
 
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
 
@@ -107,18 +107,18 @@ def _remaining(path: str) -> tuple[list[str], list[str]]:
                      for row in each['resources'])] if suspects else []
     except client.NoAgent as e:
         return [str(e)], []
-    return [f'{counts.of(len(found), "address")} to be withdrawn: '
-            f'{counts.first(found, _NAMED)}'] * bool(found), found
+    return [f'{wording.count(len(found), "address")} to be withdrawn: '
+            f'{wording.first(found, _NAMED)}'] * bool(found), found
 
 
 def _remained(addresses: list[str]) -> int:
     if not addresses:
         return program.OK
     return program.fail(
-        f'{counts.of(len(addresses), "address")} could not be withdrawn, so '
-        'this node may still announce '
+        f'{wording.count(len(addresses), "address")} could not be withdrawn, '
+        'so this node may still announce '
         f'{"them" if addresses[1:] else "it"}: '
-        f'{counts.first(addresses, _NAMED)}; '
+        f'{wording.first(addresses, _NAMED)}; '
         '"ovn-network-agent-ctl addresses --state failed" and '
         '"ovn-network-agent-ctl doctor" say why', program.REMAINED)
 
@@ -149,13 +149,13 @@ def missing(done: dict[str, Any], state: dict[str, Any]) -> list[str]:
     """
     if state['phase'] == _RESTORING:
         return ['the agent has not seen OVN yet']
-    away = [f'database {name}: {database["trouble"]}'
-            for name, database in sorted(state['databases'].items())
-            if not database['connected']]
+    unconnected = [f'database {name}: {database["trouble"]}'
+                   for name, database in sorted(state['databases'].items())
+                   if not database['connected']]
     if not _seen(done, set(state['drains'])):
-        return away or ['the agent has not seen the request yet']
-    return away + [f'{group["label"]}: {", ".join(group["pending"])}'
-                   for group in _pending(done, state)]
+        return unconnected or ['the agent has not seen the request yet']
+    return unconnected + [f'{group["label"]}: {", ".join(group["pending"])}'
+                          for group in _pending(done, state)]
 
 
 class Progress:

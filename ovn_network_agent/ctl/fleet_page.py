@@ -10,7 +10,7 @@ browser run no script and load nothing.
 import collections
 from collections.abc import Iterator
 
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.ctl import fleet as texts
 from ovn_network_agent.diagnosis.readers import fleet as fleets
 from ovn_network_agent.metrics import page
@@ -42,7 +42,7 @@ def _head(found: fleets.Fleet, at: str) -> Iterator[str]:
     every = len(found.gateways)
     mark = 'good' if up == every and not found.problems else 'warn'
     alone = sum(not each.next_owner for each in found.ports)
-    words = [counts.of(len(found.ports), 'gateway port'),
+    words = [wording.count(len(found.ports), 'gateway port'),
              *(f'{number:d} {state}'
                for state, number in sorted(states.items())),
              *([f'{alone:d} without a next owner'] * bool(alone)),

@@ -18,7 +18,7 @@ from typing import Any
 from typing import NoReturn
 from typing import TextIO
 
-from ovn_network_agent.common import suggestions
+from ovn_network_agent.common import wording
 
 _CHOICE = re.compile(r"invalid choice: '(?P<given>[^']*)' "
                      r'\(choose from (?P<known>.*)\)')
@@ -87,10 +87,10 @@ class Parser(argparse.ArgumentParser):
                 word.partition('=')[0] not in self.options()]
             message = _unknown(wrong, self.options()) if wrong else (
                 f'unknown command {match["given"]!r}, there are '
-                f'{", ".join(known)}{suggestions.hint(match["given"], known)}')
+                f'{", ".join(known)}{wording.hint(match["given"], known)}')
         elif match:
-            message += suggestions.hint(match['given'],
-                                        _WORD.findall(match['known']))
+            message += wording.hint(match['given'],
+                                    _WORD.findall(match['known']))
         super().error(message)
 
     def commands(self) -> dict[str, 'Parser']:
@@ -123,7 +123,7 @@ class Commands:
 
 
 def _unknown(arguments: Iterable[str], known: Iterable[str]) -> str:
-    hints = ''.join(suggestions.hint(word.partition('=')[0], known)
+    hints = ''.join(wording.hint(word.partition('=')[0], known)
                     for word in arguments)
     return f'unrecognized arguments: {" ".join(arguments)}{hints}'
 

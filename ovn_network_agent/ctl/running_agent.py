@@ -10,7 +10,7 @@ from typing import Any
 from typing import NoReturn
 from typing import TextIO
 
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.ctl import program
 
@@ -137,9 +137,9 @@ def of_resync(found: dict[str, Any]) -> str:
         lines.append('released by the withdrawal guard: '
                      f'{found["released"]:d} of its addresses')
     lines.append(
-        f'{counts.of(len(found["backends"]), "backend")} read, '
-        f'{counts.of(len(found["changes"]), "change")}, '
-        f'{counts.of(len(found["failures"]), "failure")}')
+        f'{wording.count(len(found["backends"]), "backend")} read, '
+        f'{wording.count(len(found["changes"]), "change")}, '
+        f'{wording.count(len(found["failures"]), "failure")}')
     return '\n'.join(lines) + '\n'
 
 

@@ -20,12 +20,11 @@ import typing
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.common import notices
-from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import egress_ip as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import segments
@@ -114,10 +113,10 @@ def _policies(subject: model.EgressIp, router: str, priority: int,
     source, to = (f'ip{family}.{side} == $'
                   f'{_set_name(subject.name, router, family, name)}'
                   for side, name in (('src', 'from'), ('dst', 'to')))
-    inside = ', '.join(places[0].inside)
-    if inside:
+    inner = ', '.join(places[0].inner_networks)
+    if inner:
         yield resources.EgressPolicy(
-            priority, f'{source} && ip{family}.dst == {{{inside}}}')
+            priority, f'{source} && ip{family}.dst == {{{inner}}}')
     yield resources.EgressPolicy(
         priority - 1, f'{source} && {to}' if subject.destinations else source,
         tuple(sorted({place.nexthop for place in places})))
@@ -236,19 +235,19 @@ def _drop(source: str, device: str) -> resources.EgressDrop:
 def _device(host: model.EgressHost, node: model.Node,
             served: Collection[str]) -> str:
     here = dict(node.bridge_mappings)
-    return next((vlan_names.device(here[network], vlan)
+    return next((bridges.segment_device(here[network], vlan)
                  for network, vlan in host.segments
                  if here.get(network, '') in served), '')
 
 
 def _objection(host: model.EgressHost, node: model.Node,
                link: model.Link | None, device: str) -> str:
-    beside = next((each for each in node.links
+    shared = next((each for each in node.links
                    if networks.inside(host.machine, networks.of_version(
                        networks.family(host.machine), each.addresses))), None)
-    if beside is not None:
+    if shared is not None:
         # The way back to the machine would be that to a host there.
-        return (f'the network of {beside.name} has the address of the '
+        return (f'the network of {shared.name} has the address of the '
                 'machine; give the machine another one')
     if host.taken_by:
         return (f'{host.taken_by} has a machine with the same address on '

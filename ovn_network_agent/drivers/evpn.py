@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
-from ovn_network_agent.common import vlan_names
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import evpn as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import tenant_network
@@ -197,11 +196,11 @@ class EvpnDriver(base.Driver):
         port = served.port
         if not (served.answered and (port.local or served.resident)):
             return
-        inside = networks.inside(served.address, self._nets(port))
+        in_network = networks.inside(served.address, self._nets(port))
         why = self._anchored(networks.host_prefix(served.address), node) or (
-            served.unanswered if inside else '')
+            served.unanswered if in_network else '')
         # A virtual IP may be one of a tenant's.
-        if not inside and served.kinds != ('vip',):
+        if not in_network and served.kinds != ('vip',):
             why = why or ('it is in no network of the gateway port '
                           f'{port.lrp}')
         if why:
@@ -209,7 +208,7 @@ class EvpnDriver(base.Driver):
                 f'router {served.called}: {served.address} is not announced '
                 f'in VNI {vni.number:d}, because {why}', router=served.router,
                 addresses=(served.address,))
-        elif inside and not served.withheld:
+        elif in_network and not served.withheld:
             yield from self._reachable(
                 self._port(port.network, port.segment, vni, node),
                 networks.host_prefix(served.address), served.address,
@@ -283,7 +282,7 @@ class EvpnDriver(base.Driver):
     def _port(self, network: str, segment: model.Segment | None,
               vni: model.Vni, node: model.Node) -> evpn.VniPort:
         # One that no device can have is an objection.
-        tag = (segment.vlan if segment and segment.vlan in vlan_names.TAGS
+        tag = (segment.vlan if segment and segment.vlan in bridges.VLAN_TAGS
                else 0)
         name = evpn_names.vrf_end(network)
         return resources.VniPort(

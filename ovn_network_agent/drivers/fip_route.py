@@ -16,10 +16,10 @@ import typing
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import fip_route as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing
@@ -175,16 +175,16 @@ class FipRouteDriver(base.Driver):
         provider network has nothing, or for IPv6 a hairpin flow.
         """
         service = self._service(served.port, served.resident)
-        inside = networks.inside(served.address, service.nets)
-        yield from self._left_out(served, service, inside)
-        if not served.answered or not inside and (
+        in_network = networks.inside(served.address, service.nets)
+        yield from self._left_out(served, service, in_network)
+        if not served.answered or not in_network and (
                 networks.family_of_valid(served.address) == 4):
             return
         # Routers of this chassis reach each other anyway; see decision record
         # 25.
         if service.segment and service.hairpin:
             yield _hairpin(served, service.segment)
-        if served.withheld or not inside:
+        if served.withheld or not in_network:
             return
         if served.port.relay and not served.resident:
             yield from relays.leaving(served, self._bridges())
@@ -197,7 +197,7 @@ class FipRouteDriver(base.Driver):
             yield from announcing.kept(self.settings, node, served.address)
 
     def _left_out(self, served: model.ServedAddress, service: _Service,
-                  inside: bool) -> base.Wanted:
+                  in_network: bool) -> base.Wanted:
         port = served.port
         if served.resident:
             reason = segments.objection(port.segment, self._bridges())
@@ -210,7 +210,7 @@ class FipRouteDriver(base.Driver):
             return
         if served.withheld or not port.local:
             return
-        if served.unanswered and inside:
+        if served.unanswered and in_network:
             yield _problem(
                 served, f'{served.address} of a load balancer is not '
                 f'announced, because {served.unanswered}')
@@ -218,7 +218,7 @@ class FipRouteDriver(base.Driver):
         # addresses of a family without a provider network meant to be
         # announced; for IPv4, a network is missing.
         family = networks.family_of_valid(served.address)
-        if (served.answered and not inside and
+        if (served.answered and not in_network and
                 not self.settings.network_cidr and
                 not {'fip', 'snat', 'dnat'}.isdisjoint(served.kinds) and
                 family in {4, *(net.version for net in service.nets)}):

@@ -19,8 +19,8 @@ import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import relays

@@ -95,11 +95,11 @@ def _shares(rule: port_forwards.Rule, balance: str
     if balance == 'consistent' and usable:
         weights = frozenset((each.address, each.weight)
                             for each in rule.destinations if each.weight)
-        gone = frozenset(address for address, _weight in weights) - {
+        excluded = frozenset(address for address, _weight in weights) - {
             destination.address for destination in usable}
         return tuple(
             (places[address], len(list(same))) for address, same
-            in itertools.groupby(consistent_hashing.owners(weights, gone)))
+            in itertools.groupby(consistent_hashing.owners(weights, excluded)))
     common = math.gcd(*(destination.weight for destination in usable))
     return tuple((places[destination.address], destination.weight // common)
                  for destination in usable)

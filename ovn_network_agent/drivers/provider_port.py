@@ -16,10 +16,10 @@ import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import tenants as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing

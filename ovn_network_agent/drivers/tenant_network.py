@@ -13,10 +13,10 @@ import typing
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import tenants as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing
@@ -124,16 +124,17 @@ class Fault(typing.NamedTuple):
     remedy: str
 
 
-def fault(found: model.TenantPrefix, inside: bool = True) -> Fault | None:
+def fault(found: model.TenantPrefix, in_network: bool = True) -> Fault | None:
     """The fault of a prefix that is not withheld on purpose, or None.
 
-    :param inside: whether the gateway port's address is in a provider network
+    :param in_network: whether the gateway port's address is in a provider
+        network
     """
     if found.claimed:
         return Fault('overlaps with the provider network of router '
                      f'{found.claimed}', _REFUSED,
                      'give the network another subnet')
-    if not inside:
+    if not in_network:
         return Fault(f'has its gateway {found.via} in no network of [DEFAULT] '
                      'network_cidr', _REFUSED,
                      'name all provider networks there')

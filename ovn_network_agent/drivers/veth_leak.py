@@ -15,9 +15,9 @@ import typing
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.conf import mode
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak as options
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers.common import announcing

@@ -26,8 +26,8 @@ from oslo_log import log as logging
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.common import backoff
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import wording
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import health
 from ovn_network_agent.engine import tracking
@@ -368,4 +368,4 @@ def expected(name: str, error: BaseException) -> base.BackendError:
     if isinstance(error, base.BackendError):
         return error
     LOG.error('Backend %s failed', name, exc_info=error)
-    return base.BackendError(error_words.named(error))
+    return base.BackendError(wording.typed_error(error))

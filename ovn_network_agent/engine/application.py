@@ -130,7 +130,7 @@ class Application:
 
     def _before(self, resource: resources.Resource,
                 states: Container[ledger.State]) -> list[resources.Ref]:
-        return [ref for ref in self._ledger.beside(resource, states)
+        return [ref for ref in self._ledger.others(resource, states)
                 if self._backends.stages[ref.kind] <= resource.stage]
 
     def failures(self, backend: base.Backend, delta: resources.Delta,

@@ -183,9 +183,9 @@ class Contributions:
         for driver in self.drivers:
             if kind not in driver.SUBJECTS:
                 continue
-            gone = [(driver.name, about, name)
-                    for about, _parts, names in changed for name in names]
-            for contributor in gone:
+            removed = [(driver.name, about, name)
+                       for about, _parts, names in changed for name in names]
+            for contributor in removed:
                 self._take(contributor, ())
                 self.broken.pop(contributor, None)
                 self.unanswered.discard(contributor)
@@ -202,7 +202,7 @@ class Contributions:
                     subjects[contributor] = subject
             for contributor, subject in subjects.items():
                 self._ask(driver, contributor, subject, node)
-            contributors += (*gone, *subjects)
+            contributors += (*removed, *subjects)
         return contributors
 
     # -- one contribution -------------------------------------------------
@@ -332,10 +332,10 @@ def _changes(before: Subjects, now: Subjects) -> Iterator[
     if now is before:
         return
     for about, parts in now.items():
-        former = before.get(about, {})
-        if parts is former or parts == former:
+        previous = before.get(about, {})
+        if parts is previous or parts == previous:
             continue
-        for old, new in bucketed_mapping.differing(former, parts):
+        for old, new in bucketed_mapping.differing(previous, parts):
             yield about, {
                 name: subject for name, subject in new.items()
                 if (known := old.get(name)) is not subject and

@@ -17,8 +17,8 @@ import typing
 from oslo_log import log as logging
 
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import wording
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
@@ -178,8 +178,8 @@ class Guard:
         elif before.subjects and not now.subjects:
             LOG.log(logging.WARNING if self._warned else logging.INFO,
                     'The withdrawal guard holds nothing any more; %s '
-                    'held', counts.of(len(before.subjects), 'address was',
-                                      'addresses were'))
+                    'held', wording.count(len(before.subjects), 'address was',
+                                          'addresses were'))
             self._warned = False
 
 

@@ -10,7 +10,7 @@ import time
 from oslo_log import log as logging
 
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.engine import outcome
 
 LOG = logging.getLogger(__name__)
@@ -86,8 +86,8 @@ class Drift:
                           for ref in lost[:_NAMED])
         if len(lost) > _NAMED:
             named += ', ...'
-        objects = counts.of(len(lost), 'object of ours was',
-                            'objects of ours were')
+        objects = wording.count(len(lost), 'object of ours was',
+                                'objects of ours were')
         text = (f'{objects} removed or changed by others, and restored '
                 f'({named})')
         if streak < TOO_OFTEN:

@@ -43,7 +43,7 @@ class State(enum.Enum):
 
 
 # Tuples: a set takes the hash of a state, a function of Python's enum.
-#: The state while a backend works, for :meth:`Ledger.beside`.
+#: The state while a backend works, for :meth:`Ledger.others`.
 WORKING = (State.UNDER_WAY,)
 #: States that count as a failure of the pass.
 FAILING = (State.WAITS, State.UNREACHABLE, State.REFUSED)
@@ -104,8 +104,8 @@ class Ledger:
     @property
     def known(self) -> dict[resources.Ref, Entry]:
         """The entries of this pass, and those that last."""
-        return {**{ref: former.entry for ref, former in self.lasting.items()
-                   if not former.lapsed}, **self.entries}
+        return {**{ref: lasting.entry for ref, lasting in self.lasting.items()
+                   if not lasting.lapsed}, **self.entries}
 
     @property
     def failures(self) -> dict[resources.Ref, str]:
@@ -157,15 +157,15 @@ class Ledger:
 
     def still_refused(self, ref: resources.Ref) -> bool:
         """Whether a refusal still counts, so that no attempt is due."""
-        former = self.lasting.get(ref)
-        if (former is None or former.lapsed or
-                former.entry.state is not State.REFUSED):
+        previous = self.lasting.get(ref)
+        if (previous is None or previous.lapsed or
+                previous.entry.state is not State.REFUSED):
             return False
         if (not self._retries.waiting(self._owners.get(ref.kind)) or
-                former.wanted != self._tracker.desired(ref)):
+                previous.wanted != self._tracker.desired(ref)):
             self._lapse(ref)
             return False
-        self.put(ref, State.REFUSED, former.entry.reason)
+        self.put(ref, State.REFUSED, previous.entry.reason)
         return True
 
     def still_kept(self, ref: resources.Ref) -> bool:
@@ -178,12 +178,12 @@ class Ledger:
         :param names: names of backends, None for all; what was left to another
             agent is then still left to it, so that a stop has an end
         """
-        for ref, former in self.lasting.items():
-            if (isinstance(former.entry.reason, base.LeftToAnother)
+        for ref, previous in self.lasting.items():
+            if (isinstance(previous.entry.reason, base.LeftToAnother)
                     if names is None else
                     self._owners.get(ref.kind) not in names):
                 continue
-            if former.entry.state is State.REFUSED:
+            if previous.entry.state is State.REFUSED:
                 self._lapse(ref)
             else:
                 self._retries.hasten([ref])
@@ -196,7 +196,7 @@ class Ledger:
         entry = self.entries.get(ref)
         return entry is not None and entry.state is State.UNDER_WAY
 
-    def beside(self, resource: resources.Resource,
+    def others(self, resource: resources.Resource,
                states: Container[State]) -> list[resources.Ref]:
         """Others of the same address in some states, in order of the pass."""
         if resource.subject is None:

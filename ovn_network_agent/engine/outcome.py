@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import dataclasses
 
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import wording
 from ovn_network_agent.engine import tracking
 
 
@@ -40,7 +40,7 @@ class Held:
         kind = normal_wait.Reason if self.usual else str
         return kind(
             f'the withdrawal guard holds {len(self.subjects):d} of '
-            f'{counts.of(self.announced, "announced address")}, because '
+            f'{wording.count(self.announced, "announced address")}, because '
             f'{self.why}; if they are to be withdrawn: '
             'ovn-network-agent-ctl resync --force')
 

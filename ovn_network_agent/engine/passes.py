@@ -31,13 +31,13 @@ class Pass:
     # Try failed backends again before their back-off is over.
     retry: bool = False
     # Do not wait between announcements and what follows them.
-    at_once: bool = False
+    immediate: bool = False
     # Names of backends to read because time has passed; their system may be
     # unchanged.
     reads: Collection[str] = ()
     # The first routers of the snapshot alone, which an urgent pass announces
     # before the drivers are asked about the others.
-    ahead: model.Snapshot | None = None
+    first_part: model.Snapshot | None = None
     # Returns None for no guard; called only for a pass that withdraws.
     limits: Callable[[], guard.Limits | None] = dataclasses.field(
         default=lambda: None)

@@ -30,11 +30,11 @@ def steps(backends: actual.Backends, tracker: tracking.Tracker,
                 backends.unread(backends.owners.get(ref.kind))
                 for ref in (r.ref, *r.requires)) else verb, r)
                 for r in changed]
-    gone = [r for _stage, _backend, kinds in backends.order_down
-            for r in tracker.delta(kinds).delete]
-    gone.sort(key=lambda r: not r.leaves_early)
+    removed = [r for _stage, _backend, kinds in backends.order_down
+               for r in tracker.delta(kinds).delete]
+    removed.sort(key=lambda r: not r.leaves_early)
     return found + [('unknown' if removals.announcement_unknown(r) else
-                     'delete', r) for r in gone]
+                     'delete', r) for r in removed]
 
 
 def render(steps: list[tuple[str, resources.Resource]],

@@ -24,9 +24,9 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.common import backoff
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import networks
 from ovn_network_agent.common import notices
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import base as drivers_base
 from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import application
@@ -105,10 +105,10 @@ class Reconciler:
             self._threads.collect()
         self._ahead = set()
         # A system in doubt is read before it is changed, as always.
-        if request.ahead is not None and request.urgent and not any(
+        if request.first_part is not None and request.urgent and not any(
                 self.backends.conditions[name].backend.system
                 for name in self.backends.in_doubt):
-            self.wanted.update(request.ahead)
+            self.wanted.update(request.first_part)
             self._announce_ahead()
         self._prepare(request)
         prepared = time.monotonic() - began
@@ -179,7 +179,7 @@ class Reconciler:
         if stopped:
             # This pass may be the last, so it tries everything again.
             self._ledger.forget()
-        if request.at_once or stopped:
+        if request.immediate or stopped:
             self._announcing_until = None
         self._alive()
         self.wanted.update(request.snapshot)
@@ -216,7 +216,7 @@ class Reconciler:
                             if resource.stage is resources.Stage.ANNOUNCE)
             if announced:
                 LOG.info('Announced %s first',
-                         counts.of(announced, 'address'))
+                         wording.count(announced, 'address'))
             # A further announcement does not prolong the wait.
             if self._announcing_until is None and (announced or any(
                     self._ledger.is_under_way(ref) and
@@ -305,7 +305,7 @@ class Reconciler:
             self._ledger.put_all(delta, ledger.State.UNREACHABLE,
                                  unreadable or 'not read yet')
         elif backend.concurrent or backend.system:
-            delta, rest = delta.split(backend.most_at_once or len(delta))
+            delta, rest = delta.split(backend.max_changes or len(delta))
             self._more.discard(name)
             if rest:
                 self._more.add(name)

@@ -168,13 +168,13 @@ class Removals:
         :param announcement: what is to announce its address, and does not yet
         """
         if (self._ledger.still_kept(resource.ref) or
-                self._ledger.beside(resource, ledger.WORKING) or
+                self._ledger.others(resource, ledger.WORKING) or
                 # The backend of announcements is being read at first.
                 any(map(self._backends.first_look,
                         self._needing(resource)))):
             return False
         held, holder = '', place or announcement
-        failed = [ref for ref in self._ledger.beside(resource, ledger.FAILING)
+        failed = [ref for ref in self._ledger.others(resource, ledger.FAILING)
                   if not self._leaves_early(ref)]
         if place:
             held = (f'stays until {place.kind} {outcome.brief(place.key)} is '

@@ -72,24 +72,24 @@ class DesiredState:
     def contribute(self, contributor: Contributor,
                    wanted: Iterable[resources.Resource]) -> None:
         """Replace everything that ``contributor`` wants."""
-        former = self._contributions.get(contributor, {})
+        previous = self._contributions.get(contributor, {})
         new = self._by_ref(contributor, wanted)
-        if len(new) == len(former) and all(
-                map(same, new.values(), former.values())):
+        if len(new) == len(previous) and all(
+                map(same, new.values(), previous.values())):
             # Thousands of equal resources would else be there twice.
             return
         if new:
             self._contributions[contributor] = new
         else:
             del self._contributions[contributor]
-        for ref, resource in former.items():
+        for ref, resource in previous.items():
             if ref not in new:
                 self._claims[ref].remove(contributor)
                 self._settle(resource)
         for ref, resource in new.items():
-            if ref not in former:
+            if ref not in previous:
                 bisect.insort(self._claims.setdefault(ref, []), contributor)
-            if not same(resource, former.get(ref)):
+            if not same(resource, previous.get(ref)):
                 self._settle(resource)
 
     def _by_ref(self, contributor: Contributor,
@@ -216,14 +216,14 @@ class Tracker:
             fresh[kind][key] = resource
         lost = []
         for kind, actual in fresh.items():
-            former, wanted = self._actual[kind], self._desired[kind]
+            previous, wanted = self._actual[kind], self._desired[kind]
             # Most objects are the same, and to compare values takes longer.
-            different = [key for key, before in former.items()
+            different = [key for key, before in previous.items()
                          if actual.get(key) is not before and
                          actual.get(key) != before]
             lost += [resources.Ref(kind, key) for key in different
-                     if former[key] == wanted.get(key)]
-            different += actual.keys() - former.keys()
+                     if previous[key] == wanted.get(key)]
+            different += actual.keys() - previous.keys()
             self._changed[kind].update(different)
             self._touches[kind] += len(different)
             self._actual[kind] = actual
@@ -256,9 +256,9 @@ class Tracker:
     def copy(self) -> 'Tracker':
         """The same state, for another thread."""
         made = Tracker()
-        for mine, other in ((self._desired, made._desired),
-                            (self._actual, made._actual)):
-            other.update({kind: known.copy() for kind, known in mine.items()})
+        for own, other in ((self._desired, made._desired),
+                           (self._actual, made._actual)):
+            other.update({kind: known.copy() for kind, known in own.items()})
         made._kept.update({kind: keys.copy()
                            for kind, keys in self._kept.items()})
         return made

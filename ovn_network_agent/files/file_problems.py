@@ -7,7 +7,7 @@ from collections.abc import Collection
 from collections.abc import Sequence
 import dataclasses
 
-from ovn_network_agent.common import suggestions
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import validate
 
 #: Of a value: keys and indexes.
@@ -65,7 +65,7 @@ def shown(value: object) -> str:
 
 def meant(name: str, known: Collection[str]) -> str:
     """The known name nearest to a name, as the end of a sentence."""
-    close = suggestions.nearest(name.lower(), known)
+    close = wording.nearest(name.lower(), known)
     return (f'did you mean "{close}"?' if close else
             f'known are {", ".join(sorted(known))}')
 

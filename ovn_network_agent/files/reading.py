@@ -101,7 +101,7 @@ def _flaws(document: 'documents.Document', error: Any,
             yield file_problems.Flaw(
                 document.line(path + (key,)), path + (key,),
                 file_problems.NOTHING,
-                f'this key is not known; {_instead(path, key, known)}')
+                f'this key is not known; {_alternative(path, key, known)}')
     elif error.validator == 'required':
         missing = [key for key in error.schema['required']
                    if key not in error.instance]
@@ -115,8 +115,8 @@ def _flaws(document: 'documents.Document', error: Any,
                                  _wrong(error))
 
 
-def _instead(path: file_problems.Path, key: str,
-             known: Collection[str]) -> str:
+def _alternative(path: file_problems.Path, key: str,
+                 known: Collection[str]) -> str:
     if not path:
         return (f'this file has the one key "{", ".join(known)}", all other '
                 'options are in the configuration of the agent')

@@ -107,7 +107,7 @@ class Checker:
         address = self._address(path + ('vip',), item.get('vip'),
                                 _as_vip)
         if address is not None:
-            self._once(path + ('vip',), item['vip'], address)
+            self._check_unique(path + ('vip',), item['vip'], address)
         own = self._get(item, path, 'masquerade', False)
         check = self._check(path, item)
         rules: list[port_forwards.Rule | None] = []
@@ -123,7 +123,8 @@ class Checker:
             self._get(item, path, 'router_masquerade', False),
             tuple(rule for rule in rules if rule))
 
-    def _once(self, path: file_problems.Path, text: str, address: str) -> None:
+    def _check_unique(self, path: file_problems.Path, text: str, address: str
+                      ) -> None:
         first = self._vips.setdefault(address, path)
         if first != path:
             self._flaw(path, text,

@@ -14,8 +14,8 @@ import typing
 
 from oslo_log import log as logging
 
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.common import wording
 from ovn_network_agent.model import port_forwards
 
 if typing.TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Target(typing.NamedTuple):
 
 
 # Most checks at the same time, each with one socket.
-ROOM = 256
+MAX_CHECKS = 256
 
 
 class Checks:
@@ -48,8 +48,8 @@ class Checks:
     All methods return at once.
     """
 
-    def __init__(self, room: int = ROOM) -> None:
-        self._room = room
+    def __init__(self, max_checks: int = MAX_CHECKS) -> None:
+        self._max_checks = max_checks
         self._lock = threading.Lock()
         self._trigger: triggers.Trigger | None = None
         self._rounds: health_thread.Rounds | None = None
@@ -107,7 +107,7 @@ class Checks:
             from ovn_network_agent.forward import health_thread
             self._rounds = health_thread.Rounds(
                 lambda: None if self._stopping else self._targets,
-                self._take, self._room)
+                self._take, self._max_checks)
             self._rounds.start()
 
     # -- for the thread ---------------------------------------------------
@@ -124,10 +124,10 @@ class Checks:
             trigger = self._trigger
         if verdict.alive:
             LOG.info('Destination %s: dead -> alive (%s in a row)',
-                     target.label, counts.of(verdict.row, 'good check'))
+                     target.label, wording.count(verdict.row, 'good check'))
         else:
             LOG.warning('Destination %s: alive -> dead: %s (%s in a '
                         'row)', target.label, why,
-                        counts.of(verdict.row, 'bad check'))
+                        wording.count(verdict.row, 'bad check'))
         if trigger is not None:
             trigger.fire(f'health of {target.label}', urgent=True)

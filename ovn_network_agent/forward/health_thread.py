@@ -155,17 +155,17 @@ class Rounds:
 
     :param wanted: returns the wanted targets, None at the end
     :param take: gets each changed verdict, and why the last check was bad
-    :param room: number of checks at the same time
+    :param max_checks: number of checks at the same time
     """
 
     def __init__(self, wanted: Callable[
                      [], frozenset[health_checks.Target] | None],
                  take: Callable[
                      [health_checks.Target, Verdict, str], None],
-                 room: int) -> None:
+                 max_checks: int) -> None:
         self._wanted = wanted
         self._take = take
-        self._room = room
+        self._max_checks = max_checks
         self._lock = threading.Lock()
         # Of the thread, with its event for news; None while it does not run.
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -186,7 +186,7 @@ class Rounds:
         news = asyncio.Event()
         with self._lock:
             self._loop, self._news = asyncio.get_running_loop(), news
-        room = asyncio.Semaphore(self._room)
+        slots = asyncio.Semaphore(self._max_checks)
         running: dict[health_checks.Target, asyncio.Task[None]] = {}
         try:
             while (wanted := self._wanted()) is not None:
@@ -194,7 +194,7 @@ class Rounds:
                     running.pop(target).cancel()
                 for target in wanted - running.keys():
                     running[target] = asyncio.create_task(
-                        self._follow(target, room))
+                        self._follow(target, slots))
                 await news.wait()
                 news.clear()
         finally:
@@ -202,7 +202,7 @@ class Rounds:
                 self._loop = None
 
     async def _follow(self, target: health_checks.Target,
-                      room: asyncio.Semaphore) -> None:
+                      slots: asyncio.Semaphore) -> None:
         check = target.check
         verdict = Verdict(check.rise, check.fall)
         loop = asyncio.get_running_loop()
@@ -212,7 +212,7 @@ class Rounds:
         doubt = ''
         while True:
             await asyncio.sleep(due - loop.time())
-            async with room:
+            async with slots:
                 why, unknown = await self._result(target)
             if unknown != doubt:
                 doubt = unknown

@@ -45,12 +45,12 @@ def host_addresses(found: Iterable[addresses.Address],
         address for entry in found
         if entry.protocol != ownership.ADDRESS_PROTOCOL and
         entry.index in by_index and
-        _inside(by_index[entry.index], masters, vrf)
+        _is_in_vrf(by_index[entry.index], masters, vrf)
         for address, _slash, length in [entry.address.partition('/')]
         if length in _WHOLE)
 
 
-def _inside(link: links.Link, masters: set[int], vrf: str) -> bool:
+def _is_in_vrf(link: links.Link, masters: set[int], vrf: str) -> bool:
     return ({link.index, link.master} & masters != set()) == bool(vrf)
 
 

@@ -17,8 +17,8 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.common import wording
 from ovn_network_agent.files import watched
 from ovn_network_agent.forward import health_checks as healths
 from ovn_network_agent.forward import node_addresses
@@ -108,10 +108,10 @@ class Source:
         LOG.info('Port forwards of %s: %s, %s; %s new, %d changed, '
                  '%d gone',
                  self._conf.port_forward.rules_file,
-                 counts.of(len(vips), 'VIP'),
-                 counts.of(sum(len(vip.rules) for vip in vips), 'rule'),
-                 counts.of(len(after.keys() - before.keys()), 'VIP is',
-                           'VIPs are'),
+                 wording.count(len(vips), 'VIP'),
+                 wording.count(sum(len(vip.rules) for vip in vips), 'rule'),
+                 wording.count(len(after.keys() - before.keys()), 'VIP is',
+                               'VIPs are'),
                  sum(before.get(address, vip) != vip
                      for address, vip in after.items()),
                  len(before.keys() - after.keys()))
@@ -144,7 +144,7 @@ class Source:
                    if snapshot.node.chassis else None)
         key = (vips, self._present(vips), dead,
                port_forwards.taken(vips, snapshot), gateway,
-               self._near(vips))
+               self._shared_links(vips))
         if key != self._key:
             self._key = key
             self._made = port_forwards.Forwards(
@@ -165,7 +165,8 @@ class Source:
             self._addresses, self._read_addresses, self._conf.frr.vrf_name)
         return self._addresses & others
 
-    def _near(self, vips: tuple[port_forwards.Vip, ...]) -> tuple[str, ...]:
+    def _shared_links(self, vips: tuple[port_forwards.Vip, ...]
+                      ) -> tuple[str, ...]:
         now = self._clock()
         if vips is not self._links_of or now >= self._links_due:
             self._links_of, self._links_due = vips, now + _LINKS_INTERVAL
@@ -176,7 +177,7 @@ class Source:
                 self._links, self._read_links, wanted) if wanted else ()
         return self._links
 
-    def _seen(self, former: Any, read: Callable[..., Any],
+    def _seen(self, previous: Any, read: Callable[..., Any],
               *args: object) -> Any:
         """What read(*args) returns, or in doubt the former result."""
         try:
@@ -186,7 +187,7 @@ class Source:
                 LOG.warning('The addresses of this node cannot be read: %s',
                             error)
             self._blind = str(error)
-            return former
+            return previous
         self._blind = ''
         return found
 

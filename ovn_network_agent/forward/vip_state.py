@@ -16,7 +16,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.model import port_forwards
 
@@ -97,12 +97,12 @@ class VipStatuses:
             if status.state is not State.WAITING and before != about:
                 self._logged[status.vip.address] = about
                 news.setdefault(about, []).append(status.vip.address)
-        for gone in self._logged.keys() - {s.vip.address for s in self.now}:
-            del self._logged[gone]
+        for removed in self._logged.keys() - {s.vip.address for s in self.now}:
+            del self._logged[removed]
         for (state, reason), addresses in news.items():
             LOG.log(logging.WARNING if state in (State.DOWN, State.REFUSED)
                     else logging.INFO, 'VIP %s: %s%s', state.value,
-                    counts.first(addresses, _NAMED),
+                    wording.first(addresses, _NAMED),
                     f' ({reason})' if reason else '')
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import wording
 from ovn_network_agent.frr import output
 
 # the most addresses that one reason names
@@ -161,7 +161,7 @@ def problem(prefix: str, protocol: str, found: Found, bgp: bool) -> str | None:
 
 
 def reasons(problems: Mapping[str, str], wanted: Mapping[str, str],
-            around: Surroundings, vrf: str, nexthop: str) -> tuple[str, ...]:
+            bgp: Surroundings, vrf: str, nexthop: str) -> tuple[str, ...]:
     """The faults in words for the operator, with the remedies.
 
     :param problems: the result of :func:`problem` by prefix
@@ -173,15 +173,15 @@ def reasons(problems: Mapping[str, str], wanted: Mapping[str, str],
     for prefix in sorted(problems):
         by_kind.setdefault(problems[prefix], []).append(prefix)
     texts: list[str] = []
-    if wanted and around.neighbours is not None and not around.established:
+    if wanted and bgp.neighbours is not None and not bgp.established:
         texts.append(f'no BGP neighbour of {where} is established '
-                     f'({len(around.neighbours)} configured); nothing can '
+                     f'({len(bgp.neighbours)} configured); nothing can '
                      'be announced')
     if INACTIVE in by_kind:
         texts.append(
             f'{_named(by_kind[INACTIVE])} inactive: configured, but not '
             f'selected and installed by zebra in {where}, so not announced; '
-            f'{_why_inactive(nexthop, around)}')
+            f'{_why_inactive(nexthop, bgp)}')
     if NOT_IN_BGP in by_kind:
         protocols = sorted({wanted[p] for p in by_kind[NOT_IN_BGP]
                             if p in wanted})
@@ -190,22 +190,22 @@ def reasons(problems: Mapping[str, str], wanted: Mapping[str, str],
             f'{where}; its router bgp needs "redistribute '
             f'{" or ".join(protocols)}", with a route map, if any, that '
             'lets them pass')
-    if NOT_ADVERTISED in by_kind and around.established:
+    if NOT_ADVERTISED in by_kind and bgp.established:
         texts.append(
             f'{_named(by_kind[NOT_ADVERTISED])} in the table of BGP in '
             f'{where} and advertised to no neighbour; look at the outbound '
             f'prefix lists and route maps of '
-            f'{", ".join(around.established[:_NAMED])}')
+            f'{", ".join(bgp.established[:_NAMED])}')
     return tuple(texts)
 
 
-def _why_inactive(nexthop: str, around: Surroundings) -> str:
-    if nexthop[:1].isdigit() and not around.reaches(nexthop):
+def _why_inactive(nexthop: str, bgp: Surroundings) -> str:
+    if nexthop[:1].isdigit() and not bgp.reaches(nexthop):
         return f'zebra has no connected network with {nexthop} in it'
     return (f'is {nexthop} reachable there, and is there no better route '
             'for them?')
 
 
 def _named(prefixes: Sequence[str]) -> str:
-    return (f'{counts.first(prefixes, _NAMED)} '
+    return (f'{wording.first(prefixes, _NAMED)} '
             f'{"is" if len(prefixes) == 1 else "are"}')

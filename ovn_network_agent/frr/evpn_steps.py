@@ -46,7 +46,7 @@ def check(wanted: evpn.Wanted) -> None:
     if not isinstance(wanted.router_id, str) or ip_text.address(
             wanted.router_id).version != 4:
         raise ValueError(f'{wanted.router_id!r} is no router ID')
-    for text in ([wanted.rd] if wanted.rd else []), wanted.imports, (
+    for text in ([] if wanted.rd == '' else [wanted.rd]), wanted.imports, (
             wanted.exports):
         for each in text:
             if not isinstance(each, str) or not evpn_names.is_target(each):
@@ -89,14 +89,14 @@ def _changed(undone: Sequence[evpn.Line],
              missing: Sequence[evpn.Line]) -> Iterator[str]:
     """Lines inside of an instance, each in its family; the marks first."""
     for family in evpn.FAMILIES:
-        inside = [*(_undone(line) for where, line in undone
-                    if where == family),
-                  *(line for where, line in missing if where == family)]
-        if not inside or not family:
-            yield from inside
+        lines = [*(_undone(line) for where, line in undone
+                   if where == family),
+                 *(line for where, line in missing if where == family)]
+        if not lines or not family:
+            yield from lines
         else:
             yield f'address-family {family}'
-            yield from inside
+            yield from lines
             yield 'exit-address-family'
 
 

@@ -26,7 +26,7 @@ _CURRENT = 'Current configuration:'
 _END = 'end'
 _ROUTES = ('ip route ', 'ipv6 route ')
 _VERSION = re.compile(r'frr version (\d{1,4})')
-_MGMTD_SINCE = 9
+_MGMTD_VERSION = 9
 # vtysh of FRR 10 prints {"zebra":} for a daemon without a prefix list
 _NO_ANSWER = re.compile(r'"(\w+)":(?=[,}])')
 #: cached: lists are read again and again, and rarely change
@@ -84,7 +84,7 @@ def holders(lines: Iterable[str]) -> tuple[str, ...]:
     """
     versions = [int(found[1]) for found in map(_VERSION.match, lines)
                 if found]
-    of_all = ('mgmtd',) if max(versions, default=0) >= _MGMTD_SINCE else ()
+    of_all = ('mgmtd',) if max(versions, default=0) >= _MGMTD_VERSION else ()
     return (*of_all, 'zebra', 'staticd')
 
 

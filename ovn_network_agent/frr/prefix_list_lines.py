@@ -142,11 +142,11 @@ def renewal(name: str, due: Mapping[str, int],
     before: list[str] = []
     between: list[str] = []
     after: list[str] = []
-    for network, former in sorted(due.items()):
+    for network, previous in sorted(due.items()):
         held = {shaped(copy).get(network)
                 for copy in copies.values()}
         number = free_number(network, [entries])
-        if held != {former} or number is None:
+        if held != {previous} or number is None:
             # a copy that differs is for the next comparison
             continue
         entries.append(_entry(network, number))
@@ -157,7 +157,7 @@ def renewal(name: str, due: Mapping[str, int],
                 before.append(_line(name, half, free))
                 after.append(_line(name, half))
         between += [_line(name, network), _line(name, network, number)]
-        renewed.append((network, former, number))
+        renewed.append((network, previous, number))
     return renewed, [*before, *between, *after]
 
 

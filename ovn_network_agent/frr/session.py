@@ -33,7 +33,7 @@ _LAST = 1.25
 # seconds that a route takes at least, for a clock that stands
 _QUICKEST = 0.0001
 # tells the speed: fewer lines take most time for present routes
-_TELLING = 1000
+_MIN_SAMPLE = 1000
 # seconds for which a speed counts, as FRR or the machine may be busy
 _RECENT = 10.0
 
@@ -181,7 +181,7 @@ class BatchSize:
         return left if left <= at_most * _LAST else at_most
 
     def _note(self, count: int, began: float) -> None:
-        if count >= _TELLING:
+        if count >= _MIN_SAMPLE:
             now = self._clock()
             self._known = (max((now - began) / count, _QUICKEST),
                            now + _RECENT)

@@ -138,30 +138,30 @@ def _passed(unicast: Iterable[list[str]]) -> Iterator[str]:
 def bgp_instance(lines: Sequence[str], vrf: str) -> tuple[str, list[str]]:
     """AS number ('' without an instance) and lines of a VRF's instance."""
     section: list[str] = []
-    asn, inside = '', False
+    asn, in_section = '', False
     of_vrf = ['vrf', vrf] if vrf else []
     for line in lines:
         if not line.startswith(' '):
             words = line.split()
             # FRR 9 and later may add "as-notation dot".
-            inside = (line.startswith(_BGP) and len(words) >= _BGP_WORDS and
-                      words[3:] in (of_vrf,
-                                    [*of_vrf, 'as-notation', words[-1]]))
-            asn = words[2] if inside else asn
-        elif inside and line.strip():
+            in_section = (
+                line.startswith(_BGP) and len(words) >= _BGP_WORDS and
+                words[3:] in (of_vrf, [*of_vrf, 'as-notation', words[-1]]))
+            asn = words[2] if in_section else asn
+        elif in_section and line.strip():
             section.append(line)
     return asn, section
 
 
 def _unicast(words: Iterable[list[str]], version: int) -> Iterator[list[str]]:
     """A family's unicast lines; those outside of all families are IPv4's."""
-    inside = version == 4
+    in_family = version == 4
     for line in words:
         if line[0] == 'address-family':
-            inside = line[1:3] == [f'ipv{version:d}', 'unicast']
+            in_family = line[1:3] == [f'ipv{version:d}', 'unicast']
         elif line[0] == 'exit-address-family':
-            inside = version == 4
-        elif inside:
+            in_family = version == 4
+        elif in_family:
             yield line
 
 

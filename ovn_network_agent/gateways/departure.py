@@ -22,7 +22,7 @@ import typing
 from typing import Any
 
 from ovn_network_agent import model
-from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.common import bridges
 from ovn_network_agent.gateways import transitions
 
 # Most seconds to wait for a relay: the agent of the other end may have none.

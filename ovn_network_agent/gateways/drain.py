@@ -20,7 +20,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.gateways import departure
 
@@ -62,7 +62,7 @@ class Drain:
         self._departed: set[str] = set()
         self._back: set[str] = set()
         self._here: set[str] = set()
-        self._hoped: frozenset[str] = frozenset()
+        self._expected: frozenset[str] = frozenset()
         self._stays: tuple[str, ...] = ()
         self.result: Result | None = None
         self.waiting: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Drain:
         LOG.info('Drain: waiting up to %.3g s for %s; a second stop request '
                  'ends the wait', self.left(), _some(self.waiting))
         self._here = _here(snapshot)
-        self._hoped = frozenset(_hoped(snapshot))
+        self._expected = frozenset(_expected(snapshot))
 
     @property
     def failed(self) -> bool:
@@ -107,7 +107,7 @@ class Drain:
         """
         self._watch(_here(snapshot))
         self.waiting = (*_waiting(snapshot), *self._unsettled(snapshot))
-        self._hope(frozenset(_hoped(snapshot)))
+        self._log_expected(frozenset(_expected(snapshot)))
         self._note(snapshot)
         if not self.waiting and not error:
             self._end(Result.NOBODY if self._stays else Result.COMPLETED)
@@ -149,12 +149,12 @@ class Drain:
         for port in sorted(nowhere & self._departed):
             yield f'{port} to be bound to a chassis'
 
-    def _hope(self, hoped: frozenset[str]) -> None:
-        for text in sorted(hoped - self._hoped):
+    def _log_expected(self, expected: frozenset[str]) -> None:
+        for text in sorted(expected - self._expected):
             LOG.info('Drain: waiting for %s', text)
-        for text in sorted(self._hoped - hoped):
+        for text in sorted(self._expected - expected):
             LOG.info('Drain: no longer waiting for %s', text)
-        self._hoped = hoped
+        self._expected = expected
 
     def _end(self, result: Result, error: str = '') -> None:
         self.result = result
@@ -176,7 +176,7 @@ class Drain:
 
 def _waiting(snapshot: model.Snapshot) -> Iterator[str]:
     chassis = snapshot.node.chassis
-    yield from _hoped(snapshot)
+    yield from _expected(snapshot)
     for group in snapshot.groups:
         if not group.takers(chassis):
             continue
@@ -231,19 +231,19 @@ def _unchanged(snapshot: model.Snapshot) -> Iterator[model.GatewayGroup]:
             yield group
 
 
-def _hoped(snapshot: model.Snapshot) -> Iterator[str]:
+def _expected(snapshot: model.Snapshot) -> Iterator[str]:
     """Groups that wait until another candidate can announce them, in words.
 
     A group does not wait if this chassis cannot announce it either.
     """
     chassis = snapshot.node.chassis
     for group in _left(snapshot):
-        hopes = group.hopes(chassis)
-        if hopes and not group.takers(chassis) and not group.unfit:
-            yield f'{" or ".join(map(_hope, hopes))}, for {group.name}'
+        returning = group.returning(chassis)
+        if returning and not group.takers(chassis) and not group.unfit:
+            yield f'{" or ".join(map(_awaited, returning))}, for {group.name}'
 
 
-def _hope(candidate: model.Candidate) -> str:
+def _awaited(candidate: model.Candidate) -> str:
     if candidate.silent:
         return f'{candidate.chassis} to answer again'
     if candidate.drained == model.UNFIT:
@@ -273,4 +273,4 @@ def _here(snapshot: model.Snapshot) -> set[str]:
 
 
 def _some(texts: Sequence[str]) -> str:
-    return counts.first(texts, _NAMED)
+    return wording.first(texts, _NAMED)

@@ -225,9 +225,9 @@ def _same_view(snapshot: model.Snapshot, other: model.Snapshot) -> bool:
             snapshot.groups == other.groups and
             len(snapshot.routers) == len(other.routers) and
             all(_same_router(*pair) for pair in [
-                (router, former) for router, former
+                (router, previous) for router, previous
                 in zip(snapshot.routers, other.routers, strict=True)
-                if router is not former]))
+                if router is not previous]))
 
 
 def _same_router(router: model.Router, other: model.Router) -> bool:

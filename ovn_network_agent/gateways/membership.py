@@ -63,9 +63,9 @@ def observed(seen: Seen, group: model.GatewayGroup, node: model.Node,
         return Seen(_after(seen, place), above, outranked_at)
     if above is None:
         return Seen(_after(seen, _Place.NO_PORT))
-    former, until = _previous_owner(seen, group, node.chassis, now)
-    if now < until and relay_to(group.candidate(former), node):
-        return Seen(_after(seen, _Place.FORMER_ANSWERS), previous=former,
+    owner, until = _previous_owner(seen, group, node.chassis, now)
+    if now < until and relay_to(group.candidate(owner), node):
+        return Seen(_after(seen, _Place.PREVIOUS_ANSWERS), previous=owner,
                     until=until)
     return Seen(_after(seen, _Place.FIRST))
 
@@ -93,8 +93,8 @@ def _previous_owner(seen: Seen, group: model.GatewayGroup, chassis: str,
                     now: float) -> tuple[str, float]:
     """The chassis before this one, and monotonic seconds of the end."""
     if seen.tenure in _CAME:
-        _priority, former = max(seen.above)
-        return former, now + LINGER
+        _priority, owner = max(seen.above)
+        return owner, now + LINGER
     if seen.tenure is not _Tenure.LINGERING:
         return '', now
     if _applied_before(group.candidate(seen.previous),
@@ -103,16 +103,16 @@ def _previous_owner(seen: Seen, group: model.GatewayGroup, chassis: str,
     return seen.previous, seen.until
 
 
-def _applied_before(former: model.Candidate | None,
+def _applied_before(previous: model.Candidate | None,
                     own: model.Candidate | None) -> bool:
     """Whether compute nodes still have to send to the former owner.
 
     They go by the order in OVN SB, into which ovn-northd copies the order.
     """
-    if former is None or own is None or (
-            former.applied is None or own.applied is None):
+    if previous is None or own is None or (
+            previous.applied is None or own.applied is None):
         return False
-    return (former.applied, former.chassis) > (own.applied, own.chassis)
+    return (previous.applied, previous.chassis) > (own.applied, own.chassis)
 
 
 def _above(group: model.GatewayGroup,

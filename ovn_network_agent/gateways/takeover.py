@@ -17,8 +17,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger
+from ovn_network_agent.common import wording
 
 if typing.TYPE_CHECKING:
     from ovn_network_agent.engine import outcome as outcomes
@@ -110,5 +110,6 @@ def _announces(kind: str) -> bool:
 
 def _say(takeover: Takeover) -> None:
     LOG.info('Took over %s: %s announced after %.0f ms',
-             counts.first(takeover.routers, _NAMED),
-             counts.of(takeover.addresses, 'address'), takeover.seconds * 1000)
+             wording.first(takeover.routers, _NAMED),
+             wording.count(takeover.addresses, 'address'),
+             takeover.seconds * 1000)

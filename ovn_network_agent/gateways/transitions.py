@@ -56,7 +56,7 @@ class Place(enum.Enum):
     OVER = 'over'
     ANSWERED = 'answered'
     SILENT = 'silent'
-    FORMER_ANSWERS = 'former answers'
+    PREVIOUS_ANSWERS = 'former answers'
     FIRST = 'first'
 
 
@@ -250,7 +250,7 @@ TENURE = Table(
         Place.OVER: Tenure.OVERDUE,
         Place.ANSWERED: Tenure.OUTRANKED,
         Place.SILENT: Tenure.OUTRANKED,
-        Place.FORMER_ANSWERS: Tenure.LINGERING,
+        Place.PREVIOUS_ANSWERS: Tenure.LINGERING,
         Place.FIRST: Tenure.FIRST}, {
             (Tenure.ELSEWHERE, Place.ANSWERED): Tenure.CONTESTED,
             (Tenure.ELSEWHERE, Place.SILENT): Tenure.INHERITED,
@@ -262,7 +262,7 @@ TENURE = Table(
     _pairs([Tenure.ELSEWHERE], [Place.RAISED, Place.OVER]) |
     _pairs([Tenure.OVERDUE], [Place.ANSWERED, Place.SILENT]) |
     _pairs(set(Tenure) - {*_CAME, Tenure.LINGERING},
-           [Place.FORMER_ANSWERS]),
+           [Place.PREVIOUS_ANSWERS]),
     types.MappingProxyType({
         **dict.fromkeys(Tenure, Wants()),
         **dict.fromkeys((Tenure.OUTRANKED, Tenure.CONTESTED,
@@ -287,7 +287,7 @@ TENURE = Table(
         Place.OVER: 'and for longer than OVN takes to move ports',
         Place.ANSWERED: 'and the first of the others answers in its relay',
         Place.SILENT: 'and the first of the others does not',
-        Place.FORMER_ANSWERS: 'none is, and the one that was still answers',
+        Place.PREVIOUS_ANSWERS: 'none is, and the one that was still answers',
         Place.FIRST: 'none is before this chassis'}))
 
 

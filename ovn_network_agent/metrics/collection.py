@@ -63,7 +63,7 @@ class Collection(pass_log.Record):
                 for kind in backend.kinds)}
         self._clock = clock
         self._wall = wall
-        self._since: float | None = None
+        self._woken_at: float | None = None
         self._takeover: takeover.Takeover | None = None
         self._failures: frozenset[resources.Ref] = frozenset()
         self._unreadable: frozenset[str] = frozenset()
@@ -151,20 +151,20 @@ class Collection(pass_log.Record):
         If a backend still works, a later pass collects the announcements.
         The time of that pass begins with the first event of the wait.
         """
-        outcome, since = passed.outcome, passed.since
-        if self._since is None or (
-                since is not None and since < self._since):
-            self._since = since
+        outcome, woken_at = passed.outcome, passed.woken_at
+        if self._woken_at is None or (
+                woken_at is not None and woken_at < self._woken_at):
+            self._woken_at = woken_at
         announced = any(
             verb == 'created' and
             resource.stage is resources.Stage.ANNOUNCE
             for verb, resource in outcome.applied)
-        if announced and self._since is not None and (
+        if announced and self._woken_at is not None and (
                 passed.trigger == 'event'):
             self.store.observe('announce_seconds',
-                               self._clock() - self._since)
+                               self._clock() - self._woken_at)
         if self._announcers.isdisjoint(outcome.pending):
-            self._since = None
+            self._woken_at = None
         if passed.takeover not in (None, self._takeover):
             self._takeover = passed.takeover
             self.store.count('takeovers_total')

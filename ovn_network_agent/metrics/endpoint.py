@@ -166,9 +166,9 @@ class Endpoint(base.Serving):
             # The loop has not begun to stop yet.
             found = ['the agent stops']
         # The loop reports a lost connection with its next pass.
-        found += [database.trouble for database in state.databases.values()
+        found += [database.problem for database in state.databases.values()
                   if not database.connected and
-                  database.trouble not in found]
+                  database.problem not in found]
         return [' '.join(reason.split()) for reason in found]
 
 

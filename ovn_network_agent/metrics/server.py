@@ -25,7 +25,7 @@ import time
 import h11
 from oslo_log import log as logging
 
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import tls as tls_files
 
 LOG = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ TIMEOUT = 10.0
 INTERVAL = 5.0
 # The largest request, bytes, and the most pieces in which it may arrive.
 LARGEST = 8192
-PIECES = 32
+MAX_READS = 32
 # Seconds of rest a second of processor time: at most a tenth of one.
 REST = 9.0
 # Seconds to wait for the thread at the end; it is a daemon.
@@ -152,7 +152,7 @@ class Server:
                 # Such as too many open files: a client may be next.
                 if str(error) != last:
                     LOG.warning('%s: accepting failed: %s', self._name,
-                                error_words.text(error))
+                                wording.error(error))
                 last = str(error)
                 await asyncio.sleep(1.0)
                 continue
@@ -229,7 +229,7 @@ class Server:
     async def _request(self, reader: asyncio.StreamReader,
                        connection: h11.Connection) -> h11.Request:
         """A request without its body; RemoteProtocolError if none or large."""
-        for _piece in range(PIECES):
+        for _piece in range(MAX_READS):
             event = connection.next_event()
             if isinstance(event, h11.Request):
                 return event

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from ovn_network_agent.common import suggestions
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import original_options
 from ovn_network_agent.files import file_problems
@@ -173,6 +173,6 @@ def _known(made: sources.Source, setting: sources.Setting,
             made.warnings.append(
                 f'{setting.where}: {path}.{key} = {mapping[key]}: is no key '
                 'of the original, which ignores it; left out'
-                f'{suggestions.hint(key, known)}')
+                f'{wording.hint(key, known)}')
     return {key: value for key, value in mapping.items()
             if key in known and value is not None}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import dataclasses
 from typing import Any
 
-from ovn_network_agent.common import suggestions
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import original_options
 from ovn_network_agent.files import document
 
@@ -94,7 +94,7 @@ def _take_flag(made: Source, flag: str, value: str | None,
     if (option is None and name != original_options.CONFIG) or '_' in flag:
         made.problems.append(
             f'{_COMMAND_LINE}: {spelling}: is no flag of the original; '
-            f'remove it{suggestions.hint(spelling, _spellings())}')
+            f'remove it{wording.hint(spelling, _spellings())}')
         return
     if value is None:
         # The value of a boolean needs an equals sign.
@@ -174,7 +174,7 @@ def _take_variable(made: Source,
             name in original_options.BY_NAME or name in _OTHERS):
         made.warnings.append(setting.say(
             'is no variable of the original; left out'
-            f'{suggestions.hint(setting.spelling, known)}'))
+            f'{wording.hint(setting.spelling, known)}'))
     elif _OTHERS.get(name):
         made.warnings.append(setting.say(_OTHERS[name]))
     else:
@@ -206,7 +206,7 @@ def from_yaml(content: bytes, name: str) -> Source:
         if key not in _KNOWN:
             made.warnings.append(setting.say(
                 'is no option of the original, which ignores it; left out'
-                f'{suggestions.hint(key, _KNOWN)}'))
+                f'{wording.hint(key, _KNOWN)}'))
         elif value is not None:
             _take_key(made, key, setting)
     return made

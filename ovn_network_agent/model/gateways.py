@@ -204,7 +204,7 @@ class GatewayGroup:
         return tuple(c for c in self.peers(chassis)
                      if c.priority > 0 and not c.silent)
 
-    def hopes(self, chassis: str) -> tuple[Candidate, ...]:
+    def returning(self, chassis: str) -> tuple[Candidate, ...]:
         """The candidates that may yet take over.
 
         They do not answer right now, or their agents will raise the priority
@@ -213,7 +213,7 @@ class GatewayGroup:
         return tuple(c for c in self.peers(chassis) if not c.dead and (
             c.silent if c.priority else c.drained in (UNFIT, SHUTDOWN)))
 
-    def near(self, count: int) -> frozenset[str]:
+    def next_owners(self, count: int) -> frozenset[str]:
         """The candidates that the ports may go to next, as all agents see it.
 
         The owners and the first of the order, the drained by their earlier
@@ -237,6 +237,6 @@ class GatewayGroup:
             c.chassis in owners for c in self.takers(chassis))
 
     def heirs(self, chassis: str) -> tuple[Candidate, ...]:
-        """Those of :meth:`takers` and :meth:`hopes`, dead or alive."""
+        """Those of :meth:`takers` and :meth:`returning`, dead or alive."""
         return tuple(c for c in self.peers(chassis)
                      if c.priority or c.drained in (UNFIT, SHUTDOWN))

@@ -44,7 +44,7 @@ class EgressPlace:
     why: str = ''
     nexthop: str = ''  # of packets by the port, if the mode is ECMP
     # Prefixes that the router does not reach by gateway ports, likewise.
-    inside: tuple[str, ...] = ()
+    inner_networks: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ import dataclasses
 import enum
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.common import vlan_names
 from ovn_network_agent.model import port_forwards
 
 
@@ -174,7 +174,7 @@ class Wiring:
                 vlan: int) -> Segment:
         """The segment of a localnet port on this node."""
         bridge = dict(self.mappings).get(network, '')
-        device = vlan_names.device(bridge, vlan)
+        device = bridges.segment_device(bridge, vlan)
         found = {d.name: d for d in self.devices
                  if bridge and d.name in (bridge, device)}
         occupied = device in found and vlan != 0 and (

@@ -120,11 +120,12 @@ class PortAddress:
 class Claim(enum.Enum):
     """How a router stands with a prefix that another router may have, too.
 
-    SOLE: no other has it.  FIRST: alone when the other came.  UNKNOWN: the
-    agent has started since.  REFUSED: another was first, or both came at once.
+    UNCONTESTED: no other has it.  FIRST: alone when the other came.  UNKNOWN:
+    the agent has started since.  REFUSED: another was first, or both came at
+    once.
     """
 
-    SOLE = 'sole'
+    UNCONTESTED = 'uncontested'
     FIRST = 'first'
     UNKNOWN = 'unknown'
     REFUSED = 'refused'
@@ -153,7 +154,7 @@ class TenantPrefix:
     claimed: str = ''  # the provider network that it overlaps with, or ''
     # The other routers with overlapping prefixes, for messages.
     rivals: tuple[str, ...] = ()
-    claim: Claim = Claim.SOLE
+    claim: Claim = Claim.UNCONTESTED
     # A virtual IP; and one announced though its network is not.
     vip: bool = False
     alone: bool = False

@@ -108,13 +108,13 @@ def replacement(of: str, machines: Iterable[object],
             _elements('add', of, machines, sources, held))
 
 
-def change(of: str, gone: Iterable[Iterable[object]],
-           come: Iterable[Iterable[object]]) -> str:
+def change(of: str, removed: Iterable[Iterable[object]],
+           added: Iterable[Iterable[object]]) -> str:
     """Remove and add (machines, sources, held) of :func:`replacement` at once.
     """
     elements.check_family(of)
     return ''.join(_elements(verb, of, *_fields(each, 3))
-                   for verb, each in (('delete', gone), ('add', come)))
+                   for verb, each in (('delete', removed), ('add', added)))
 
 
 def stamp(of: str, listed: str) -> str:

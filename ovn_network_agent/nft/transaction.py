@@ -60,15 +60,15 @@ def extension(table: values.Table, contents: _Contents, present: _Contents,
     """
     family = table.family
     filled = _filled(table, contents, leaving)
-    gone = {name: sorted(set(found) - set(filled.get(name, [])))
-            for name, found in present.items()
-            if name in rendering.sets(table) and name in _CHANGED}
+    removed = {name: sorted(set(found) - set(filled.get(name, [])))
+               for name, found in present.items()
+               if name in rendering.sets(table) and name in _CHANGED}
     new = {name: sorted(set(found) - set(present.get(name, [])))
-           if name in gone else found for name, found in filled.items()}
+           if name in removed else found for name, found in filled.items()}
     return ''.join((
         _declared(table),
         *(f'flush set {family} {TABLE} {name}\n' for name in _OWN),
-        *_elements('delete', family, gone),
+        *_elements('delete', family, removed),
         *_elements('add', family, new)))
 
 

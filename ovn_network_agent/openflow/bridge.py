@@ -112,12 +112,12 @@ def dump(connection: connections.Switch) -> list[_Flow]:
             for entry in wire.flow_entries(body)[0]]
 
 
-def dump_again(connection: connections.Switch, former: str,
+def dump_again(connection: connections.Switch, previous: str,
                known: Collection[bytes] = frozenset()
                ) -> tuple[list[tuple[bytes, list[_Flow] | None]] | None, str]:
     """As :func:`dump`, unless the flows are known.
 
-    :param former: digest of an earlier answer, '' for none
+    :param previous: digest of an earlier answer, '' for none
     :param known: digests of portions, see :func:`bridge.portions`
     :returns: (digest of each portion and its flows, None if known), None for
         the flows of the earlier answer; digest of this answer
@@ -125,7 +125,7 @@ def dump_again(connection: connections.Switch, former: str,
     """
     bodies = plain(_ours(connection))
     now = of_flows(bodies)
-    if now == former:
+    if now == previous:
         return None, now
     return [(mark, None if mark in known else [
         codec.decode(wire.one_flow(flow)) for flow in flows])

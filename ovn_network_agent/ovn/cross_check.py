@@ -11,8 +11,8 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import wording
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn.subjects import prefixes
@@ -59,13 +59,13 @@ class CrossCheck:
         without = self._without_router()
         if without:
             yield (f'the Southbound database has '
-                   f'{counts.of(len(without), "gateway port")} on this '
+                   f'{wording.count(len(without), "gateway port")} on this '
                    'chassis that the Northbound database does not have')
         unbound = sum(1 for subject in subjects
                       if self._owners(subject) == {''})
         if unbound:
             yield ('the gateway ports of '
-                   f'{counts.of(unbound, "address")} are on no chassis')
+                   f'{wording.count(unbound, "address")} are on no chassis')
 
     def _without_router(self) -> set[str]:
         """Names of the ports here that no router in NB has."""

@@ -15,9 +15,9 @@ from typing import Any
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import directory
@@ -50,12 +50,12 @@ class Index:
             self._keys_of[uuid] = now = tuple(self._keys(row))
         if not before and not now:
             return set()
-        gone, come = self._difference(before, now)
-        for key in gone:
+        removed, added = self._difference(before, now)
+        for key in removed:
             self._drop(key, uuid)
-        for key in come:
+        for key in added:
             self._add(key, uuid)
-        return gone | come
+        return removed | added
 
     def _add(self, key: Hashable, uuid: Any) -> None:
         found = self._uuids.get(key)
@@ -248,7 +248,7 @@ def _policy(kind: str) -> Index:
 
 
 def _label(row: Row) -> str:
-    return control_characters.line(
+    return wording.one_line(
         columns.entry(row, 'external_ids', directory.NEUTRON_NAME) or '')
 
 

@@ -14,9 +14,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import vlan_names
+from ovn_network_agent.common import bridges
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.model.node import Wiring
 from ovn_network_agent.netlink.objects import addresses
 from ovn_network_agent.netlink.objects import egress_links
@@ -147,4 +146,5 @@ def relevant_devices(
     names = {conf.frr.vrf_name, *ownership.VETH_ENDS}
     known = {*bridges.served(conf), *(bridge for _net, bridge in mappings)}
     return tuple(d for d in read()
-                 if d.name in names or vlan_names.is_device(d.name, known))
+                 if d.name in names or
+                 bridges.is_segment_device(d.name, known))

@@ -281,12 +281,12 @@ class Queries:
         if readers:
             return
         del self._readers[look]
-        gone = self._results.pop(look, None)
-        if gone is not None:
+        removed = self._results.pop(look, None)
+        if removed is not None:
             self._stale.discard(look)
             self._doubtful.discard(look)
             self._unsettled.pop(look, None)
-            for each in gone.looks:
+            for each in removed.looks:
                 self._release(each, look)
 
 
@@ -317,16 +317,16 @@ class _Finder:
         return self._index.keys_of(uuid)
 
 
-#: Rows of a piece.  An event may wait for one: 25 ms were measured for 400.
-ROWS_OF_PIECE = 200
+#: Rows of a batch.  An event may wait for one: 25 ms were measured for 400.
+BATCH_SIZE = 200
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Piece:
+class RowBatch:
     """Rows that count as changed, so that their results are made again.
 
     A periodic comparison of everything takes most of a second beside 10,000
-    floating IPs, so each piece has a pass of its own.
+    floating IPs, so each batch has a pass of its own.
     """
 
     rows: dict[Place, set[Any]]
@@ -334,14 +334,14 @@ class Piece:
     last: bool = False  # whether the comparison of rows ends with it
 
 
-def cut(every: Iterable[tuple[Place, Any]]) -> list[Piece]:
+def cut(every: Iterable[tuple[Place, Any]]) -> list[RowBatch]:
     """Divide rows, each the UUID in its table, in order."""
     found = []
     rows = iter(every)
-    while some := list(itertools.islice(rows, ROWS_OF_PIECE)):
+    while some := list(itertools.islice(rows, BATCH_SIZE)):
         by_table: dict[Place, set[Any]] = collections.defaultdict(set)
         for table, uuid in some:
             by_table[table].add(uuid)
         found.append(dict(by_table))
-    return [Piece(piece, number == 0, number == len(found) - 1)
-            for number, piece in enumerate(found)]
+    return [RowBatch(batch, number == 0, number == len(found) - 1)
+            for number, batch in enumerate(found)]

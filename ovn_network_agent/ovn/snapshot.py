@@ -113,15 +113,15 @@ class Builder:
               wiring: Wiring, dirty: queries.Dirty,
               phase: model.Phase, full: bool = False,
               also: frozenset[str] = frozenset(),
-              piece: queries.Piece | None = None,
-              former: str = '', now: float = 0.0) -> model.Snapshot:
+              batch: queries.RowBatch | None = None,
+              previous: str = '', now: float = 0.0) -> model.Snapshot:
         """Bring the view up to date, but for the addresses of routers.
 
         An unchanged router stays the same object; see :meth:`complete`.
 
         :param also: UUIDs of routers that need not concern this chassis
-        :param piece: rows of ``dirty`` to compute again even if the same
-        :param former: name of this chassis until now, '' if nobody knows
+        :param batch: rows of ``dirty`` to compute again even if the same
+        :param previous: name of this chassis until now, '' if nobody knows
         :param now: monotonic seconds
         :raises own_chassis.Unknown: SB does not say which chassis this is
         """
@@ -138,8 +138,8 @@ class Builder:
             self._ports.forget()
             self._identified = None
         else:
-            self._apply_changes(dirty, piece.rows if piece else {})
-        node = self._node(sb, wiring, phase, former)
+            self._apply_changes(dirty, batch.rows if batch else {})
+        node = self._node(sb, wiring, phase, previous)
         if also != self._also:
             self._also = also
             self._rows.outdate('also')
@@ -263,11 +263,11 @@ class Builder:
                 self._addresses.note_change(place[1], uuid, changed)
 
     def _node(self, sb: columns.Tables, wiring: Wiring,
-              phase: model.Phase, former: str) -> model.Node:
+              phase: model.Phase, previous: str) -> model.Node:
         """This node; its row may be gone, its host name stays the same."""
-        if self._identified != (wiring, former):
-            self.own = own_chassis.find(self.index, wiring, former)
-            self._identified = wiring, former
+        if self._identified != (wiring, previous):
+            self.own = own_chassis.find(self.index, wiring, previous)
+            self._identified = wiring, previous
         if not self.own.name:
             raise own_chassis.Unknown(self.own.text)
         if self.own.name != wiring.chassis:

@@ -16,7 +16,7 @@ from typing import TypeVar
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import base
 from ovn_network_agent.drivers import source as drivers
 from ovn_network_agent.ovn import indexes
@@ -78,7 +78,7 @@ class Sources:
                  tables: Tables = types.MappingProxyType({})) -> None:
         self._sources = [_Subjects(each) for each in sources]
         self._tables = tables
-        self._beside: dict[queries.Place, columns.Rows] = dict.fromkeys(
+        self._files: dict[queries.Place, columns.Rows] = dict.fromkeys(
             tables, {})
 
     def update(self, databases: queries.Databases, dirty: queries.Dirty,
@@ -86,13 +86,13 @@ class Sources:
         """The subjects by kind; the same mapping if none has changed."""
         now = {place: each.rows for place, each in self._tables.items()}
         dirty = {**dirty, **{
-            place: _changed(self._beside[place], rows)
-            for place, rows in now.items() if rows is not self._beside[place]}}
+            place: _changed(self._files[place], rows)
+            for place, rows in now.items() if rows is not self._files[place]}}
         databases = {**databases, FILE: {
             name: rows for (_file, name), rows in now.items()}}
         found = {each.source.KIND: each.update(databases, dirty, whole)
                  for each in self._sources}
-        self._beside = now
+        self._files = now
         return found
 
     def add(self, view: model.Snapshot, databases: queries.Databases,
@@ -219,7 +219,7 @@ class _Subjects:
             subject = self.source.build(name, self._find)
         except Exception as error:
             # Nothing is withdrawn.
-            self.failed[name] = error_words.named(error)
+            self.failed[name] = wording.typed_error(error)
             LOG.exception('The source of %s failed on %s',
                           self.source.KIND.__name__, name)
             return self._present.get(self._called(name), {})

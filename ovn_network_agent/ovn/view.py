@@ -90,7 +90,7 @@ class View:
         # SB sent the ports of machines here: now, ever?
         self._whole = self._has_machines = self._had_machines = False
         # The input beside the rows: of the last view from whole tables, of the
-        # comparison's first piece (None: rows may have changed), and of the
+        # comparison's first batch (None: rows may have changed), and of the
         # last search.
         self._looked: object = None
         self._compared: object = None
@@ -157,23 +157,23 @@ class View:
             self._builder.due_in(time.monotonic()))
             if due is not None), default=None)
 
-    def pieces(self) -> list[queries.Piece]:
-        """The pieces of a comparison; none where a full view is as quick."""
+    def batches(self) -> list[queries.RowBatch]:
+        """The batches of a comparison; none where a full view is as quick."""
         if self.last is None or self._looked is not None:
             return []
         found = queries.cut(self._builder.rows())
         return found if len(found) > 1 else []
 
     def snapshot(self, phase: model.Phase, full: bool = False,
-                 piece: queries.Piece | None = None) -> model.Snapshot:
+                 batch: queries.RowBatch | None = None) -> model.Snapshot:
         """The present view.
 
         :param full: compute everything again, if anything has changed since;
             have SB confirm the ports of this chassis anyway
-        :param piece: rows that count as changed; the last ends a full view
+        :param batch: rows that count as changed; the last ends a full view
         :raises NotReady: a database is not loaded or is busy: withdraw nothing
         """
-        ends = piece is not None and piece.last
+        ends = batch is not None and batch.last
         try:
             # The first view has many attempts, and all of them are full.
             self._read_local((full or ends) and self.last is not None)
@@ -188,20 +188,20 @@ class View:
                 # would be lost.
                 unknown = self._note_changes('nb') | self._note_changes('sb')
                 before = self.last
-                if piece is not None and self._dirty and not unknown:
+                if batch is not None and self._dirty and not unknown:
                     # What a server has reported needs no confirmation for the
-                    # piece.
+                    # batch.
                     before = self._complete(
                         self._build(nb, sb, phase, unknown, False, None))
-                now = self._build(nb, sb, phase, unknown, full, piece)
+                now = self._build(nb, sb, phase, unknown, full, batch)
                 if self.last is None and self._asks_links and (
                         self._local.lacks_routes(now.translated_here)):
                     # What a former run has left is in use.
                     self._local.read_links(now.translated_here, False)
-                    now = self._build(nb, sb, phase, unknown, full, piece)
+                    now = self._build(nb, sb, phase, unknown, full, batch)
                 self._have_machines()
                 now = self._complete(now)
-                if piece is not None:
+                if batch is not None:
                     # Without a report of a server, it has to be confirmed.
                     self._whole = self._whole or bool(
                         confirmation.loss(before, now, nb, self._sources))
@@ -225,7 +225,7 @@ class View:
 
     def _build(self, nb: Tables, sb: Tables, phase: model.Phase,
                unknown: bool, full: bool,
-               piece: queries.Piece | None) -> model.Snapshot:
+               batch: queries.RowBatch | None) -> model.Snapshot:
         """Bring the view up to date; the same input is not computed twice."""
         own = self._builder.own_chassis() if self.last else None
         if own is not None and (
@@ -239,11 +239,11 @@ class View:
         before, self._looked = self._looked, None
         changed = unknown or self._dirty.keys() - absent_chassis.REPORTS
         settled = not changed and before == looked
-        if piece is not None and piece.first:
+        if batch is not None and batch.first:
             self._compared = looked
         elif changed or self._compared != looked:
             self._compared = None
-        for place, uuids in piece.rows.items() if piece else ():
+        for place, uuids in batch.rows.items() if batch else ():
             self._dirty.setdefault(place, set()).update(uuids)
         if full or unknown:
             chosen = inputs.choice(self._conf)  # a reload asks for a full view
@@ -251,16 +251,16 @@ class View:
             self._builder.choose(chosen)
         now = self._builder.build(
             nb, sb, wiring, self._dirty, phase, full,
-            self._handovers.routers, piece, self.chassis, time.monotonic())
+            self._handovers.routers, batch, self.chassis, time.monotonic())
         if self._sources is not None:
             now = self._sources.add(
                 now, {'nb': nb, 'sb': sb}, self._dirty, self._builder.whole)
             self._whole = self._whole or self._sources.whole
         self._registered |= self._builder.own_chassis() is not None
         self._whole = self._whole or self._builder.whole
-        compared = (piece is not None and piece.last and
+        compared = (batch is not None and batch.last and
                     self._compared is not None)
-        if (settled and piece is None) or self._builder.whole or compared:
+        if (settled and batch is None) or self._builder.whole or compared:
             self._looked = looked
         return now
 
@@ -317,20 +317,20 @@ class View:
 
     def _log_doubled_names(self, node: model.Node) -> None:
         """Log which names have become ambiguous, or unique again."""
-        former, self._doubled = self._doubled, (node.namesakes,
-                                                self._builder.doubled)
+        previous, self._doubled = self._doubled, (node.namesakes,
+                                                  self._builder.doubled)
         namesakes, routers = self._doubled
-        if namesakes and namesakes != former[0]:
+        if namesakes and namesakes != previous[0]:
             LOG.warning(
                 'OVN SB has the host name %s of this chassis %s for %s, too; '
                 'Neutron cannot tell them apart; set a host name of its own '
                 'on each node (external_ids:hostname of Open_vSwitch), or '
                 'delete the row of a node that is gone', node.hostname,
                 node.chassis, ', '.join(namesakes))
-        elif namesakes != former[0]:
+        elif namesakes != previous[0]:
             LOG.info('No other chassis in OVN SB has the host name %s any '
                      'more', node.hostname)
-        if routers and routers != former[1]:
+        if routers and routers != previous[1]:
             LOG.warning(
                 'Several routers have the name %s, which an option of '
                 '[announce] names; a tenant may have chosen it, so name the '

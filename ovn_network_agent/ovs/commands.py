@@ -180,9 +180,9 @@ class SetVniPort(_VniPort, SetPort):
     def run_idl(self, txn: Any) -> None:
         """See :meth:`SetPort.run_idl`."""
         port, bridge = self.present(), self._named('Bridge', self.port.bridge)
-        former = port and self.with_port(port)
-        if former and bridge and former != bridge and self.is_ours(port):
-            former.delvalue('ports', port)
+        previous = port and self.with_port(port)
+        if previous and bridge and previous != bridge and self.is_ours(port):
+            previous.delvalue('ports', port)
             bridge.addvalue('ports', port)
         super().run_idl(txn)
 

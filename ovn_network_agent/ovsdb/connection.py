@@ -27,7 +27,7 @@ from ovsdbapp.backend.ovs_idl import idlutils
 
 from ovn_network_agent import ovsdb
 from ovn_network_agent.common import backoff
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import query
 from ovn_network_agent.ovsdb import replica
@@ -89,7 +89,7 @@ class Database(replica.Lent):
         self._changed = changed
         self._objection = objection
         self._failure = ''
-        self._said = ''
+        self._logged_problem = ''
         self._columns: dict[str, set[str]] = collections.defaultdict(set)
         self._conditions: dict[str, list[Any]] = {}
         self._further: dict[str, list[Any]] = {}
@@ -100,7 +100,7 @@ class Database(replica.Lent):
         self._returned = threading.Event()
         # Of the last loss or return: seconds since the epoch, and monotonic
         # ones, None until the first loss.
-        self.since = time.time()
+        self.changed_wall = time.time()
         self.changed_at: float | None = None
 
     def require(self, table: str, columns: Iterable[str]) -> None:
@@ -146,7 +146,7 @@ class Database(replica.Lent):
         :raises Unavailable: when this fails, or exceeds the time limit
         """
         self._connection = self._loaded()
-        self.since = time.time()
+        self.changed_wall = time.time()
         LOG.info('Connected to %s at %s', SCHEMAS[self.name], self._remotes)
 
     def _loaded(self) -> Any:
@@ -156,7 +156,7 @@ class Database(replica.Lent):
             self._failure = f'no complete answer within {self._timeout} s'
             raise Unavailable(self._failure) from e
         except (OSError, RuntimeError, ValueError, time_limits.NoSchema) as e:
-            self._failure = error_words.text(e)
+            self._failure = wording.error(e)
             raise Unavailable(self._failure) from e
         self._failure = ''
         return connection
@@ -190,16 +190,16 @@ class Database(replica.Lent):
         """Report a loss, its reason, or the return (on the IDL thread)."""
         if self._connection is None:
             return
-        trouble = self.trouble
-        if trouble == self._said:
+        problem = self.problem
+        if problem == self._logged_problem:
             return
-        if bool(trouble) != bool(self._said):
-            self.since = time.time()
+        if bool(problem) != bool(self._logged_problem):
+            self.changed_wall = time.time()
             self.changed_at = time.monotonic()
-        self._said = trouble
-        if trouble:
+        self._logged_problem = problem
+        if problem:
             self._returned.clear()
-            LOG.warning('%s; what was seen last stays in force', trouble)
+            LOG.warning('%s; what was seen last stays in force', problem)
             threading.Thread(target=self._follow_schema, daemon=True,
                              name=f'schema-{self.name}').start()
         else:
@@ -302,7 +302,7 @@ class Database(replica.Lent):
             self._end(connection, 0.0)
 
     @property
-    def trouble(self) -> str:
+    def problem(self) -> str:
         """The reason why the database cannot be used now, or ''."""
         if self.connected:
             return ''
@@ -321,7 +321,7 @@ class Database(replica.Lent):
         """See :meth:`replica.Lent.unusable`."""
         kind = Unavailable if self.started or self._why() else (
             replica.NotLoaded)
-        return kind(self.trouble)
+        return kind(self.problem)
 
     @property
     def connection(self) -> Any:

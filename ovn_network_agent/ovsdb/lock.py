@@ -65,7 +65,7 @@ class Lock:
         self._stopping = False
         self._thread: threading.Thread | None = None
         # For the start of the thread, by several ones.
-        self._asking = threading.Lock()
+        self._start_lock = threading.Lock()
         self._pause = backoff.FIRST
         # Monotonic seconds; later ones while without lock, or able.
         self._able_at = 0.0
@@ -81,12 +81,12 @@ class Lock:
         return self.state is lock_state.State.HELD
 
     @property
-    def given_back(self) -> bool:
+    def released(self) -> bool:
         """Whether this agent does not ask for it any more."""
         return self._stopping
 
     @property
-    def trouble(self) -> str:
+    def problem(self) -> str:
         """The reason why the lock cannot be asked for, or ''."""
         if self.state is not lock_state.State.NOT_CONNECTED:
             return ''
@@ -100,7 +100,7 @@ class Lock:
 
         It is that of the first answer, and may soon be another one.
         """
-        with self._asking:
+        with self._start_lock:
             if not self.started:
                 self.start()
         self._known.wait(timeout)

@@ -33,7 +33,7 @@ from ovs.db import data
 from ovs.db import error as errors
 from ovs.db import schema as ovs_schema
 
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 
 LOG = logging.getLogger(__name__)
 
@@ -153,7 +153,7 @@ class Session:
             try:
                 return self._open(remote)
             except (Failed, OSError, ValueError) as e:
-                reasons.append(f'{remote}: {error_words.text(e)}')
+                reasons.append(f'{remote}: {wording.error(e)}')
         raise Failed(f'{self._database}: ' + '; '.join(reasons))
 
     def _open(self, remote: str) -> tuple[Any, Any]:

@@ -20,8 +20,8 @@ from ovsdbapp.backend.ovs_idl import connection
 from ovsdbapp.backend.ovs_idl import event as ovsdb_event
 
 from ovn_network_agent import ovsdb
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import wording
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import session_idl
 
@@ -54,7 +54,7 @@ class Idl(session_idl.SessionIdl, connection.OvsdbIdl):
         self._changed = changed
         self._wake = wake
         self._silent = silent
-        self._told = False
+        self._reported = False
         self._usual = probe_interval
         self._asks_often = self._often = False
         self._choosing = False
@@ -72,19 +72,19 @@ class Idl(session_idl.SessionIdl, connection.OvsdbIdl):
         An error or a warning loads everything again (:meth:`distrust`).
         """
         self._set_pace()
-        heard: list[str] = []
-        session_idl.collect(heard)
+        warnings: list[str] = []
+        session_idl.collect(warnings)
         before = self.state
         try:
             return bool(super().run())
         except Exception as e:
             LOG.exception('An update could not be applied')
-            self.distrust(error_words.named(e))
-            heard.clear()
+            self.distrust(wording.typed_error(e))
+            warnings.clear()
             return True
         finally:
             session_idl.collect(None)
-            self._judge(before, heard)
+            self._judge(before, warnings)
 
     def choose(self, table: str, clauses: list[Any]) -> None:
         """Replicate only rows that match a clause; wakes the loop at the end.
@@ -131,10 +131,10 @@ class Idl(session_idl.SessionIdl, connection.OvsdbIdl):
         reconnect.set_probe_interval(
             min(self._usual, _OFTEN) if self._asks_often else self._usual)
 
-    def _judge(self, before: int, heard: list[str]) -> None:
+    def _judge(self, before: int, warnings: list[str]) -> None:
         loaded = (before != self.state == self.IDL_S_MONITORING)
-        if heard and self.state == self.IDL_S_MONITORING:
-            self.distrust(heard[0])
+        if warnings and self.state == self.IDL_S_MONITORING:
+            self.distrust(warnings[0])
         elif loaded:
             # Rows may have changed without an event.
             self.dirty.mark_all()
@@ -145,8 +145,9 @@ class Idl(session_idl.SessionIdl, connection.OvsdbIdl):
         if self._choosing and self._is_acknowledged():
             self._choosing = False
             self._wake()
-        if not (self.in_sync and self._told):
-            self._told = self.in_sync  # the reason of a loss may come later
+        if not (self.in_sync and self._reported):
+            # The reason of a loss may come later.
+            self._reported = self.in_sync
             self._changed()
 
     def distrust(self, reason: str) -> None:
@@ -300,13 +301,13 @@ class Lent:
         self._connection: Any = None  # None until loaded
 
     @property
-    def trouble(self) -> str:
+    def problem(self) -> str:
         """The reason why the database cannot be used now, or ''."""
         raise NotImplementedError
 
     def unusable(self) -> Unavailable:
         """The exception to raise while there is :attr:`trouble`."""
-        return Unavailable(self.trouble)
+        return Unavailable(self.problem)
 
     @property
     def started(self) -> bool:
@@ -341,7 +342,7 @@ class Lent:
         try:
             if connection.idl.doubt or connection is not self._connection:
                 raise Unavailable(
-                    self.trouble or
+                    self.problem or
                     f'{ovsdb.SCHEMAS[self.name]} is loaded again')
             yield tables(connection.idl)
         finally:

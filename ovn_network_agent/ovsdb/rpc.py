@@ -153,7 +153,7 @@ class Framer:
     """Cuts a stream into JSON objects."""
 
     def __init__(self) -> None:
-        self._pieces: list[bytes] = []
+        self._chunks: list[bytes] = []
         # Open braces; in a string; behind a backslash there.
         self._depth = 0
         self._quoted = False
@@ -169,15 +169,15 @@ class Framer:
         plain = self._without_escapes(data)
         # Every other part is in a string, whose braces do not count.
         parts = plain.split(b'"')
-        bare = b''.join(parts[self._quoted::2])
-        after = self._depth + bare.count(b'{') - bare.count(b'}')
+        unquoted = b''.join(parts[self._quoted::2])
+        after = self._depth + unquoted.count(b'{') - unquoted.count(b'}')
         found: list[bytes] = []
-        if self._depth == 0 or after <= 0 or _BETWEEN.search(bare):
+        if self._depth == 0 or after <= 0 or _BETWEEN.search(unquoted):
             data = self._cut(data, parts, found)
         else:
             self._depth = after
         if data:
-            self._pieces.append(data)
+            self._chunks.append(data)
         self._quoted ^= len(parts) % 2 == 0
         return found
 
@@ -207,13 +207,13 @@ class Framer:
             offset += len(part) + 1
             quoted = not quoted
         rest = data[begin:]
-        if not self._pieces:
+        if not self._chunks:
             rest = _begun(rest)
         return rest
 
     def _whole(self, last: bytes) -> bytes:
-        pieces, self._pieces = self._pieces, []
-        return _begun(b''.join((*pieces, last)))
+        chunks, self._chunks = self._chunks, []
+        return _begun(b''.join((*chunks, last)))
 
 
 def _begun(text: bytes) -> bytes:

@@ -66,7 +66,7 @@ class SessionIdl(ovs_idl.Idl):
             self.session.give_up()
 
 
-_heard = threading.local()
+_collected = threading.local()
 
 
 def collect(warnings: list[str] | None) -> None:
@@ -74,18 +74,18 @@ def collect(warnings: list[str] | None) -> None:
 
     During an update they mean that a part of it was left out.
     """
-    _heard.warnings = warnings
+    _collected.warnings = warnings
 
 
-def _listen(former: Callable[..., None]) -> Callable[..., None]:
+def _listen(original: Callable[..., None]) -> Callable[..., None]:
     def log(self: vlog.Vlog, message: str, **kwargs: Any) -> None:
         if self.name != _IDL:
-            former(self, message, **kwargs)
+            original(self, message, **kwargs)
             return
         LOG.warning('%s', message)
-        heard = getattr(_heard, 'warnings', None)
-        if heard is not None:
-            heard.append(message)
+        warnings = getattr(_collected, 'warnings', None)
+        if warnings is not None:
+            warnings.append(message)
     return log
 
 

@@ -89,8 +89,8 @@ def configure(conf: cfg.ConfigOpts) -> None:
 def reason(remote: str, error: int) -> str:
     """The reason of a failure, by the number of python-ovs if unknown."""
     with _lock:
-        said = _reasons.get(remote)
-    return said or os.strerror(error)
+        text = _reasons.get(remote)
+    return text or os.strerror(error)
 
 
 def last_reasons(remotes: Iterable[str]) -> str:
@@ -345,28 +345,28 @@ def explanation(error: ssl.SSLError, files: tls.Files) -> str:
 
 def _of_server(error: ssl.SSLCertVerificationError, files: tls.Files) -> str:
     code = error.verify_code
-    said = ('the certificate of the server is not accepted '
+    text = ('the certificate of the server is not accepted '
             f'({error.verify_message.rstrip(".")}): ')
     if code == _EXPIRED:
-        return said + 'renew it on the server'
+        return text + 'renew it on the server'
     if code == _NOT_YET_VALID:
-        return said + 'check the clocks of both'
+        return text + 'check the clocks of both'
     if code in _UNKNOWN_ISSUERS:
-        return said + (f'its authority is not in {_named(files, "ca")}; put '
+        return text + (f'its authority is not in {_named(files, "ca")}; put '
                        'it there, or check that this is the right server')
     if code == _REVOKED:
-        return said + (f'{_named(files, "ca")} has it in a list of revoked '
+        return text + (f'{_named(files, "ca")} has it in a list of revoked '
                        'certificates; give the server a new one')
     if code in (_NO_LIST, _OLD_LIST):
-        return said + ('put a present list of revoked certificates of its '
+        return text + ('put a present list of revoked certificates of its '
                        f'authority into {_named(files, "ca")}, or remove all '
                        'lists there')
     if code in _WRONG_NAMES:
-        return said + ('name the server in the remote as its certificate '
+        return text + ('name the server in the remote as its certificate '
                        'does, renew the certificate with that name as a '
                        'subject alternative name, or set '
                        f'{_named(files, "check_name", "false")}')
-    return said + f'check it and {_named(files, "ca")}'
+    return text + f'check it and {_named(files, "ca")}'
 
 
 def _named(files: tls.Files, what: str, value: str | None = None) -> str:

@@ -242,12 +242,12 @@ def replace_egress(family: str, machines: checks.Items, sources: checks.Items,
 
 
 @privileged.netfilter.change
-def change_egress(family: str, gone: Sequence[Sequence[typing.Any]],
-                  come: Sequence[Sequence[typing.Any]]) -> int:
+def change_egress(family: str, removed: Sequence[Sequence[typing.Any]],
+                  added: Sequence[Sequence[typing.Any]]) -> int:
     """Change elements, all at once; both [machines, sources, held]."""
     return _fill_egress(egress.change, family, *(
         [checks.sequence(each) for each in checks.sequence(pair)]
-        for pair in (gone, come)))
+        for pair in (removed, added)))
 
 
 @privileged.netfilter.change

@@ -42,7 +42,7 @@ _keepers: list[subprocess.Popen[bytes]] = []
 
 
 @privileged.ovs.entrypoint
-def standing() -> str:
+def readiness() -> str:
     """Check whether an overlap could begin now, without any change."""
     try:
         version = overlap_keeper.Keeper(_options([])).able()[0]

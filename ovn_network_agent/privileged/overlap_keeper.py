@@ -212,10 +212,10 @@ class Keeper:
     def _unmark(self) -> None:
         ids = self._database.external_ids()
         remote = ids.get(self._remote_key)
-        gone = {key for key, value in ids.items()
-                if key.startswith(_REMOTE + '-') and value == remote}
+        copies = {key for key, value in ids.items()
+                  if key.startswith(_REMOTE + '-') and value == remote}
         self._database.mark(dict.fromkeys(
-            {*gone, self._remote_key, self._mark}, ''))
+            {*copies, self._remote_key, self._mark}, ''))
 
 
 def _tried(step: Callable[[], object]) -> list[str]:

@@ -27,9 +27,9 @@ LATEST = 10.0  # most seconds by which takeovers delay a periodic comparison
 class Part:
     """What a pass compares."""
 
-    piece: queries.Piece | None = None
+    batch: queries.RowBatch | None = None
     reads: tuple[str, ...] = ()  # names of backends
-    has_seen: bool = False  # former parts have had all pieces of the rows
+    has_seen: bool = False  # earlier parts have had all batches of the rows
     begins: bool = False  # with the first view
     ends: bool = False
     # A periodic comparison asks drivers only about what differs.
@@ -49,11 +49,11 @@ def parts(state: view.View, reconciler: reconcilers.Reconciler) -> list[Part]:
 
     A backend with many objects has its own, unless there is little in all.
     """
-    rows = state.pieces()
-    large = tuple(reconciler.backends.large(queries.ROWS_OF_PIECE))
+    rows = state.batches()
+    large = tuple(reconciler.backends.large(queries.BATCH_SIZE))
     if not rows and not large:
         return [Part(ends=True, reads_all=True)]
-    return [*(Part(piece=piece) for piece in rows),
+    return [*(Part(batch=batch) for batch in rows),
             *(Part(reads=(name,)) for name in large),
             Part(reads=tuple(reconciler.backends.names.difference(large)),
                  has_seen=bool(rows), ends=True)]

@@ -21,10 +21,10 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent.common import backoff
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.common import trigger as triggers
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.engine import outcome as outcomes
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler as reconcilers
@@ -82,7 +82,7 @@ class Loop:
                  observers: Sequence[watches.Observer] = (),
                  forwards: source.Source | None = None,
                  clock: Callable[[], float] = time.monotonic,
-                 parts: questions.Inside | None = None,
+                 parts: questions.Internals | None = None,
                  counters: pass_log.Record | None = None,
                  watched: statuses.Watchdog | None = None) -> None:
         parts = parts or questions.make(reconciler, trigger)
@@ -143,7 +143,7 @@ class Loop:
             # A port whose addresses go next must not stay bound to this
             # chassis; no later pass makes resources that wait.
             self._view.abandon()
-            self._guarded_pass(triggers.Wake(('drain',)), at_once=True)
+            self._guarded_pass(triggers.Wake(('drain',)), immediate=True)
 
     def _wait(self, timeout: float) -> triggers.Wake | None:
         deadline = time.monotonic() + timeout
@@ -234,18 +234,18 @@ class Loop:
             self._pass_failed(e)
             return
         self._schedule.read_all()
-        self.passes.note(outcome, trouble='; '.join(waiting_for))
+        self.passes.note(outcome, problem='; '.join(waiting_for))
         self._status.report((*waiting_for, *outcome.degraded,
                              *self._forwards.reasons, *self.reloads.reasons))
 
-    def _guarded_pass(self, wake: triggers.Wake, at_once: bool = False
+    def _guarded_pass(self, wake: triggers.Wake, immediate: bool = False
                       ) -> None:
         """An exception in the pass must not end the loop."""
         began = self._clock()
         self.passes.running = pass_log.Running(wake.reasons)
         waiting = None
         try:
-            self._pass(wake, at_once)
+            self._pass(wake, immediate)
         except view.NotReady as e:
             waiting = normal_wait.reason(e, f'waiting for OVN: {e}')
         except Exception as e:
@@ -279,7 +279,7 @@ class Loop:
         self._schedule.compare_at(
             self._clock() + (self._pass_retries.due_in() or 0.0))
 
-    def _pass(self, wake: triggers.Wake, at_once: bool) -> None:
+    def _pass(self, wake: triggers.Wake, immediate: bool) -> None:
         started = self._clock()
         restoring = self._phase is model.Phase.RESTORING
         part = comparison.NOTHING
@@ -295,16 +295,16 @@ class Loop:
         self._watchdog.alive()
         snapshot = self._with_rules(self._view.snapshot(
             self._serving, full and not part.has_seen,
-            **({'piece': part.piece} if part.piece else {})))
+            **({'batch': part.batch} if part.batch else {})))
         self._viewed = True
         self._phase = self._serving
         viewed = self._clock() - started
         outcome = self._reconciler.run(passes.Pass(
             snapshot, prune=self._view.confirmed, urgent=wake.urgent,
-            at_once=at_once,
+            immediate=immediate,
             full=part.asks_all, reads=names if part.reads_all else part.reads,
-            ahead=(first_of(snapshot) if part.begins
-                   else None),
+            first_part=(first_of(snapshot) if part.begins
+                        else None),
             limits=lambda: ovn_side.guard_limits(
                 self._conf, self._view, self._serving)))
         if outcome.held.unconfirmed:

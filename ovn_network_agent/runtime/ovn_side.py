@@ -179,7 +179,7 @@ class NodeView:
         """None: the view never changes by time alone."""
         return None
 
-    def pieces(self, anyway: bool = False) -> list[queries.Piece]:
+    def batches(self, anyway: bool = False) -> list[queries.RowBatch]:
         """Nothing: there are no rows."""
         return []
 

@@ -28,7 +28,7 @@ class Passed:
 
     # 'startup' before the first complete pass, 'periodic', 'stop' or 'event'.
     trigger: str
-    since: float | None  # monotonic seconds of the wake-up
+    woken_at: float | None  # monotonic seconds of the wake-up
     outcome: outcomes.Outcome
     tracker: tracking.Tracker  # valid during the call
     full: bool  # everything was read
@@ -117,17 +117,17 @@ class PassLog:
     # -- on the loop thread -----------------------------------------------
 
     def note(self, outcome: outcomes.Outcome, full: bool = False,
-             trouble: str = '') -> None:
+             problem: str = '') -> None:
         """Note the result of the pass that runs, as :class:`Done` has it."""
         self._result = {'changes': outcome.changes, 'full': full,
-                        'trouble': trouble}
+                        'trouble': problem}
         with self._ended:
-            for heard in self._listeners:
-                heard.extend(outcome.applied)
+            for changes in self._listeners:
+                changes.extend(outcome.applied)
 
-    def fail(self, trouble: str) -> None:
+    def fail(self, problem: str) -> None:
         """Note why the pass that runs has failed."""
-        self._result['trouble'] = trouble
+        self._result['trouble'] = problem
 
     def end(self) -> None:
         """Note the end of the pass that runs, completed or not."""
@@ -155,15 +155,15 @@ class PassLog:
     @contextlib.contextmanager
     def changes(self) -> Iterator[list[_Change]]:
         """The context in which changes of all passes come into its list."""
-        heard: list[_Change] = []
+        changes: list[_Change] = []
         with self._ended:
-            self._listeners.append(heard)
+            self._listeners.append(changes)
         try:
-            yield heard
+            yield changes
         finally:
             with self._ended:
                 self._listeners = [each for each in self._listeners
-                                   if each is not heard]
+                                   if each is not changes]
 
     def wait(self, seconds: float) -> None:
         """Wait until another pass has ended."""

@@ -103,7 +103,7 @@ class Questions:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Inside:
+class Internals:
     """The questions that a command may ask."""
 
     # The way to call anything of the reconciler but ``health``.
@@ -116,10 +116,10 @@ class Inside:
 
 
 def make(reconciler: reconcilers.Reconciler, trigger: triggers.Trigger
-         ) -> Inside:
+         ) -> Internals:
     """:class:`Inside` with a new log of passes."""
     passes = pass_log.PassLog()
-    return Inside(Questions(trigger.ask, lambda: passes.work), passes,
-                  reconciler, trigger, reloading.Reloads(
+    return Internals(Questions(trigger.ask, lambda: passes.work), passes,
+                     reconciler, trigger, reloading.Reloads(
                       lambda: trigger.fire('configuration', urgent=True)),
-                  time.time())
+                     time.time())

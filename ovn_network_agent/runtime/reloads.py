@@ -14,7 +14,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import version
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import reload
@@ -230,7 +230,7 @@ def _permit(conf: cfg.ConfigOpts, read: loader.Read) -> None:
     except context.FAILURES as error:
         raise validate.ConfigError([
             f'{what}: the privileged side cannot read its configuration '
-            f'({error_words.text(error)}); restart the agent']) from error
+            f'({wording.error(error)}); restart the agent']) from error
     if allowed != name:
         raise validate.ConfigError([
             f'{what}: the privileged side read the name '

@@ -13,8 +13,8 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from ovn_network_agent import model
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import base
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.files import reading
@@ -58,7 +58,7 @@ class RowsFile:
         self.content: reading.Content[Any] = reading.Content({})
         self._file = watched.Watched(
             lambda: kind.path(conf), lambda: kind.load(conf), self._put,
-            f'{counts.plural(kind.called)} of the file', _INTERVAL)
+            f'{wording.plural(kind.called)} of the file', _INTERVAL)
         self.start: Callable[[triggers.Trigger], None] = self._file.start
         self.stop: Callable[[], None] = self._file.stop
 
@@ -78,7 +78,7 @@ class RowsFile:
         if content == self.content:
             return
         self.content = content
-        LOG.info('%s has %s', self._kind.path(self._conf), counts.of(
+        LOG.info('%s has %s', self._kind.path(self._conf), wording.count(
             len(content.rows) // self._kind.rows_each, self._kind.called))
         for flaw in content.flaws:
             LOG.error('%s', flaw)

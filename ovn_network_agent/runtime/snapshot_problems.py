@@ -10,7 +10,7 @@ from collections.abc import Collection
 from collections.abc import Iterator
 
 from ovn_network_agent import model
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers.common import segments
 
 _NAMED = 5  # most groups in one message
@@ -76,7 +76,7 @@ def _left_drained(snapshot: model.Snapshot) -> Iterator[str]:
     if lowered:
         some = ', '.join(lowered[:_NAMED])
         yield ('this chassis has priority 0 in '
-               f'{counts.of(len(lowered), "gateway group")} ({some}), '
+               f'{wording.count(len(lowered), "gateway group")} ({some}), '
                'as its agent drained them, and without the driver '
                'gateway_drain it stays so; add that to [DEFAULT] drivers, or '
                'set the priorities (ovn-nbctl)')

@@ -23,8 +23,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import trigger
+from ovn_network_agent.common import wording
 from ovn_network_agent.privileged.daemon import context
 
 LOG = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class Observer(abc.ABC):
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the thread, which fires the trigger."""
 
-    def look_once(self) -> object:
+    def check(self) -> object:
         """Find out what a pass of a dry run needs, while the caller waits."""
 
     def seen(self, snapshot: model.Snapshot) -> None:
@@ -232,6 +232,6 @@ def failed_check(what: str, error: Exception) -> str:
     A bug is also in the log, and must not end the thread of the check.
     """
     if isinstance(error, context.FAILURES):
-        return error_words.text(error)
+        return wording.error(error)
     LOG.error('%s failed', what, exc_info=error)
-    return error_words.named(error)
+    return wording.typed_error(error)

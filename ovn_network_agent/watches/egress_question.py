@@ -21,7 +21,7 @@ WORDS = {READY: '', 'starting': 'its agent has no view of OVN yet',
          'draining': 'its agent stops', 'stuck': 'the loop of its agent hangs'}
 LIMIT = 1.0  # seconds for all answers
 # Each needs a file descriptor, 1024 by default, and processor time for TLS.
-AT_ONCE = 256
+MAX_QUESTIONS = 256
 _REQUEST = f'GET {PATH} HTTP/1.1\r\nHost: agent\r\n\r\n'.encode()
 _LARGEST = 2048  # bytes of the head of an answer, and of a line behind
 
@@ -53,13 +53,13 @@ def ask(targets: Mapping[str, Collection[str]], port: int,
 def longest(targets: Mapping[str, Collection[str]]) -> float:
     """The most seconds that :func:`ask` waits for agents."""
     return LIMIT * max(1, math.ceil(
-        sum(map(len, targets.values())) / AT_ONCE))
+        sum(map(len, targets.values())) / MAX_QUESTIONS))
 
 
 async def _ask(targets: Mapping[str, Collection[str]], port: int,
                context: ssl.SSLContext | None,
                limit: float) -> dict[str, Answer]:
-    few = asyncio.Semaphore(AT_ONCE)
+    few = asyncio.Semaphore(MAX_QUESTIONS)
 
     async def answer(chassis: str, address: str) -> Answer:
         async with few:

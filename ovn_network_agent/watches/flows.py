@@ -15,8 +15,8 @@ import socket
 
 from oslo_config import cfg
 
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import notices
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.daemon import passed_sockets
 from ovn_network_agent.privileged.switch import flow_monitor

@@ -18,7 +18,7 @@ import threading
 from oslo_log import log as logging
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.netlink import multicast
 from ovn_network_agent.netlink import wire
 from ovn_network_agent.privileged import nft
@@ -97,6 +97,6 @@ def started(callback: Callable[[str], object],
     except context.FAILURES as error:
         # The next reading tries again.
         LOG.warning('Changes of nftables by others are only noticed at '
-                    'the reconcile_interval: %s', error_words.text(error))
+                    'the reconcile_interval: %s', wording.error(error))
         return None
     return watching

@@ -16,9 +16,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.common import error_words
-from ovn_network_agent.common import vlan_names
-from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.common import bridges
+from ovn_network_agent.common import wording
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import rules
 from ovn_network_agent.frr import setup
@@ -36,7 +35,7 @@ _IPV6_FORWARDING = '/proc/sys/net/ipv6/conf/all/forwarding'
 _OWN_KINDS = ('openvswitch', 'tun')  # of its kernel and user-space data paths
 
 
-def look_beside(conf: cfg.ConfigOpts) -> threading.Thread:
+def start_check(conf: cfg.ConfigOpts) -> threading.Thread:
     """Log the findings from a thread: a hanging FRR must delay no start."""
     thread = threading.Thread(target=_look, args=(conf,), daemon=True,
                               name='surroundings')
@@ -53,7 +52,7 @@ def _look(conf: cfg.ConfigOpts) -> None:
                 LOG.warning('%s', text)
         except context.FAILURES as error:
             LOG.warning('%s could not be checked: %s', what,
-                        error_words.text(error))
+                        wording.error(error))
 
 
 def frr(conf: cfg.ConfigOpts) -> list[str]:
@@ -86,9 +85,10 @@ def bridge_address(conf: cfg.ConfigOpts) -> list[str]:
         f'[DEFAULT] bridge_ip = {conf.bridge_ip}: {what}; {remedy}'
         for what in (
             *(f'{dev} has this address, too' for dev in owners
-              if dev not in marked and not vlan_names.is_device(dev, ours)),
+              if dev not in marked and
+              not bridges.is_segment_device(dev, ours)),
             *(f'there is a route to this address through {dev}'
-              for dev in ways if not vlan_names.is_device(dev, ours)))]
+              for dev in ways if not bridges.is_segment_device(dev, ours)))]
 
 
 def _is_marked(found: dict[str, links.Link], name: str) -> bool:

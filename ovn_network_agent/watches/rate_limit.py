@@ -36,7 +36,7 @@ LAST = 30.0
 #: in the log about drift (row FIP-13).
 FIGHT = 3
 # Seconds without repair, beside two pauses, that end a row of repairs.
-_CALM = 10.0
+_IDLE = 10.0
 # Seconds in which a repair counts for a notice.  FRR with 10,000 routes is
 # read within a second, and a slow FRR has a limit of 10 s.
 _BELONGS = 20.0
@@ -56,7 +56,7 @@ class _Notices:
         """The longest row of repairs of one object that lasts."""
         self.repaired = {
             ref: (number, at) for ref, (number, at) in self.repaired.items()
-            if now - at < _CALM + 2 * _pause(number)}
+            if now - at < _IDLE + 2 * _pause(number)}
         return max((number for number, _at in self.repaired.values()),
                    default=0)
 
@@ -95,7 +95,8 @@ class RateLimit(base.Observer):
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the thread that fires postponed notices."""
         self.wakes(trigger)
-        threading.Thread(target=self._run, name='pace', daemon=True).start()
+        threading.Thread(target=self._run, name='rate-limit',
+                         daemon=True).start()
 
     def stop(self) -> None:
         """End the thread; postponed notices are lost."""

@@ -24,10 +24,10 @@ import typing
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
 from ovn_network_agent.common import trigger
 from ovn_network_agent.common import unix_sockets
+from ovn_network_agent.common import wording
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.switch import openflow
 from ovn_network_agent.watches import base
@@ -64,7 +64,7 @@ class RestartWatch(base.Beating):
     def __init__(self, heartbeats: base.Heartbeat, name: str, where: str,
                  read: Read, privileged: Read, word: str,
                  restarted: Callable[[], object] = lambda: None,
-                 metric: str = '', at_once: bool = False,
+                 metric: str = '', immediate: bool = False,
                  awaited: Callable[[], bool] = lambda: False) -> None:
         super().__init__(heartbeats)
         self._name = name
@@ -74,10 +74,10 @@ class RestartWatch(base.Beating):
         self._notice = (word,)
         self._restarted = restarted
         self._metric = metric
-        self._at_once = at_once
+        self._immediate = immediate
         self._awaited = awaited
         # Of a check with privileges.
-        self._beside: threading.Thread | None = None
+        self._thread: threading.Thread | None = None
         self._seen: _Marks | None = None
         self._doubts: list[float] = []
         self._warning: str | None = None
@@ -100,17 +100,17 @@ class RestartWatch(base.Beating):
 
     def look(self) -> None:
         """Check once, if need be on another thread."""
-        if self._beside is not None and self._beside.is_alive():
+        if self._thread is not None and self._thread.is_alive():
             return
         try:
             self._compare(self._read(self._openly))
         except _Closed:
-            self._beside = threading.Thread(
-                target=self._look_beside, daemon=True,
+            self._thread = threading.Thread(
+                target=self._check_with_privileges, daemon=True,
                 name=f'watch-{self._name}')
-            self._beside.start()
+            self._thread.start()
 
-    def _look_beside(self) -> None:
+    def _check_with_privileges(self) -> None:
         self._compare(self._read(self._with_privileges))
 
     def _compare(self, found: _Marks | None) -> None:
@@ -135,7 +135,7 @@ class RestartWatch(base.Beating):
             LOG.info('Started again in %s: %s', self._name,
                      ', '.join(fresh))
             self._doubts = [now, now + _SECOND]
-            if self._at_once:
+            if self._immediate:
                 self._doubt()
 
     def _doubt(self) -> None:
@@ -161,7 +161,7 @@ class RestartWatch(base.Beating):
         except context.FAILURES as error:
             self._say(f'A restart of {self._name} is only noticed at the '
                       f'reconcile_interval: {self._where}: '
-                      f'{error_words.text(error)}')
+                      f'{wording.error(error)}')
             return None
         self._say(None)
         return {name: tuple(mark) for name, mark in found.items()}

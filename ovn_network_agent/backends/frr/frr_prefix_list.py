@@ -58,14 +58,14 @@ class PrefixListBackend(base.Backend):
     kinds = (resources.PrefixListEntry,)
     # 1,000 lines take FRR 8.4 about 40 s, for which announcements by static
     # routes would wait.
-    most_at_once = 50
+    max_changes = 50
     doubted_by = (notices.FRR_RESTARTED, notices.PREFIX_LISTS)
     revived_by = (notices.FRR_RESTARTED,)
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
         # Names of earlier configurations, while entries are there.
-        self._former: set[str] = set()
+        self._previous: set[str] = set()
 
     def check(self) -> list[str]:
         """A prefix list needs the program of ``[frr] vtysh_wrapper``."""
@@ -91,7 +91,7 @@ class PrefixListBackend(base.Backend):
             there = list(_found(name, copies, known).values())
             found += there
             if not there and name != self.conf.frr.frr_prefix_list:
-                self._former.discard(name)
+                self._previous.discard(name)
         return found
 
     def apply(self, delta: base.Delta) -> base.Failures:
@@ -115,12 +115,12 @@ class PrefixListBackend(base.Backend):
                     if r.name not in of_lists or
                     not prefix_list_lines.fits(r.network, r.ge, r.le)}
         for name in names:
-            come, gone = ([r for r in entries
-                           if r.name == name and r.ref not in failures]
-                          for entries in (adds, deletes))
-            if come or gone:
+            added, removed = ([r for r in entries
+                               if r.name == name and r.ref not in failures]
+                              for entries in (adds, deletes))
+            if added or removed:
                 failures.update(self._change(
-                    name, come, gone, by_number=not delta.update))
+                    name, added, removed, by_number=not delta.update))
         return failures
 
     def _lists(self) -> list[str]:
@@ -129,10 +129,10 @@ class PrefixListBackend(base.Backend):
         A reload may change the name.
         """
         current = self.conf.frr.frr_prefix_list
-        former = sorted(self._former - {current})
+        previous = sorted(self._previous - {current})
         if current:
-            self._former.add(current)
-        return [*filter(None, [current]), *former]
+            self._previous.add(current)
+        return [*filter(None, [current]), *previous]
 
     def _change(self, name: str, adds: _Entries, deletes: _Entries,
                 by_number: bool) -> base.Failures:

@@ -19,7 +19,7 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.routing import bgp
 
@@ -30,7 +30,7 @@ LOG = logging.getLogger(__name__)
 _LOOK = 0.05
 # Seconds that a refresh waits for bgpd after the last withdrawal, and after
 # the first one without a refresh.
-_TOLD = 0.5
+_DELAY = 0.5
 _LATEST = 5.0
 # Seconds to wait for the refresh that is due at the end of the agent.
 _TIMEOUT = 1.0
@@ -46,7 +46,7 @@ class _Due:
     # Whether routes of IPv6 are concerned, too.
     ipv6: bool
     # Begin and end of the wait, monotonic seconds.
-    since: float
+    start: float
     until: float
 
 
@@ -101,13 +101,13 @@ class Refresher:
                 return
             now = time.monotonic()
             waiting = None if self._failed else self._due
-            since = waiting.since if waiting else now
+            start = waiting.start if waiting else now
             lost = withdrawn[-1] if withdrawn else (
                 waiting.lost if waiting else '')
             # A refresh that has failed is still due, for both families.
             ipv6 = ipv6 or self._due is not None and self._due.ipv6
-            self._due = _Due(lost, ipv6, since,
-                             min(now + _TOLD, since + _LATEST))
+            self._due = _Due(lost, ipv6, start,
+                             min(now + _DELAY, start + _LATEST))
             self._failed = False
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -145,7 +145,7 @@ class Refresher:
             # A bug must be reported, and must not end the thread.
             if not isinstance(error, context.FAILURES):
                 LOG.exception('The soft refresh of BGP failed')
-            done, message = True, error_words.text(error)
+            done, message = True, wording.error(error)
         if message:
             LOG.warning('No soft refresh of BGP, to be repeated at the next '
                         'change: %s', message)

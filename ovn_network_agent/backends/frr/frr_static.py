@@ -34,9 +34,8 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
 from ovn_network_agent.backends.frr import frr_refresh
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import notices
-from ovn_network_agent.common import vlan_names
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.privileged.daemon import context
 from ovn_network_agent.privileged.routing import vtysh
 
@@ -114,7 +113,8 @@ class StaticBackend(base.Backend):
         if self._vrf:
             return hop in (self.conf.veth_leak.veth_nexthop,
                            ownership.NEXT_HOP_6)
-        return vlan_names.is_device(_device(hop), bridges.served(self.conf))
+        return bridges.is_segment_device(_device(hop),
+                                         bridges.served(self.conf))
 
     def read(self, known: base.Known) -> Sequence[resources.Announcement]:
         """Read the configured host routes through the next hop of the agent.

@@ -16,11 +16,10 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import calls
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import notices
-from ovn_network_agent.common import vlan_names
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import procfs
@@ -44,7 +43,7 @@ class LinkBackend(base.KernelBackend):
             found = links.read_all()
         except OSError as error:
             return [f'network devices cannot be read: '
-                    f'{error_words.text(error)}; the agent '
+                    f'{wording.error(error)}; the agent '
                     f'needs Linux 4.20 or newer']
         return [*needed_bridge(self.conf, found),
                 *needed_vrf(self.conf, found)]
@@ -72,8 +71,8 @@ class LinkBackend(base.KernelBackend):
     def apply(self, delta: base.Delta) -> base.Failures:
         """Set devices up, never down; make or delete the pair and VLANs."""
         up = resources.of_kind(resources.LinkUp, delta.wanted)
-        pairs, gone = (resources.of_kind(resources.VethPair, some)
-                       for some in (delta.wanted, delta.delete))
+        pairs, removed = (resources.of_kind(resources.VethPair, some)
+                          for some in (delta.wanted, delta.delete))
         tagged, untagged = (resources.of_kind(resources.VlanDevice, some)
                             for some in (delta.wanted, delta.delete))
         return {
@@ -81,8 +80,8 @@ class LinkBackend(base.KernelBackend):
                             [r.dev for r in up]),
             **calls.refused(privileged.set_veth_pairs, pairs,
                             [[r.name, r.peer, r.vrf] for r in pairs]),
-            **calls.refused(privileged.delete_veth_pairs, gone,
-                            [[r.name, r.peer] for r in gone]),
+            **calls.refused(privileged.delete_veth_pairs, removed,
+                            [[r.name, r.peer] for r in removed]),
             # A VLAN device can only be up when its bridge is.
             **calls.refused(privileged.set_vlans, tagged,
                             [[r.name, r.bridge, r.vlan]
@@ -100,7 +99,7 @@ def _vlans(found: dict[str, links.Link], known: base.Known
             continue
         wanted = resources.Ref(resources.VlanDevice.kind, (name,)) in known
         if link.alias == ownership.LINK_ALIAS or wanted and (
-                name == vlan_names.device(bridge, link.vlan)):
+                name == bridges.segment_device(bridge, link.vlan)):
             yield resources.VlanDevice(name, bridge if link.up else '',
                                        link.vlan)
 
@@ -183,7 +182,7 @@ class SysctlBackend(base.KernelBackend):
                     value = procfs.sysctl(path)
                 except OSError as error:
                     raise base.BackendError(
-                        f'sysctl {path}: {error_words.text(error)}') from error
+                        f'sysctl {path}: {wording.error(error)}') from error
                 if value is not None:
                     present.append(resources.Sysctl(path, value))
         return present

@@ -70,8 +70,8 @@ class RouteBackend(base.KernelBackend):
         """
         table = self._announce_table()
         usual = _Usual(table, self.conf.evpn.table_base)
-        former = mark[1] if mark and mark[0] == table else None
-        found, seen = self._read(former)
+        previous = mark[1] if mark and mark[0] == table else None
+        found, seen = self._read(previous)
         if found is None:
             return None, mark
         classes = usual, _unusual(known(), usual)
@@ -83,9 +83,9 @@ class RouteBackend(base.KernelBackend):
             (digest, None if some is None else _resources(some, *classes))
             for digest, some in found), (table, seen)
 
-    def _read(self, former: routes.Seen | None) -> Any:
+    def _read(self, previous: routes.Seen | None) -> Any:
         return calls.reading(
-            'routes', routes.read_again, ownership.ROUTE_PROTOCOL, former,
+            'routes', routes.read_again, ownership.ROUTE_PROTOCOL, previous,
             self._last, self._memory.keys)
 
     def _announce_table(self) -> int:

@@ -34,7 +34,7 @@ class RuleBackend(base.KernelBackend):
         super().__init__(conf)
         # Of the Go program, found before the first change. Afterwards the
         # agent's own routes would seem to prove rules of an operator.
-        self._originals: set[resources.Rule] | None = None
+        self._go_rules: set[resources.Rule] | None = None
 
     def read(self, known: base.Known) -> list[resources.Rule]:
         """Read the agent's rules, and the wanted ones of other programs.
@@ -44,15 +44,15 @@ class RuleBackend(base.KernelBackend):
         :raises base.BackendError: when the kernel does not answer
         """
         found = calls.reading('rules', rules.read_all)
-        if self._originals is None:
-            self._originals = self._find_originals(found)
+        if self._go_rules is None:
+            self._go_rules = self._find_go_rules(found)
         ours: dict[object, resources.Rule] = {}
         others: dict[object, resources.Rule] = {}
         for rule in found:
             resource = _resource(rule)
             # Of two rules with one key, the first decides about packets.
             if (rule.protocol == ownership.RULE_PROTOCOL
-                    or not rule.protocol and resource in self._originals):
+                    or not rule.protocol and resource in self._go_rules):
                 ours.setdefault(resource.key, resource)
             elif rule.protocol and resource.ref in known:
                 # One with the number of another program counts as present; the
@@ -61,7 +61,7 @@ class RuleBackend(base.KernelBackend):
                 others.setdefault(resource.key, resource)
         return list((others | ours).values())
 
-    def _find_originals(self, found: list[rules.Rule]) -> set[resources.Rule]:
+    def _find_go_rules(self, found: list[rules.Rule]) -> set[resources.Rule]:
         """The rules of the Go program among the rules without a number.
 
         An operator may have made such rules. But the Go program also leaves a
@@ -132,18 +132,18 @@ class RuleBackend(base.KernelBackend):
         wanted = resources.of_kind(resources.Rule, delta.wanted)
         # A rule that drops comes behind the rule that finds the way, so the
         # last rule goes first: no packet with a way is dropped in between.
-        gone = sorted(resources.of_kind(resources.Rule, (
+        removed = sorted(resources.of_kind(resources.Rule, (
             *(old for old, _new in delta.update), *delta.delete)),
             key=lambda old: old.priority, reverse=True)
-        originals = self._originals or set[resources.Rule]()
+        go_rules = self._go_rules or set[resources.Rule]()
         failures = {
             **calls.refused(netlink.set_rules, wanted,
                             [_item(r) for r in wanted]),
-            **calls.refused(netlink.delete_rules, gone,
-                            [[r in originals, _item(r)] for r in gone],
+            **calls.refused(netlink.delete_rules, removed,
+                            [[r in go_rules, _item(r)] for r in removed],
                             kept=(errno.EBUSY,))}
-        originals.difference_update(
-            r for r in gone if isinstance(
+        go_rules.difference_update(
+            r for r in removed if isinstance(
                 failures.get(r.ref, base.Kept()), base.Kept))
         return failures
 

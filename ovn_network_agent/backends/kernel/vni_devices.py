@@ -167,7 +167,7 @@ class NextHops:
         self._read = read
         self._clock = clock
         # From (VNI, next hop) to the time since which it lacks.
-        self._since: dict[tuple[int, str], float] = {}
+        self._first_seen: dict[tuple[int, str], float] = {}
         self._until = 0.0
         # By VNI: (pause after the last attempt, time until which it lasts).
         self._pauses: dict[int, tuple[float, float]] = {}
@@ -179,21 +179,22 @@ class NextHops:
         """
         now = self._clock()
         if now >= self._until:
-            self._since = {
-                (hop.vni, hop.via): self._since.get((hop.vni, hop.via), now)
+            self._first_seen = {
+                (hop.vni, hop.via): self._first_seen.get(
+                    (hop.vni, hop.via), now)
                 for hop in self._read() if hop.lacks}
             self._until = now + _FRESH
         self._pauses = {vni: (pause, until) for vni, (pause, until)
                         in self._pauses.items() if now < until + pause}
-        return {vni for (vni, _via), since in self._since.items()
-                if now - since >= LASTING and
+        return {vni for (vni, _via), start in self._first_seen.items()
+                if now - start >= LASTING and
                 now >= self._pauses.get(vni, (0.0, 0.0))[1]}
 
     def renewed(self, vnis: Iterable[int]) -> None:
         """Note that the bridges of VNIs are down, and say why."""
         now = self._clock()
         for vni in vnis:
-            hops = sorted(via for lost, via in self._since if lost == vni)
+            hops = sorted(via for lost, via in self._first_seen if lost == vni)
             LOG.warning(
                 'VNI %d has routes to %s and no neighbour for them on %s, so '
                 'each packet there is lost; the bridge goes down and up, so '

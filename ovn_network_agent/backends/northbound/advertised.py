@@ -19,8 +19,8 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.backends import ovsdb_writer
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import notices
+from ovn_network_agent.common import wording
 from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.privileged.daemon import context
@@ -123,12 +123,12 @@ class AdvertisedBackend(ovsdb_writer.NbWriter):
         except context.FAILURES as error:
             raise base.BackendError(
                 'it is unknown whether the addresses are announced: '
-                f'{error_words.text(error)}; without FRR, '
+                f'{wording.error(error)}; without FRR, '
                 'set [frr] bgp_check to false'
                 if self.conf.frr.bgp_check and not (
                     frr_verification.tools(self.conf))
                 else 'it is unknown whether the addresses are announced'
-                     f': {error_words.text(error)}') from error
+                     f': {wording.error(error)}') from error
         for prefixes in missing.values():
             prefixes -= found
 

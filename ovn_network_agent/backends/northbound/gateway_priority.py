@@ -57,7 +57,7 @@ class GatewayPriorityBackend(ovsdb_writer.NbWriter):
         return lambda api: priorities.SetPriority(
             api, resource, _group(resource.ref) in self._stopping)
 
-    def together(self, ref: resources.Ref) -> Hashable:
+    def batch_key(self, ref: resources.Ref) -> Hashable:
         """The (table, UUID) of the group; 'stop' for all that a stop lowers.
         """
         # New priorities for only a part of a group could move its ports.

@@ -26,7 +26,7 @@ from ovn_network_agent.ovsdb import lock_state
 
 _TIMEOUT = 3.0
 # A peering has some twenty rows, and takes 20 ms of the processor.
-_AT_ONCE = 100
+_BATCH_SIZE = 100
 
 
 def lock_name(driver: str) -> str:
@@ -54,7 +54,7 @@ class Backend(ovsdb_writer.NbWriter):
             'nb', remotes if isinstance(remotes, str) else ','.join(remotes),
             lock_name(self.driver), conf.ovn.ovsdb_probe_interval,
             self._has_the_lock,
-            lambda: self._context.databases['nb'].trouble)
+            lambda: self._context.databases['nb'].problem)
 
     def read(self, known: base.Known) -> list[resources.Resource]:
         """Read all resources in NB, none without the driver.
@@ -79,7 +79,7 @@ class Backend(ovsdb_writer.NbWriter):
         :raises base.BackendError: as there, and when the lock cannot be asked
             for
         """
-        state = (lock_state.State.WAITING if self.lock.given_back
+        state = (lock_state.State.WAITING if self.lock.released
                  else self.lock.ask(_TIMEOUT))
         if state is lock_state.State.HELD:
             try:
@@ -89,7 +89,7 @@ class Backend(ovsdb_writer.NbWriter):
                 self.lock.pass_on()
                 raise
         if state is lock_state.State.NOT_CONNECTED:
-            raise base.BackendError(self.lock.trouble)
+            raise base.BackendError(self.lock.problem)
         why = base.LeftToAnother(
             'the agent that has the lock of OVN_Northbound writes it')
         return {resource.ref: why for _verb, resource in delta.steps}
@@ -101,9 +101,9 @@ class Backend(ovsdb_writer.NbWriter):
         ``[ovn] transaction_timeout``.
         """
         failures = {}
-        for start in range(0, len(delta), _AT_ONCE):
+        for start in range(0, len(delta), _BATCH_SIZE):
             kinds: list[Any] = []
-            end = start + _AT_ONCE
+            end = start + _BATCH_SIZE
             for part in (delta.create, delta.update, delta.delete):
                 kinds.append(part[max(start, 0):max(end, 0)])
                 start, end = start - len(part), end - len(part)

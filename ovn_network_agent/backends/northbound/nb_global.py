@@ -35,13 +35,13 @@ class _Entry(ovsdb_writer.NbWriter):
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
-        self._gone = frozenset[str]()
+        self._deleted = frozenset[str]()
 
     @abc.abstractmethod
     def present(self) -> Collection[str]:
         """Names of the chassis that have an entry."""
 
-    def of_the_gone(self, present: Collection[str]) -> frozenset[str]:
+    def of_deleted(self, present: Collection[str]) -> frozenset[str]:
         """Names of chassis with an entry that are gone for good."""
         return frozenset(present) & {
             each.chassis for each in self._context.dead()} - {
@@ -56,12 +56,12 @@ class _Entry(ovsdb_writer.NbWriter):
         :raises base.BackendError: when NB does not answer
         """
         try:
-            gone = self.of_the_gone(self.present())
+            deleted = self.of_deleted(self.present())
         except base.BackendError:
             # The transaction says so.
-            gone = frozenset()
-        self._gone = ovsdb_writer.confirmed_gone(self._context, self.conf,
-                                                 gone)
+            deleted = frozenset()
+        self._deleted = ovsdb_writer.confirm_deleted(self._context, self.conf,
+                                                     deleted)
         return super().apply(delta)
 
 
@@ -70,7 +70,8 @@ class BfdTimersBackend(_Entry):
 
     name = 'bfd_timers'
     kinds = (resources.BfdTimers,)
-    doubted_by = (notices.BFD_TIMERS, notices.CHASSIS_GONE, notices.IDENTITY)
+    doubted_by = (notices.BFD_TIMERS, notices.CHASSIS_DELETED,
+                  notices.IDENTITY)
 
     def __init__(self, conf: Any) -> None:
         super().__init__(conf)
@@ -101,9 +102,9 @@ class BfdTimersBackend(_Entry):
 
     def _difference(self, fleet: bfd.Fleet) -> str | None:
         """Why the row of NB is not as the requests want it, or None."""
-        gone = self.of_the_gone(fleet.requests)
-        if gone:
-            return f'{", ".join(sorted(gone))} is gone, and has a request'
+        deleted = self.of_deleted(fleet.requests)
+        if deleted:
+            return f'{", ".join(sorted(deleted))} is gone, and has a request'
         foreign = bfd.in_the_way(fleet)
         if foreign:
             return foreign
@@ -135,9 +136,9 @@ class BfdTimersBackend(_Entry):
         """The command that writes or removes the request of this chassis."""
         values = None if verb == 'remove' else (
             resource.min_rx, resource.min_tx, resource.mult)
-        gone = self._gone
+        deleted = self._deleted
         return lambda api: bfd.Request(api, resource.chassis, values,
-                                       gone)
+                                       deleted)
 
     def present(self) -> Collection[str]:
         """Names of the chassis that have a request."""
@@ -162,7 +163,7 @@ class EgressNetworksBackend(_Entry):
 
     name = 'egress_networks'
     kinds = (resources.EgressNetworks,)
-    doubted_by = (notices.EGRESS_NETWORKS, notices.CHASSIS_GONE,
+    doubted_by = (notices.EGRESS_NETWORKS, notices.CHASSIS_DELETED,
                   notices.IDENTITY)
 
     def read(self, known: base.Known) -> list[resources.EgressNetworks]:
@@ -171,18 +172,18 @@ class EgressNetworksBackend(_Entry):
         :raises base.BackendError: when the replica of NB is not usable
         """
         chassis, found = self._context.chassis(), self.present()
-        gone = tuple(sorted(self.of_the_gone(found)))
+        deleted = tuple(sorted(self.of_deleted(found)))
         return [resources.EgressNetworks(
-            chassis, found.get(chassis, ()), gone
-        )] if chassis in found or gone else []
+            chassis, found.get(chassis, ()), deleted
+        )] if chassis in found or deleted else []
 
     def command(self, verb: str, resource: resources.EgressNetworks
                 ) -> ovsdb_writer.Make:
         """The command that writes or removes the entry of this chassis."""
         addresses = None if verb == 'remove' else resource.addresses
-        gone = self._gone
+        deleted = self._deleted
         return lambda api: egress_rows.SetNetworks(
-            api, resource.chassis, addresses, gone)
+            api, resource.chassis, addresses, deleted)
 
     def present(self) -> dict[str, tuple[str, ...]]:
         """The addresses by name of chassis."""

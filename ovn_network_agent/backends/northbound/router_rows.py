@@ -172,7 +172,7 @@ class NorthboundBackend(ovsdb_writer.NbWriter):
 
     def _doubt(self, ref: resources.Ref) -> str:
         """The reason why rows of another chassis have to stay, or ''."""
-        reason = self._context.databases['sb'].trouble
+        reason = self._context.databases['sb'].problem
         if not reason and ref in self._held:
             reason = normal_wait.Reason('OVN_Southbound has not answered '
                                         'since then')
@@ -185,7 +185,7 @@ class StaleRouteBackend(ovsdb_writer.NbWriter):
 
     name = 'stale_route'
     kinds = (resources.StaleRoute,)
-    doubted_by = (notices.STATIC_ROUTES, notices.CHASSIS_GONE)
+    doubted_by = (notices.STATIC_ROUTES, notices.CHASSIS_DELETED)
     revived_by = (notices.connected('nb'),)
     reads_only_rows = True
 

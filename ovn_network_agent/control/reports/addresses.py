@@ -16,8 +16,8 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import networks
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.control import resource_rows
 from ovn_network_agent.drivers import tenant_network
 from ovn_network_agent.drivers.common import announcing
@@ -209,7 +209,7 @@ class Addresses:
     def _row(self, known: _Known, detailed: bool) -> dict[str, Any]:
         router = known.router
         named = self._names.routers.get(router.uuid) if router else None
-        state, why, since = self._state(known)
+        state, why, start = self._state(known)
         found, segment = known.found, known.segment
         row = {
             'address': known.address,
@@ -229,10 +229,11 @@ class Addresses:
             'tag': (found.tag if found else None) or 0,
             'withheld': bool(found and found.withheld),
             'state': state.value, 'why': why,
-            'since': resource_rows.time_text(since.wall if since else None)}
+            'since': resource_rows.time_text(start.wall if start else None)}
         if detailed:
             row['resources'] = [
-                resource_rows.build(row) for row in resource_rows.around(
+                resource_rows.build(each)
+                for each in resource_rows.with_required(
                     self._table, self._refs.get(known.subject, ()),
                     self._of_router(known.router))]
         return row
@@ -261,11 +262,11 @@ class Addresses:
                     judged[2] if judged else None)
         if judged is None:
             return *self._silent(known), None
-        state, why, since = judged
+        state, why, start = judged
         if fault and state in (resource_rows.State.ANNOUNCED,
                                resource_rows.State.HELD):
             why = fault
-        return state, why or self._remark(known, state), since
+        return state, why or self._remark(known, state), start
 
     def _fault(self, known: _Known) -> str:
         prefix = known.tenant

@@ -98,7 +98,7 @@ class BugReport:
 
     def _replicas(self) -> dict[str, Any]:
         return {name: {'connected': database.connected,
-                       'trouble': database.trouble,
+                       'trouble': database.problem,
                        'rows': tried(functools.partial(_rows, database))}
                 for name, database in self._databases.items()}
 

@@ -50,17 +50,17 @@ _Step = tuple[str, str, resources.Resource, resources.Resource | None,
 class Inspection:
     """The commands that ask the loop."""
 
-    def __init__(self, conf: cfg.ConfigOpts, inside: questions.Inside,
+    def __init__(self, conf: cfg.ConfigOpts, internals: questions.Internals,
                  snapshot: Callable[[], model.Snapshot | None],
                  standings: Callable[[], Sequence[forwarding.VipStatus]],
                  names: Callable[[], directory.Directory],
                  databases: Mapping[str, connection.Database]) -> None:
         self._conf = conf
-        self._inside = inside
+        self._internals = internals
         self._snapshot = snapshot
         self._standings = standings
         self._names = names
-        self._intents = intents.Intents(conf, inside, self._ask, snapshot,
+        self._intents = intents.Intents(conf, internals, self._ask, snapshot,
                                         databases)
 
     @property
@@ -76,7 +76,7 @@ class Inspection:
 
     def _ask(self, function: Callable[[], Any]) -> Any:
         try:
-            return self._inside.questions.ask(function)
+            return self._internals.questions.ask(function)
         except questions.NoAnswer as e:
             raise commands.Refused(str(e)) from None
 
@@ -89,7 +89,7 @@ class Inspection:
         names = self._names()
         # All of one moment, between two passes.
         snapshot, table, standings = self._ask(lambda: (
-            self._snapshot(), self._inside.reconciler.table(),
+            self._snapshot(), self._internals.reconciler.table(),
             self._standings()))
         if args.router:
             self._check_router(args.router, names, snapshot)
@@ -106,14 +106,14 @@ class Inspection:
             'addresses': [each for each in found if args.state in (
                 None, each['state'])],
             'unknown': sorted(unknown),
-            'resources': [resource_rows.build(row) for row in _beside(
+            'resources': [resource_rows.build(row) for row in _of_others(
                 table, wanted - {each['address'] for each in found
                                  if each['router']})]})
 
     def _plan(self, arguments: argparse.ArgumentParser, argv: list[str]
               ) -> str:
         arguments.parse_args(argv)
-        return json.dumps(compare(self._ask, self._inside))
+        return json.dumps(compare(self._ask, self._internals))
 
     def _resync(self, arguments: argparse.ArgumentParser, argv: list[str]
                 ) -> str:
@@ -122,7 +122,7 @@ class Inspection:
         arguments.add_argument('--timeout', type=_seconds,
                                default=TIMEOUT)
         args = arguments.parse_args(argv)
-        return json.dumps(resync(self._ask, self._inside, args.backend,
+        return json.dumps(resync(self._ask, self._internals, args.backend,
                                  args.timeout, args.force))
 
     def _check_router(self, text: str, names: directory.Directory,
@@ -138,7 +138,7 @@ class Inspection:
                 'of a router in Neutron')
 
 
-def _beside(table: tables.Table, wanted: set[str]) -> list[tables.Row]:
+def _of_others(table: tables.Table, wanted: set[str]) -> list[tables.Row]:
     """The rows with an address in their keys, perhaps of foreign drivers."""
     return table.rows(lambda ref: any(
         resource_rows.has(ref.key, each) for each in wanted)) if wanted else []
@@ -162,7 +162,7 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def resync(ask: questions.Ask, inside: questions.Inside,
+def resync(ask: questions.Ask, internals: questions.Internals,
            names: Collection[str], timeout: float, force: bool = False
            ) -> dict[str, Any]:
     """Have the loop read backends, all without ``names``, and wait.
@@ -172,7 +172,7 @@ def resync(ask: questions.Ask, inside: questions.Inside,
 
     :raises commands.Refused: for an unknown name, or without a loop
     """
-    known = [health.name for health in inside.reconciler.health]
+    known = [health.name for health in internals.reconciler.health]
     unknown = sorted(set(names) - set(known))
     if unknown:
         raise commands.Refused(
@@ -180,10 +180,10 @@ def resync(ask: questions.Ask, inside: questions.Inside,
             f'{", ".join(sorted(known))}')
     names = [name for name in known if name in names or not names]
     # Fails at once where no pass would follow.
-    released = ask(inside.reconciler.guard.release if force else lambda: 0)
-    with inside.passes.changes() as changes:
-        missing = _wait(inside, names, timeout)
-        table = ask(inside.reconciler.table)
+    released = ask(internals.reconciler.guard.release if force else lambda: 0)
+    with internals.passes.changes() as changes:
+        missing = _wait(internals, names, timeout)
+        table = ask(internals.reconciler.table)
     return {
         'backends': names, 'missing': missing, 'released': released,
         'changes': [_change(table, verb, resource) for verb, resource
@@ -191,23 +191,24 @@ def resync(ask: questions.Ask, inside: questions.Inside,
                     if table.owners.get(resource.kind) in names],
         'failures': [
             *({'backend': each.name, 'kind': '', 'ref': '',
-               'reason': each.unreadable} for each in inside.reconciler.health
+               'reason': each.unreadable}
+              for each in internals.reconciler.health
               if each.name in names and each.unreadable),
             *_failures(table, names)]}
 
 
-def _wait(inside: questions.Inside, names: Collection[str], timeout: float
-          ) -> list[str]:
+def _wait(internals: questions.Internals, names: Collection[str],
+          timeout: float) -> list[str]:
     asked = time.monotonic()
-    inside.trigger.fire('resync', stale=names, revived=names)
+    internals.trigger.fire('resync', stale=names, revived=names)
     while True:
         left = asked + timeout - time.monotonic()
-        missing = [text for health in inside.reconciler.health
+        missing = [text for health in internals.reconciler.health
                    if health.name in names
                    for text in _missing(health, asked)]
         if not missing or left <= 0:
             return missing
-        inside.passes.wait(min(left, _INTERVAL))
+        internals.passes.wait(min(left, _INTERVAL))
 
 
 def _missing(health: healths.Health, asked: float) -> Iterator[str]:
@@ -235,18 +236,18 @@ def _change(table: tables.Table, verb: str, resource: resources.Resource
             'text': outcome.describe(resource)}
 
 
-def compare(ask: questions.Ask, inside: questions.Inside,
+def compare(ask: questions.Ask, internals: questions.Internals,
             timeout: float = _READING) -> dict[str, Any]:
     """Compare the wanted with the actual state, with each system read.
 
     The reference documents the keys.
     """
-    reconciler = inside.reconciler
+    reconciler = internals.reconciler
     before = ask(reconciler.table)
     readings, unreadable = {}, {}
     for health in reconciler.health:
         try:
-            readings[health.name] = _read(ask, inside, health.name, timeout)
+            readings[health.name] = _read(ask, internals, health.name, timeout)
         except commands.Refused:
             raise
         except Exception as e:
@@ -268,7 +269,7 @@ def compare(ask: questions.Ask, inside: questions.Inside,
             for (driver, *about), why in sorted(after.broken.items())]}
 
 
-def _read(ask: questions.Ask, inside: questions.Inside, name: str,
+def _read(ask: questions.Ask, internals: questions.Internals, name: str,
           timeout: float) -> list[resources.Resource]:
     """The resources of a backend.
 
@@ -277,7 +278,7 @@ def _read(ask: questions.Ask, inside: questions.Inside, name: str,
     deadline = time.monotonic() + timeout
     try:
         while True:
-            answer = ask(lambda: inside.reconciler.backends.look(name))
+            answer = ask(lambda: internals.reconciler.backends.look(name))
             left = deadline - time.monotonic()
             if answer is not None:
                 found: list[resources.Resource] = answer.result(
@@ -286,7 +287,7 @@ def _read(ask: questions.Ask, inside: questions.Inside, name: str,
             if left <= 0:
                 raise base.BackendError(
                     f'it has been at work for {timeout:g} s')
-            inside.passes.wait(min(left, _INTERVAL))
+            internals.passes.wait(min(left, _INTERVAL))
     except TimeoutError:
         raise base.BackendError(f'no answer within {timeout:g} s') from None
 

@@ -43,9 +43,9 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
           names: directory.Directory, mode: str,
           standings: Iterable[forwarding.VipStatus] = (),
           waiting: Iterable[str] = (), overlap: str = '',
-          since: drains.Since | None = None,
+          start_times: drains.StartTimes | None = None,
           reload: reloads.Answer | None = None,
-          parts: questions.Inside | None = None,
+          parts: questions.Internals | None = None,
           verdict: dict[str, Any] | None = None,
           situation: dict[str, Any] | None = None) -> dict[str, Any]:
     """The state of the agent; ``reasons`` is None before the first pass.
@@ -54,9 +54,9 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
     :class:`situation.Situation`.
     """
     node = snapshot.node if snapshot else None
-    since = since or drains.Since()
+    start_times = start_times or drains.StartTimes()
     routers = _routers(snapshot, names)
-    groups = [_group(snapshot, group, names, routers, since)
+    groups = [_group(snapshot, group, names, routers, start_times)
               for group in snapshot.groups] if snapshot else []
     return {
         'version': version.STRING,
@@ -68,31 +68,31 @@ def build(snapshot: model.Snapshot | None, reasons: tuple[str, ...] | None,
         'hostname': node.hostname if node else '',
         'phase': (node.phase if node else model.Phase.RESTORING).value,
         'drains': sorted(node.drains) if node else [],
-        'drains_since': {drain: since.drains[drain] for drain
+        'drains_since': {drain: start_times.drains[drain] for drain
                          in (sorted(node.drains) if node else ())
-                         if drain in since.drains},
+                         if drain in start_times.drains},
         'degraded': list(reasons or ()),
         'waiting': list(waiting),
         'reload': reload.json() if reload else None,
         'overlap': overlap,
         'databases': {
             name: {'connected': database.connected,
-                   'trouble': database.trouble,
-                   'since': resource_rows.time_text(database.since)}
+                   'trouble': database.problem,
+                   'since': resource_rows.time_text(database.changed_wall)}
             for name, database in databases.items()},
         'groups': sorted(groups, key=lambda group: group['name']),
         'routers': [routers[uuid] for uuid in sorted(routers)],
-        'vips': [_vip(standing) for standing in standings],
+        'vips': [_vip(status) for status in standings],
         **engine(parts),
         **(situation or {'addresses': {'counts': {}, 'problem': ''},
                          'bgp': {'sessions': [], 'problem': ''}})}
 
 
-def _vip(standing: forwarding.VipStatus) -> dict[str, Any]:
-    vip = standing.vip
+def _vip(status: forwarding.VipStatus) -> dict[str, Any]:
+    vip = status.vip
     return {
         'address': vip.address, 'managed': vip.managed,
-        'state': standing.state.value, 'reason': standing.reason,
+        'state': status.state.value, 'reason': status.reason,
         'rules': [{
             'proto': rule.proto, 'port': rule.port,
             'dest_port': rule.dest_port, 'masquerade': rule.masquerade,
@@ -106,7 +106,7 @@ def _vip(standing: forwarding.VipStatus) -> dict[str, Any]:
 
 def _group(snapshot: model.Snapshot, group: model.GatewayGroup,
            names: directory.Directory, routers: Mapping[str, dict[str, Any]],
-           since: drains.Since) -> dict[str, Any]:
+           start_times: drains.StartTimes) -> dict[str, Any]:
     node = snapshot.node
     own = group.candidate(node.chassis) or model.Candidate(node.chassis, 0)
     drain_scope = drains.drain_scope(group, node.drains)
@@ -115,7 +115,7 @@ def _group(snapshot: model.Snapshot, group: model.GatewayGroup,
         'name': group.name, 'table': group.table, 'uuid': group.key,
         'routers': list(group.routers), 'state': group.state.value,
         'wish': drain_scope, 'drained': own.drained, 'stays': stays,
-        'ports': [_port(port, snapshot, since) for port in group.ports],
+        'ports': [_port(port, snapshot, start_times) for port in group.ports],
         'candidates': [{
             'chassis': c.chassis, 'hostname': names.hostname(c.chassis),
             'priority': c.priority, 'known': c.known, 'drained': c.drained,
@@ -127,8 +127,8 @@ def _group(snapshot: model.Snapshot, group: model.GatewayGroup,
     return found
 
 
-def _port(port: model.GroupPort, snapshot: model.Snapshot, since: drains.Since
-          ) -> dict[str, Any]:
+def _port(port: model.GroupPort, snapshot: model.Snapshot,
+          start_times: drains.StartTimes) -> dict[str, Any]:
     router, gateway = _gateway(snapshot, port)
     handover = gateway.handover if gateway else model.Handover.NONE
     return {'name': port.redirect.removeprefix(model.REDIRECT),
@@ -136,7 +136,7 @@ def _port(port: model.GroupPort, snapshot: model.Snapshot, since: drains.Since
             'networks': list(port.networks), 'chassis': port.chassis,
             'here': port.chassis == snapshot.node.chassis,
             'handover': handover.value,
-            'handover_since': since.handovers.get(gateway.lrp, '')
+            'handover_since': start_times.handovers.get(gateway.lrp, '')
             if gateway else ''}
 
 
@@ -190,7 +190,7 @@ def _router(uuid: str, names: directory.Directory) -> dict[str, Any]:
         'advertised_by': managed[0].advertised if managed else ''}
 
 
-def engine(parts: questions.Inside | None) -> dict[str, Any]:
+def engine(parts: questions.Internals | None) -> dict[str, Any]:
     """The engine's state as in the reference; None without a loop."""
     if parts is None:
         return {'started': '', 'working': '', 'backends': [], 'passes': [],
@@ -267,8 +267,8 @@ def _reasons(phase: model.Phase, status: statuses.Status, interval: int,
     yield from status.reasons
     if not status.is_ready and not status.reasons:
         yield 'the first complete pass is not done yet'
-    quiet = now - status.reported
-    if phase is model.Phase.RUNNING and quiet > 2 * interval + STUCK:
-        yield (f'the last pass ended {quiet:.0f} s ago, at a '
+    silence = now - status.reported
+    if phase is model.Phase.RUNNING and silence > 2 * interval + STUCK:
+        yield (f'the last pass ended {silence:.0f} s ago, at a '
                f'reconcile_interval of {interval:d}: the loop is stuck; '
                'restart the agent')

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.control.reports import text
 
@@ -56,8 +56,8 @@ def _verdict(found: dict[str, Any], paint: Paint) -> Iterator[str]:
         paint(verdict['state'].upper(), verdict['state']),
         f' {found["version"]}', *([found['mode']] if forwards else ()),
         *([] if up is None else [f'up {duration(up)}']),
-        f' {counts.of(len(reasons), "problem")}, '
-        f'{counts.of(repairs, "repair")} since the start'))
+        f' {wording.count(len(reasons), "problem")}, '
+        f'{wording.count(repairs, "repair")} since the start'))
     yield from _titles('problems', reasons)
 
 

@@ -91,7 +91,7 @@ class Situation:
                  snapshot: Callable[[], model.Snapshot | None],
                  standings: Callable[[], Sequence[vip_state.VipStatus]],
                  names: Callable[[], directory.Directory],
-                 parts: questions.Inside | None) -> None:
+                 parts: questions.Internals | None) -> None:
         self._conf = conf
         self._snapshot = snapshot
         self._standings = standings
@@ -123,10 +123,10 @@ class Situation:
 
     def _ask_addresses(self) -> dict[str, Any]:
         assert self._parts is not None  # noqa: S101 - for mypy
-        names, inside = self._names(), self._parts
+        names, internals = self._names(), self._parts
         try:
-            snapshot, table, standings = inside.questions.ask(lambda: (
-                self._snapshot(), inside.reconciler.table(),
+            snapshot, table, standings = internals.questions.ask(lambda: (
+                self._snapshot(), internals.reconciler.table(),
                 self._standings()))
         except questions.NoAnswer as e:
             return {'addresses': {'counts': {}, 'problem': str(e)},

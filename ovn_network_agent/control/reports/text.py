@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ovn_network_agent import model
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 
 _NAMED = 3  # routers of a group, or networks, in one name
@@ -34,16 +34,16 @@ def of_change(done: dict[str, Any]) -> str:
     if done.get('machines'):
         lines.append(f'stays here: {of_machines(done["machines"])}')
     if done.get('peerings'):
-        lines.append('nothing to do for '
-                     f'{counts.of(done["peerings"], "peering")} of routers: '
-                     'their packets need no gateway and no agent')
+        peerings = wording.count(done['peerings'], 'peering')
+        lines.append(f'nothing to do for {peerings} of routers: their packets '
+                     'need no gateway and no agent')
     lines += [f'forced: {text}' for text in done.get('forced', ())]
     return '\n'.join(lines) + '\n'
 
 
 def of_machines(number: int) -> str:
     """The addresses of machines, which no drain moves."""
-    return (f'{counts.of(number, "address")} of machines on provider '
+    return (f'{wording.count(number, "address")} of machines on provider '
             'networks, announced where the machine is; move the machines by '
             'live migration')
 
@@ -79,8 +79,8 @@ def details(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
            f'{found["hostname"] or "?"} ({role}): {found["phase"]}')
     for name, state in sorted(found['databases'].items()):
         is_so = 'connected' if state['connected'] else state['trouble']
-        since = f' since {state["since"]}' if state['since'] else ''
-        yield f'database {name}: {is_so}{since}'
+        start = f' since {state["since"]}' if state['since'] else ''
+        yield f'database {name}: {is_so}{start}'
     if full:
         yield f'drains: {drains(found, routers) or "none"}'
     if found['overlap']:
@@ -103,10 +103,10 @@ def last_reload(last: dict[str, Any] | None) -> list[str]:
 def drains(found: dict[str, Any], routers: Mapping[str, dict[str, Any]]
            ) -> str:
     """The drains of this node, with their begins."""
-    since = found['drains_since']
+    starts = found['drains_since']
     return ', '.join(
         name_of_drain(drain, routers) +
-        (f' since {since[drain]}' if drain in since else '')
+        (f' since {starts[drain]}' if drain in starts else '')
         for drain in found['drains'])
 
 
@@ -116,7 +116,7 @@ def vip_lines(vip: dict[str, Any]) -> Iterator[str]:
     yield f'vip {vip["address"]}: {vip["state"]}{reason}'
     for rule in vip['rules']:
         yield (f'  {rule["proto"]} {rule["port"]:d}: '
-               f'{counts.of(len(rule["backends"]), "destination")}, '
+               f'{wording.count(len(rule["backends"]), "destination")}, '
                f'port {rule["dest_port"]:d}, {_health(rule)}')
 
 
@@ -165,9 +165,9 @@ def _place(port: dict[str, Any], hosts: Mapping[str, str]) -> str:
 def _handover(port: dict[str, Any]) -> str:
     if port['handover'] == 'none':
         return ''
-    since = port['handover_since']
+    start = port['handover_since']
     return f', handover: {port["handover"]}' + (
-        f' since {since}' if since else '')
+        f' since {start}' if start else '')
 
 
 def _drain(group: dict[str, Any]) -> str:
@@ -200,7 +200,8 @@ def engine(found: dict[str, Any]) -> Iterator[str]:
         width = max(len(each['kind']) for each in found['repairs'])
         for each in found['repairs']:
             yield (f'  {each["kind"]:<{width}}  '
-                   f'{counts.of(each["count"], "time")}, last {each["last"]}')
+                   f'{wording.count(each["count"], "time")}, '
+                   f'last {each["last"]}')
     if found['passes']:
         yield 'last passes:'
         for done in found['passes'][-_SHOWN:]:
@@ -216,7 +217,7 @@ def _backends(backends: list[dict[str, Any]]) -> Iterator[str]:
     for each in bad:
         parts = [each['state']]
         if each['failed']:
-            parts.append(counts.of(each['failed'], 'resource'))
+            parts.append(wording.count(each['failed'], 'resource'))
         if each['reason']:
             parts.append(each['reason'])
         parts.append(f'last read {each["last_read"] or "never"}')
@@ -232,8 +233,8 @@ def _line(done: dict[str, Any]) -> str:
     full = ', everything read' if done['full'] else ''
     problem = f': {done["trouble"]}' if done['trouble'] else ''
     return (f'{done["at"]}  {done["seconds"] * 1000:8.1f} ms  '
-            f'{counts.of(done["changes"], "change"):>13}  for {reasons}{full}'
-            f'{problem}')
+            f'{wording.count(done["changes"], "change"):>13}  '
+            f'for {reasons}{full}{problem}')
 
 
 def name_of_router(router: dict[str, Any]) -> str:
@@ -270,4 +271,4 @@ def name_of_drain(drain: str, routers: Mapping[str, dict[str, Any]]) -> str:
 
 
 def _some(names: list[str]) -> str:
-    return counts.first(names, _NAMED)
+    return wording.first(names, _NAMED)

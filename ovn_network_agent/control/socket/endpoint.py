@@ -29,7 +29,7 @@ from ovn_network_agent.control.socket import server
 from ovn_network_agent.forward import vip_state
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.ovsdb import connection
-from ovn_network_agent.runtime import questions as insides
+from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime import reloads
 from ovn_network_agent.runtime.process import mode
 from ovn_network_agent.runtime.process import status as statuses
@@ -60,7 +60,7 @@ class Endpoint(base.Serving):
                  standings: Callable[
                      [], tuple[vip_state.VipStatus, ...]] = lambda: (),
                  overlap: Callable[[], str] = str,
-                 parts: insides.Inside | None = None) -> None:
+                 parts: questions.Internals | None = None) -> None:
         super().__init__('control socket')
         self._conf = conf
         self._databases = databases
@@ -71,7 +71,7 @@ class Endpoint(base.Serving):
         self._overlap = overlap
         self._parts = parts
         self._names = directory.Directory()
-        self._since = drains.Since()
+        self._start_times = drains.StartTimes()
         self._situation = situation.Situation(
             conf, snapshot, standings, self._read_names, parts)
         more: dict[str, commands.Command] = {
@@ -95,14 +95,14 @@ class Endpoint(base.Serving):
 
     def seen(self, snapshot: model.Snapshot) -> None:
         """Note since when drains and handovers last, for ``status``."""
-        self._since.note(snapshot)
+        self._start_times.note(snapshot)
 
     def report(self) -> dict[str, Any]:
         """What "status" says, on any thread but the loop's."""
         return report.build(self._snapshot(), self._status.reasons,
                             self._databases, self._read_names(), self._mode,
                             self._standings(), self._status.waiting,
-                            self._overlap(), self._since,
+                            self._overlap(), self._start_times,
                             self._parts.reloads.last if self._parts
                             else None, self._parts, self._verdict(),
                             self._situation.build())
@@ -111,8 +111,8 @@ class Endpoint(base.Serving):
         return report.verdict(
             self._snapshot(), self._status, self._conf.reconcile_interval,
             time.monotonic(), (
-                database.trouble for database in self._databases.values()
-                if not database.connected and database.trouble))
+                database.problem for database in self._databases.values()
+                if not database.connected and database.problem))
 
     def _health(self, arguments: argparse.ArgumentParser, argv: list[str]
                 ) -> str:

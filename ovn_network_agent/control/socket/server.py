@@ -28,7 +28,7 @@ import time
 from oslo_log import log as logging
 from ovs import jsonrpc
 
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.control.socket import commands
 from ovn_network_agent.control.socket import protocol
@@ -252,7 +252,7 @@ class Server:
             if not self._stopping.is_set():
                 if str(e) != self._logged:
                     LOG.warning('Control socket: accepting failed: %s',
-                                error_words.text(e))
+                                wording.error(e))
                 self._logged = str(e)
                 self._stopping.wait(_REST)
             return

@@ -14,9 +14,8 @@ from oslo_config import cfg
 from ovn_network_agent import diagnosis
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.control import resource_rows
 from ovn_network_agent.diagnosis import readers
@@ -82,7 +81,7 @@ def layers(driver: base.Driver, subject: typing.Any, address: str
     except Exception as error:
         found.append(diagnosis.Finding(
             f'driver-{driver.name}', f'driver {driver.name}',
-            Verdict.NOT_CHECKED, error_words.named(error)))
+            Verdict.NOT_CHECKED, wording.typed_error(error)))
     return tuple(found)
 
 
@@ -163,9 +162,9 @@ def judge_egress(facts: facts.Facts) -> list[diagnosis.Finding]:
         rows = facts.egress['node']
         found.append(verdicts.broken(
             'egress-node',
-            f'{counts.of(len(rows), "part is", "parts are")} not in place, '
-            f'such as {rows[0]["kind"]} {rows[0]["ref"]} ({rows[0]["state"]}) '
-            f'{rows[0]["reason"]}', verdicts.RESTORE))
+            f'{wording.count(len(rows), "part is", "parts are")} not in '
+            f'place, such as {rows[0]["kind"]} {rows[0]["ref"]} '
+            f'({rows[0]["state"]}) {rows[0]["reason"]}', verdicts.RESTORE))
     return found
 
 
@@ -184,7 +183,7 @@ def _of_address(one: agent.Answer, address: str
                     if each['router'] == place['router'] and
                     address in each['leaves_with']]
         yield verdicts.ok(
-            'egress', counts.of(
+            'egress', wording.count(
                 len(machines), f'machine of {one["name"]} leaves',
                 f'machines of {one["name"]} leave') +
             f' with it by router {place["router_name"]}{_where(place)} (mode '

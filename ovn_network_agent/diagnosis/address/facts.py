@@ -58,7 +58,7 @@ NOT_READ: typing.Any = readers.Unread('not read')
 
 #: static MAC bindings: (port, IP address, MAC)
 Bindings: typing.TypeAlias = tuple[tuple[str, str, str], ...]
-#: what the agent says of the address in a VNI, 0 for none; see Facts.standing
+#: what the agent says of the address in a VNI, 0 for none
 StatusOf: typing.TypeAlias = Callable[
     [int], agents.Answer | readers.Unread | None]
 
@@ -84,7 +84,7 @@ class Facts:
     # Of the router's gateway ports.
     bindings: Bindings = ()
     # What has the inner address of a floating IP.
-    inside: northbound.Inside | readers.Unread | None = None
+    inner_address: northbound.InnerAddress | readers.Unread | None = None
     # What the judges ask verdicts.unread() about.
     flows: dict[resources.Flow, tuple[switch.Found, ...]] = NOT_READ
     packet_traces: tuple[packets.PacketTrace, ...] = NOT_READ

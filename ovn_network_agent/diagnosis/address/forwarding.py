@@ -267,8 +267,8 @@ def other_flows(facts: facts.Facts) -> diagnosis.Finding:
     if unknown:
         return _unclear(unknown)
     return verdicts.ok(
-        _OTHERS, f'none keeps {verdicts.ASKING[facts.version]}, ICMP, TCP or '
-        'UDP of the address from its way')
+        _OTHERS, f'none keeps {verdicts.REQUESTS[facts.version]}, ICMP, TCP '
+        'or UDP of the address from its way')
 
 
 def culprit(trace: packets.PacketTrace) -> trace_text.Step | None:

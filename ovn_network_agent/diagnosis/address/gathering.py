@@ -16,13 +16,13 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import resources
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
 from ovn_network_agent.conf import validate
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.control.reports import addresses
 from ovn_network_agent.diagnosis import readers
@@ -149,7 +149,7 @@ def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                     driver.resources(subject, subjects.certain(
                         found.subject.node)), address)
             except Exception as error:
-                failed.append(f'{text}: {error_words.named(error)}')
+                failed.append(f'{text}: {wording.typed_error(error)}')
                 continue
             if wanted:
                 about.append(driver_subjects.DriverSubject(
@@ -176,7 +176,7 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
         (about, *others), bindings = finding.find(
             conf, address, drivers, functools.partial(
                 _status, standings, address))
-        in_vnis = [_in_vni(conf, _with_inside(conf, dataclasses.replace(
+        in_vnis = [_in_vni(conf, _with_inner_address(conf, dataclasses.replace(
             found, subject=each, bindings=bindings,
             status=_status(standings, address, each.vni))))
                    for each in others]
@@ -188,15 +188,17 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
         about, bindings = subjects.without_ovn(
             address, conf.bridge_dev, switch.node(
                 conf.bridge_dev, conf.frr.vrf_name), drivers), ()
-    found = _with_inside(conf, dataclasses.replace(
+    found = _with_inner_address(conf, dataclasses.replace(
         found, subject=about, bindings=bindings))
     return _node(conf, found) if about.here else found, in_vnis
 
 
-def _with_inside(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
+def _with_inner_address(conf: cfg.ConfigOpts, found: facts.Facts
+                        ) -> facts.Facts:
     about = found.subject
-    return dataclasses.replace(found, inside=attempt(
-        northbound.read_inside, conf, subjects.certain(about.router).uuid,
+    return dataclasses.replace(found, inner_address=attempt(
+        northbound.read_inner_address, conf,
+        subjects.certain(about.router).uuid,
         subjects.certain(about.nat).logical_ip)) if (
             about.here and about.kind in (
                 subjects.Kind.FIP, subjects.Kind.DISTRIBUTED)) else found

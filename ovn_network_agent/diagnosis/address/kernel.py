@@ -105,7 +105,7 @@ def neighbour(facts: facts.Facts) -> diagnosis.Finding:
     mac, state = found
     if state == 'FAILED':
         return verdicts.broken(
-            'neighbour', f'nobody answers {verdicts.ASKING[facts.version]} '
+            'neighbour', f'nobody answers {verdicts.REQUESTS[facts.version]} '
             f'for {subject.nexthop} on {device}',
             f'machine {subject.binding.name} should answer: look whether it '
             'runs and has the address, and at its security groups'

@@ -50,7 +50,7 @@ def judge(facts: facts.Facts) -> list[diagnosis.Finding]:
         # A handover is under way, for example.
         found.append(agent(facts))
     if facts.subject.here:
-        nowhere = _nowhere(facts.subject, facts.inside)
+        nowhere = _nowhere(facts.subject, facts.inner_address)
         if nowhere is not None:
             found.append(nowhere)
         elif facts.subject.kind is Kind.FIP and facts.subject.machine:
@@ -157,11 +157,11 @@ def _machine_behind(machine: subjects.Machine) -> diagnosis.Finding:
 
 
 def _nowhere(subject: subjects.Subject,
-             inside: northbound.Inside | readers.Unread | None
+             inner: northbound.InnerAddress | readers.Unread | None
              ) -> diagnosis.Finding | None:
-    if isinstance(inside, readers.Unread):
-        return verdicts.unread('machine', inside)
-    if inside is None or inside.port:
+    if isinstance(inner, readers.Unread):
+        return verdicts.unread('machine', inner)
+    if inner is None or inner.port:
         return None
     nat = subjects.certain(subject.nat)
     router = subjects.certain(subject.router)
@@ -171,16 +171,16 @@ def _nowhere(subject: subjects.Subject,
               'floating ip set --port" gives it to another one; without '
               f'Neutron: "ovn-nbctl lr-nat-del {router.name} '
               f'{nat.type} {subject.address}"')
-    if not inside.network:
+    if not inner.network:
         return verdicts.broken(
             'machine', f'{row}, which is in no network of '
             f'{router.called}', remedy)
-    if inside.judged:
+    if inner.judged:
         return verdicts.broken(
-            'machine', f'{row}, which no port in {inside.network} has',
+            'machine', f'{row}, which no port in {inner.network} has',
             remedy)
     return verdicts.warn(
-        'machine', f'{row} in {inside.network}, and no port in OVN has this '
+        'machine', f'{row} in {inner.network}, and no port in OVN has this '
         'address: only a host that OVN does not know could answer', remedy)
 
 

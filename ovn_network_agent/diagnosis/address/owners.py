@@ -12,9 +12,9 @@ import typing
 
 from ovn_network_agent import diagnosis
 from ovn_network_agent import model
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import ports
@@ -299,7 +299,7 @@ def judge_tenant(subject: subjects.Subject) -> diagnosis.Finding:
               if isinstance(each, model.TenantPrefix)]
     if others:
         text += (f' (also behind '
-                 f'{counts.of(len(others), "other router")}, such as '
+                 f'{wording.count(len(others), "other router")}, such as '
                  f'{others[0]})')
     if tenant.withheld:
         return verdicts.warn(

@@ -24,7 +24,7 @@ RESTORE = ('have the agent repair it: "ovn-network-agent-ctl resync"; '
 #: iproute2 on the rules and tables of each family
 IP = {4: 'ip', 6: 'ip -6'}
 #: the questions for the MAC of an address
-ASKING = {4: 'ARP', 6: 'neighbour solicitations'}
+REQUESTS = {4: 'ARP', 6: 'neighbour solicitations'}
 
 _NAT_ROW = 'nat-row'
 # OVN hands an ARP request to one router only; nodes of others wait in vain.

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from ovn_network_agent import diagnosis
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import bgp
 from ovn_network_agent.diagnosis.address import facts
@@ -100,7 +100,7 @@ def _vip(facts: facts.Facts) -> diagnosis.Finding:
     kind = 'managed' if vip.managed else (
         'its address is there already' if vip.present
         else 'announced by a route')
-    text = f'{counts.of(len(vip.rules), "rule")}, {kind}'
+    text = f'{wording.count(len(vip.rules), "rule")}, {kind}'
     if subject.problems:
         return verdicts.problem('vip', subject.problems[0])
     if answer is None:
@@ -176,8 +176,8 @@ def _rules(facts: facts.Facts) -> diagnosis.Finding:
             f'{ownership.NFT_TABLE}', verdicts.RESTORE)
     rules = subjects.certain(facts.subject.vip).rules
     return verdicts.ok(
-        'nft-rules', f'{counts.of(len(wanted), "destination")} of '
-        f'{counts.of(len(rules), "rule")}; '
+        'nft-rules', f'{wording.count(len(wanted), "destination")} of '
+        f'{wording.count(len(rules), "rule")}; '
         f'{_count(found.connections)}')
 
 
@@ -191,6 +191,6 @@ def _count(connections: Mapping[kernels.Target, int] | readers.Unread) -> str:
     total = sum(by_backend.values())
     if not total:
         return 'no connection at present'
-    return f'{counts.of(total, "connection")} at present: ' + ', '.join(
+    return f'{wording.count(total, "connection")} at present: ' + ', '.join(
         f'{number:d} to {backend}'
         for backend, number in by_backend.most_common(_NAMED))

@@ -16,7 +16,7 @@ import typing
 from ovn_network_agent import privileged
 from ovn_network_agent import version
 from ovn_network_agent.backends import base
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
@@ -236,7 +236,7 @@ def judge_helpers(found: tuple[Helper, ...]) -> Iterator[check.Result]:
                 f'"{one.command}"', 'adapt contrib/sudoers.d to this '
                 'installation: every word counts')
     if not wrong:
-        yield check.ok(counts.of(
+        yield check.ok(wording.count(
             len(found), 'command starts', 'commands start') + ' the daemons')
 
 
@@ -305,7 +305,7 @@ def judge_objects(found: Objects) -> Iterator[check.Result]:
         by_verb.setdefault(verb, []).append(f'{kind} {text}')
     for verb, texts in by_verb.items():
         yield check.broken(
-            f'{_VERBS[verb]}: {counts.first(texts, _NAMED, "; ")}',
+            f'{_VERBS[verb]}: {wording.first(texts, _NAMED, "; ")}',
             '"ovn-network-agent-ctl resync" makes the agent repair them, and '
             'says what fails; if they differ again, another program changes '
             'them')
@@ -322,7 +322,7 @@ CHECKS = (
     check.Check(
         'original-program', 'processes', 'the original program neither runs, '
         'nor starts with the node, nor is installed',
-        lambda sources: sources.former(), judge_original,
+        lambda sources: sources.original(), judge_original,
         # Two agents are one fault, whichever program the second one is.
         ('single-agent',)),
     check.Check(

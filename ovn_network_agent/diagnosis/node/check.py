@@ -26,7 +26,7 @@ import functools
 import typing
 
 from ovn_network_agent import diagnosis
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.forward import rules
 
@@ -109,7 +109,7 @@ def of_messages(verdict: diagnosis.Verdict, messages: Iterable[str], fine: str
 
 def named(addresses: Iterable[typing.Any]) -> str:
     """Some addresses for people, such as '198.51.100.10 and 7 more'."""
-    return counts.first(list(map(str, sorted(addresses))), _NAMED)
+    return wording.first(list(map(str, sorted(addresses))), _NAMED)
 
 
 def of_both(name: str, one: Check[_Facts], about: str = ''

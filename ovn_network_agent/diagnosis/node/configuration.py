@@ -15,7 +15,7 @@ import re
 import stat
 import typing
 
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import tls
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
@@ -215,8 +215,8 @@ def judge_access(found: Access) -> Iterator[check.Result]:
         yield check.broken(file_permissions.message(USER, list(found.program)),
                            file_permissions.remedy(list(found.program)))
     if not found.closed and not found.program:
-        yield check.ok(f'{USER} can read '
-                       f'{counts.of(found.files, "file")}, and the program')
+        yield check.ok(f'{USER} can read {wording.count(found.files, "file")},'
+                       ' and the program')
 
 
 class Versions(typing.NamedTuple):

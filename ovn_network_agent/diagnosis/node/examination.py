@@ -10,7 +10,7 @@ import threading
 import typing
 
 from ovn_network_agent import diagnosis
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.node import check as checks
@@ -97,7 +97,7 @@ class Examination:
         except Exception as error:
             # No error must cost the operator the other checks.
             return [checks.not_checked(
-                error_words.named(error),
+                wording.typed_error(error),
                 'the check could not be made; the evidence says why')]
 
     def _failed(self, name: str) -> bool:

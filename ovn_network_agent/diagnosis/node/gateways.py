@@ -9,8 +9,8 @@ import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import counts
-from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.common import bridges
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.drivers.common import announcing
@@ -73,9 +73,9 @@ def judge_priorities(found: Groups) -> Iterator[check.Result]:
     for kind, names in faults.items():
         verdict, evidence, remedy = _WORDS[kind]
         yield check.Result(
-            verdict, f'{counts.first(names, _NAMED)}: {evidence}', remedy)
+            verdict, f'{wording.first(names, _NAMED)}: {evidence}', remedy)
     if not faults:
-        yield check.ok(counts.of(len(found.groups), 'group'))
+        yield check.ok(wording.count(len(found.groups), 'group'))
 
 
 def _faults(group: model.GatewayGroup, chassis: str, drains: bool
@@ -150,8 +150,8 @@ def judge_ports(found: Ports) -> Iterator[check.Result]:
                 'bridge_dev and further_bridges have to name one bridge for '
                 'the network; a device in the way has to go')
     if not wrong:
-        yield check.ok(counts.of(len(found.ports), 'gateway port is',
-                                 'gateway ports are') + ' here')
+        yield check.ok(wording.count(len(found.ports), 'gateway port is',
+                                     'gateway ports are') + ' here')
 
 
 class Routes(typing.NamedTuple):
@@ -200,8 +200,8 @@ def judge_routes(found: Routes) -> Iterator[check.Result]:
                 f'{", ".join(names[:_NAMED])}: {what}', 'look into the log '
                 'of the agent: may it write to the Northbound database?')
     if not (without or foreign or found.problems):
-        yield check.ok(counts.of(len(found.routers), 'router is',
-                                 'routers are') + ' here')
+        yield check.ok(wording.count(len(found.routers), 'router is',
+                                     'routers are') + ' here')
 
 
 def _unserved(names: Collection[str]) -> Iterator[check.Result]:
@@ -209,7 +209,7 @@ def _unserved(names: Collection[str]) -> Iterator[check.Result]:
         yield check.not_checked('no agent runs, which would write them')
         return
     yield check.warn(
-        f'{counts.first(sorted(names), _NAMED)}: here with gateway ports or '
+        f'{wording.first(sorted(names), _NAMED)}: here with gateway ports or '
         'distributed floating IPs, and no agent runs, so that no change in '
         'OVN is followed',
         '"systemctl enable --now ovn-network-agent"; if it has ended, '
@@ -247,7 +247,7 @@ def judge_ipv6(found: Ipv6) -> Iterator[check.Result]:
             'net.ipv6.conf.all.forwarding = 1, and before it accept_ra = 2 '
             'for devices that take routes from router advertisements')
         return
-    yield check.ok(counts.of(
+    yield check.ok(wording.count(
         len(found.owners), 'router or network of machines',
         'routers and networks of machines') + ' here with IPv6')
 

@@ -11,7 +11,7 @@ import os
 import typing
 
 from ovn_network_agent import ownership
-from ovn_network_agent.conf.options import bridges as served
+from ovn_network_agent.common import bridges
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.ovn.chassis import own_chassis
@@ -95,7 +95,7 @@ def read_chassis(sources: sources.Sources) -> Chassis:
         external_ids = {}
         for row in ovs['Open_vSwitch'].values():
             external_ids = dict(row.external_ids)
-        bridges = frozenset(row.name for row in ovs['Bridge'].values())
+        present = frozenset(row.name for row in ovs['Bridge'].values())
         here = wiring.read(ovs, ())
     name = external_ids.get('system-id', '')
     key, mapped_by = (wiring.key_of_chassis(external_ids, each)
@@ -111,8 +111,8 @@ def read_chassis(sources: sources.Sources) -> Chassis:
             if row.hostname == hostname and row.name != own.name))
     return Chassis(name, hostname, key,
                    tuple(filter(None, map(str.strip, entries))),
-                   served.served(sources.conf), mapped_by,
-                   wiring.bridge_mappings(external_ids), bridges,
+                   bridges.served(sources.conf), mapped_by,
+                   wiring.bridge_mappings(external_ids), present,
                    _DRAIN in sources.conf.drivers,
                    flaw(wiring.of_chassis(external_ids, wiring.MAPPINGS)),
                    own, namesakes)

@@ -15,7 +15,7 @@ import typing
 
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends import ovsdb_writer
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr
@@ -117,7 +117,7 @@ def judge_tunnels(found: Tunnels) -> Iterator[check.Result]:
         up = sum(session.state == 'up' for session in found.sessions)
         why = why or f'the defaults; {_OPTIONS} are not set'
         yield check.ok(f'{cost} ({why}); BFD is up in '
-                       f'{counts.of(up, "tunnel")}')
+                       f'{wording.count(up, "tunnel")}')
 
 
 def _faults(found: Tunnels) -> Iterator[check.Result]:
@@ -152,7 +152,7 @@ def _session_faults(found: Tunnels) -> Iterator[check.Result]:
               if session.timers != found.southbound]
     if others:
         yield check.warn(
-            f'tunnels to {counts.first(others, _NAMED)} have other timers '
+            f'tunnels to {wording.first(others, _NAMED)} have other timers '
             'than SB_Global',
             'is ovn-controller of this node running and connected?')
     down = [session.remote for session in found.sessions
@@ -162,7 +162,7 @@ def _session_faults(found: Tunnels) -> Iterator[check.Result]:
                        if session.state != 'up'} - {'', 'No Diagnostic'}
         why = f' ({", ".join(sorted(diagnostics))})' if diagnostics else ''
         yield check.warn(
-            f'BFD is down in tunnels to {counts.first(down, _NAMED)}{why}',
+            f'BFD is down in tunnels to {wording.first(down, _NAMED)}{why}',
             'do these nodes run, and does the network between the nodes let '
             'UDP port 6081 pass?')
 

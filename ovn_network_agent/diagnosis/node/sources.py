@@ -21,9 +21,9 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent.backends import base as backends
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import validate
 from ovn_network_agent.control.socket import client
@@ -68,8 +68,8 @@ def shared(
         ) -> 'Callable[typing.Concatenate[Sources, _Arguments], _Answer]':
     """Decorator: a reading, or its failure, is made once for its arguments."""
     @functools.wraps(function)
-    def once(self: 'Sources', /, *arguments: _Arguments.args,
-             **options: _Arguments.kwargs) -> _Answer:
+    def wrapper(self: 'Sources', /, *arguments: _Arguments.args,
+                **options: _Arguments.kwargs) -> _Answer:
         question = function.__name__, arguments, tuple(options.items())
         with self._guard:
             lock = self._locks.setdefault(question, threading.Lock())
@@ -85,7 +85,7 @@ def shared(
             raise failure
         answer: _Answer = value
         return answer
-    return once
+    return wrapper
 
 
 class Sources:
@@ -131,7 +131,7 @@ class Sources:
                         drop=False)
         except Exception as error:
             # Only the checks that need a daemon are lost.
-            self._refused = error_words.text(error)
+            self._refused = wording.error(error)
         # The check of the files of TLS says what is wrong with them.
         with contextlib.suppress(validate.ConfigError, cfg.Error, ValueError):
             streams.configure(self.conf)
@@ -142,7 +142,7 @@ class Sources:
             self.drivers = tuple(loader.load_drivers(self.conf))
             self.backends = self.fresh_backends()
         except Exception as error:
-            self.unloaded = error_words.text(error)
+            self.unloaded = wording.error(error)
 
     def fresh_backends(self) -> tuple[backends.Backend, ...]:
         """Backends without a memory; LoadError for one that cannot be used."""
@@ -194,7 +194,7 @@ class Sources:
         return agent.agents()
 
     @shared
-    def former(self) -> single_instance.Original:
+    def original(self) -> single_instance.Original:
         """The original program here."""
         return single_instance.find_original()
 
@@ -273,9 +273,9 @@ class Sources:
     def sessions(self, version: int = 4) -> tuple[dict[str, str], list[str]]:
         """The states by neighbour, and the neighbours that have sent."""
         self.ovn_and_daemons()
-        _missing, neighbours, heard = bgp.read_sessions(
+        _missing, neighbours, senders = bgp.read_sessions(
             self.vrf, frr_fitness.daemons(self.conf), version)
-        return neighbours, heard
+        return neighbours, senders
 
     def prefix_lists(self, version: int = 4) -> _Lists:
         """The agent's prefix list of a family in both daemons."""

@@ -8,11 +8,11 @@ import collections
 from collections.abc import Iterator
 import typing
 
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.conf import tls
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import egress_ip
 from ovn_network_agent.conf.options import network_peer
 from ovn_network_agent.control.socket import client
@@ -103,7 +103,7 @@ def judge_machines(found: Machines) -> Iterator[check.Result]:
             'machine here, too, and comes first',
             'give one of them another address')
     if not (found.networks or found.outside or found.claimed):
-        yield check.ok(counts.of(
+        yield check.ok(wording.count(
             found.announced, 'address of a machine is',
             'addresses of machines are') + ' here')
 
@@ -139,8 +139,8 @@ def judge_tenants(found: Tenants) -> Iterator[check.Result]:
     for (text, remedy), called in found.faults.items():
         yield check.warn(f'{check.named(called)}: {text}', remedy)
     if not found.faults:
-        yield check.ok(counts.of(found.announced, 'prefix of a tenant',
-                                 'prefixes of tenants') +
+        yield check.ok(wording.count(found.announced, 'prefix of a tenant',
+                                     'prefixes of tenants') +
                        ' can be announced from here')
 
 
@@ -169,14 +169,14 @@ def judge_peers(found: agent.Answer) -> Iterator[check.Result]:
             good = False
             yield check.warn(f'peerings with {state}, which have no rows in '
                              f'OVN: {check.named(wrong)}', _ALL)
-    away = [f'{_called(each)}: {each["rows"]} ({each["rows_why"]})'
-            for each in peerings if each['state'] == 'created' and
-            each['rows'] != ledger.State.IN_PLACE.value]
-    if away:
+    incomplete = [f'{_called(each)}: {each["rows"]} ({each["rows_why"]})'
+                  for each in peerings if each['state'] == 'created' and
+                  each['rows'] != ledger.State.IN_PLACE.value]
+    if incomplete:
         good = False
         yield check.warn(
             'peerings that are created, and whose rows are not in place: '
-            f'{check.named(away)}', _OTHER if writer ==
+            f'{check.named(incomplete)}', _OTHER if writer ==
             lock_state.State.WAITING.value else _ALL)
     if writer == lock_state.State.NOT_CONNECTED.value:
         good = False
@@ -209,15 +209,15 @@ def judge_egress(found: agent.Answer) -> Iterator[check.Result]:
         good = False
         yield check.warn('machines that do not leave with their egress '
                          f'address: {check.named(wrong)}', _ALL_EGRESS)
-    away = [f'{one["name"]} at router {place["router_name"]}: '
-            f'{place["rows"]} ({place["rows_why"]})'
-            for one in objects for place in one['places']
-            if place['address'] and
-            place['rows'] != ledger.State.IN_PLACE.value]
-    if away:
+    incomplete = [f'{one["name"]} at router {place["router_name"]}: '
+                  f'{place["rows"]} ({place["rows_why"]})'
+                  for one in objects for place in one['places']
+                  if place['address'] and
+                  place['rows'] != ledger.State.IN_PLACE.value]
+    if incomplete:
         good = False
         yield check.warn(
-            f'rows that are not in place: {check.named(away)}',
+            f'rows that are not in place: {check.named(incomplete)}',
             _OTHER_EGRESS if writer == lock_state.State.WAITING.value
             else _ALL_EGRESS)
     if found['node']:
@@ -233,8 +233,8 @@ def judge_egress(found: agent.Answer) -> Iterator[check.Result]:
     if good:
         machines = sum(not each['why'] for one in objects
                        for each in one['machines'])
-        yield check.ok(f'{counts.of(len(objects), "object")} for '
-                       f'{counts.of(machines, "address")} of machines; '
+        yield check.ok(f'{wording.count(len(objects), "object")} for '
+                       f'{wording.count(machines, "address")} of machines; '
                        f'{lock_state.WRITERS[writer]}')
 
 
@@ -281,7 +281,7 @@ def judge_probes(found: Probes) -> Iterator[check.Result]:
                          _SILENT_THERE)
     if not (found.own.why or dead):
         yield check.ok('the agents of this node, and of '
-                       f'{counts.of(len(found.others), "other")}, answer')
+                       f'{wording.count(len(found.others), "other")}, answer')
 
 
 CHECKS = (

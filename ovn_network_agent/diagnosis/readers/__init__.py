@@ -11,7 +11,7 @@ system cannot be read, so docstrings name other errors only.
 from oslo_config import cfg
 
 from ovn_network_agent import ovsdb
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.ovsdb import query
 
 # Seconds for all questions of a session to one database.
@@ -34,7 +34,7 @@ class unread:
     def __exit__(self, *raised: object) -> None:
         error = raised[1]
         if isinstance(error, OSError | query.Failed):
-            raise Unread(self._begin + error_words.text(error)) from error
+            raise Unread(self._begin + wording.error(error)) from error
 
 
 class Session(query.Session):

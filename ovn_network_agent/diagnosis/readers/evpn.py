@@ -76,14 +76,14 @@ def read_port(conf: cfg.ConfigOpts, name: str) -> tuple[str, int] | None:
 def read_states() -> dict[int, evpn.State]:
     """The VNIs that zebra has in VRFs."""
     output = frr.ask_text('zebra', 'show vrf vni json')
-    with frr.readable():
+    with frr.Parsing():
         return {each.vni: each for each in evpn.states(output)}
 
 
 def read_rds() -> dict[int, str]:
     """bgpd's route distinguishers by VNI; none without advertise-all-vni."""
     found = frr.ask_json('bgpd', 'show bgp l2vpn evpn vni json')
-    with frr.readable():
+    with frr.Parsing():
         return rds(found)
 
 
@@ -97,12 +97,12 @@ def rds(documents: Iterable[frr.Document]) -> dict[int, str]:
 
 def read_routes(rd: str) -> dict[str, tuple[str, ...]]:
     """By prefix of the type 5 routes of an RD, the neighbours that get it."""
-    with frr.readable():
+    with frr.Parsing():
         if vnis.targets(rd) != (rd,):
             raise ValueError(f'{rd!r} is no route distinguisher')
     found = frr.ask_json('bgpd', f'show bgp l2vpn evpn route rd {rd} type '
                                  'prefix json')
-    with frr.readable():
+    with frr.Parsing():
         return routes(found)
 
 
@@ -119,7 +119,7 @@ def read_sessions(vrf: str) -> tuple[Session, ...]:
     """The neighbours that are activated for EVPN."""
     found = frr.ask_json(
         'bgpd', f'show bgp {frr.of_vrf(vrf)}l2vpn evpn summary json')
-    with frr.readable():
+    with frr.Parsing():
         return sessions(found)
 
 

@@ -15,8 +15,7 @@ from oslo_config import cfg
 from ovn_network_agent import model
 from ovn_network_agent import ovsdb
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import absent_chassis
 from ovn_network_agent.ovn.chassis import directory
@@ -24,7 +23,7 @@ from ovn_network_agent.ovn.subjects import policies
 from ovn_network_agent.ovsdb import columns
 from ovn_network_agent.ovsdb import query
 
-UP, SILENT, GONE, UNKNOWN = 'up', 'silent', 'gone', 'unknown'
+UP, SILENT, ABSENT, UNKNOWN = 'up', 'silent', 'gone', 'unknown'
 ANNOUNCED, UNPROVEN, UNBOUND = 'announced', 'not announced', 'no owner'
 _GATEWAY_WORD = 'enable-chassis-as-gw'
 # Seconds: a chassis that lags behind the others for less may answer yet.
@@ -104,7 +103,7 @@ def read(conf: cfg.ConfigOpts, timeout: float) -> Fleet:
                 found[name] = session.tables
         except (query.Failed, OSError) as error:
             problems.append(f'OVN {name.upper()} could not be asked: '
-                            f'{error_words.text(error)}')
+                            f'{wording.error(error)}')
     return make(found.get('nb'), found.get('sb'), tuple(problems),
                 conf.gateway_drain.silent_chassis_limit or _SILENCE,
                 time.time())
@@ -145,7 +144,7 @@ def make(nb: columns.Tables | None, sb: columns.Tables | None,
     ports = [*_ports(nb, owners if sb is not None else None, names, states)]
     known = {*_chosen(sb), *filter(None, owners.values()), *(
         each.chassis for port in ports for each in port.candidates)}
-    lost = UNKNOWN if sb is None else GONE
+    lost = UNKNOWN if sb is None else ABSENT
     gateways = (_gateway(name, _host(names, name), states.get(name, lost),
                          seen.get(name, 0), ports) for name in known)
     return Fleet(tuple(sorted(gateways, key=lambda each: each.hostname)),
@@ -213,7 +212,7 @@ def _ports(nb: columns.Tables | None, owners: Mapping[str, str] | None,
 
 
 def _line(text: str) -> str:
-    return control_characters.line(text)
+    return wording.one_line(text)
 
 
 def _host(names: Mapping[str, str], chassis: str) -> str:

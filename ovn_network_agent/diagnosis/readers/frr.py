@@ -49,7 +49,7 @@ def read_zebra(vrf: str, prefix: str) -> tuple[Route, ...]:
     words = setup.WORDS[networks.family(prefix)]
     found = ask_json('zebra', f'show {words} route {of_vrf(vrf)}'
                               f'{lines.check_network(prefix)} json')
-    with readable():
+    with Parsing():
         return tuple(
             (entry['protocol'], bool(entry.get('selected')),
              bool(entry.get('installed')), ', '.join(
@@ -61,7 +61,7 @@ def read_zebra(vrf: str, prefix: str) -> tuple[Route, ...]:
 def read_lists(name: str, version: int = 4) -> Lists:
     """The prefix list of a family in zebra and bgpd."""
     found = {}
-    with readable():
+    with Parsing():
         lines.check_name(name)
     for daemon in ('zebra', 'bgpd'):
         answer = ask_text(daemon, f'show {setup.WORDS[version]} prefix-list '
@@ -69,7 +69,7 @@ def read_lists(name: str, version: int = 4) -> Lists:
         if not answer.startswith('{'):
             # Without the list a daemon says nothing, only a status.
             answer = ''
-        with readable():
+        with Parsing():
             entries = output.prefix_list(answer, name)
             found[daemon] = None if entries is None else tuple(entries)
     return found
@@ -81,7 +81,7 @@ _NEIGHBOUR = re.compile(r'[A-Za-z0-9_.:%-]+')
 def read_neighbours(vrf: str, version: int = 4) -> tuple[Neighbour, ...]:
     """The neighbours of BGP for a family of routes, not of the session."""
     found = ask_json('bgpd', f'show bgp {_table(vrf, version)}summary json')
-    with readable():
+    with Parsing():
         return tuple(Neighbour(_name(name), values['state'],
                                asn=str(document.get('as', '')))
                      for document in found
@@ -100,7 +100,7 @@ def read_path(vrf: str, prefix: str) -> Path:
     table = _table(vrf, networks.family(prefix))
     found = ask_json('bgpd', f'show bgp {table}{lines.check_network(prefix)} '
                              'json')
-    with readable():
+    with Parsing():
         for document in found:
             own = [path for path in document.get('paths', ())
                    if path.get('sourced')]
@@ -117,7 +117,7 @@ def read_filters(vrf: str, neighbour: Neighbour, version: int = 4
     """The neighbour with its outbound filters for the routes of a family."""
     found = ask_json('bgpd',
                      f'show bgp {of_vrf(vrf)}neighbors {neighbour.name} json')
-    with readable():
+    with Parsing():
         family: Document = next((document[neighbour.name].get(
             'addressFamilyInfo', {}).get(
                 f'ipv{version:d}Unicast', {})
@@ -143,7 +143,7 @@ class Timers:
 
 def read_timers(vrf: str) -> tuple[Timers, ...]:
     """The timers of the established neighbours of BGP, by name."""
-    with readable():
+    with Parsing():
         return tuple(sorted((_timers(*each) for each in _established(vrf)),
                             key=lambda one: one.name))
 
@@ -178,7 +178,7 @@ class NextHop(typing.NamedTuple):
 
 def read_next_hops(vrf: str) -> tuple[NextHop, ...]:
     """The sessions over IPv6 that carry routes of IPv4, by name."""
-    with readable():
+    with Parsing():
         return tuple(sorted(
             (_next_hop(name, values) for name, values in _established(vrf)
              if ':' in values['hostLocal'] and
@@ -200,7 +200,7 @@ def read_setup(vrf: str, prefix_list: str, version: int = 4) -> setup.Setup:
     """
     with readers.unread():
         shown = _show('show vrf', 'show running-config')
-    with readable():
+    with Parsing():
         return setup.read(shown, vrf, prefix_list, version)
 
 
@@ -266,11 +266,11 @@ def ask_json(daemon: str, command: str, enable: bool = False
     :param enable: whether it is one of the enable mode nevertheless
     """
     answer = ask_text(daemon, command, enable)
-    with readable():
+    with Parsing():
         return list(output.json_documents(answer))
 
 
-class readable:
+class Parsing:
     """Turns an answer in an unknown format into Unread."""
 
     def __enter__(self) -> None:
@@ -333,7 +333,7 @@ def read_map(name: str) -> tuple[filters.Rule, ...] | None:
     except ValueError as error:
         raise readers.Unread(str(error)) from error
     documents = ask_json('bgpd', f'show route-map {name} json', True)
-    with readable():
+    with Parsing():
         for document in documents:
             for found, route_map in output.named(document, 'rules'):
                 if found == name:

@@ -10,8 +10,8 @@ import socket
 import typing
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import route_codec
@@ -151,7 +151,7 @@ def _lookups(kernel: connection.Connection, wanted: Wanted,
             for name, question in questions.items()}
 
 
-def _of_vip(kernel: connection.Connection, wanted: Wanted, inside: int
+def _of_vip(kernel: connection.Connection, wanted: Wanted, vrf_index: int
             ) -> dict[str, lookups.Lookup]:
     """The answers about the way from the destinations to the client.
 
@@ -163,9 +163,9 @@ def _of_vip(kernel: connection.Connection, wanted: Wanted, inside: int
     found = {'marked': lookups.look_up(
         kernel, wanted.client,
         mark=ownership.MARK_REPLY if wanted.vrf else 0)}
-    if wanted.vrf and inside:
+    if wanted.vrf and vrf_index:
         found['out vrf'] = lookups.look_up(kernel, wanted.client,
-                                           wanted.address, inside)
+                                           wanted.address, vrf_index)
     return found
 
 
@@ -204,7 +204,7 @@ def _nft_table(family: str) -> listing.Listed | None:
     except _Missing:
         return None
     except listing.Unreadable as error:
-        raise readers.Unread(error_words.text(error)) from error
+        raise readers.Unread(wording.error(error)) from error
 
 
 def _list_nft(*what: str) -> str:
@@ -231,7 +231,7 @@ def _connections(family: str, zone: int, targets: Iterable[Target]
                 True, connection.NETLINK_NETFILTER) as kernel:
             found = conntrack.read(kernel, family, zone, set(numbers))
     except OSError as error:
-        return readers.Unread(f'kernel: {error_words.text(error)}')
+        return readers.Unread(f'kernel: {wording.error(error)}')
     return dict(collections.Counter(numbers[one[:5]] for one in found))
 
 
@@ -240,7 +240,7 @@ def read_filters() -> filters.Found:
     try:
         return filters.parse(_list_nft('ruleset'))
     except listing.Unreadable as error:
-        raise readers.Unread(error_words.text(error)) from error
+        raise readers.Unread(wording.error(error)) from error
 
 
 def culprit(one: filters.Filter) -> tuple[str, str]:

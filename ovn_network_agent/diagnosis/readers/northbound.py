@@ -114,7 +114,7 @@ def _select_vnis(session: query.Session, sb: columns.Tables) -> None:
         *(('DHCP_Options', ['cidr', '==', subnet]) for subnet in subnets))
 
 
-class Inside(typing.NamedTuple):
+class InnerAddress(typing.NamedTuple):
     """What has the inner address of a NAT row."""
 
     # Network of the router port that the address is behind, or prefix of the
@@ -126,32 +126,33 @@ class Inside(typing.NamedTuple):
     judged: bool = True
 
 
-def read_inside(conf: cfg.ConfigOpts, router: str, address: str) -> Inside:
+def read_inner_address(conf: cfg.ConfigOpts, router: str, address: str
+                       ) -> InnerAddress:
     """Find the logical port that has an inner address of a router.
 
     Neutron's port of the address of a load balancer has its address only in
     external_ids.
     """
     with readers.Session(conf, 'nb') as session:
-        return _inside(session, router, ip_text.address(address))
+        return _inner_address(session, router, ip_text.address(address))
 
 
-def _inside(session: query.Session, router: columns.Uuid,
-            address: ip_text.Address) -> Inside:
+def _inner_address(session: query.Session, router: columns.Uuid,
+                   address: ip_text.Address) -> InnerAddress:
     found = session.by_uuid('Logical_Router', [router])
-    near = {port: network for row in found for port in session.by_uuid(
+    by_port = {port: network for row in found for port in session.by_uuid(
         'Logical_Router_Port', columns.referenced(row, 'ports'))
         for network in port.networks
         if covers(network, address)}
-    if not near:
+    if not by_port:
         routed = next((route.ip_prefix for row in found
                        for route in session.by_uuid(
             'Logical_Router_Static_Route',
             columns.referenced(row, 'static_routes'))
             if not route.ip_prefix.endswith('/0') and
             covers(route.ip_prefix, address)), '')
-        return Inside(routed, judged=not routed)
-    _switches(session, near)
+        return InnerAddress(routed, judged=not routed)
+    _switches(session, by_port)
     judged = bool(session.tables['Logical_Switch'])
     for switch in list(session.tables['Logical_Switch'].values()):
         # A load balancer of the network may answer for the address.
@@ -160,10 +161,10 @@ def _inside(session: query.Session, router: columns.Uuid,
         for port in session.by_uuid('Logical_Switch_Port',
                                     columns.referenced(switch, 'ports')):
             if address in addresses(port):
-                return Inside(next(iter(near.values())), port.name)
+                return InnerAddress(next(iter(by_port.values())), port.name)
             judged &= port.type not in _OPEN and not any(
                 'unknown' in text for text in port.addresses)
-    return Inside(next(iter(near.values())), judged=judged)
+    return InnerAddress(next(iter(by_port.values())), judged=judged)
 
 
 def covers(network: str, address: ip_text.Address) -> bool:

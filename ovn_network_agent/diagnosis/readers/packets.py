@@ -15,9 +15,9 @@ from oslo_config import cfg
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.control.socket import client
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import subject as subjects
@@ -120,8 +120,8 @@ def for_address(address: str, client_: str, segment: model.Segment, mac: str,
     :param mac: MAC of the router port
     :param nexthop: whose MAC that is, '' for the address
     """
-    asking = {4: _arp, 6: _neighbours}[networks.family(address)]
-    found = asking(nexthop or address, client_, segment, mac, port)
+    request = {4: _arp, 6: _neighbours}[networks.family(address)]
+    found = request(nexthop or address, client_, segment, mac, port)
     for protocol in _PROTOCOLS:
         found += both_ways(protocol, address, client_, segment, mac, port)
     return tuple(found)
@@ -306,7 +306,7 @@ def _attempt(title: str, function: Callable[..., tuple[str, str]],
     try:
         return Traced(title, *function(*arguments))
     except (readers.Unread, OSError) as error:
-        why = f'not traced: {error_words.text(error)}'
+        why = f'not traced: {wording.error(error)}'
         return Traced(title, why, why)
 
 

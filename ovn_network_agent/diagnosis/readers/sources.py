@@ -113,12 +113,12 @@ class Way:
 def read_peerings(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                   address: str, node: model.Node) -> tuple[Way, ...]:
     """Ways to an address behind a peer, and intents to give it to a peer."""
-    asking = [each for each in drivers if model.Peering in each.SUBJECTS]
-    if not asking:
+    askers = [each for each in drivers if model.Peering in each.SUBJECTS]
+    if not askers:
         return ()
-    made, _unmade, rows = read(conf, asking)
+    made, _unmade, rows = read(conf, askers)
     there = peering_rows.found(rows['nb'])
-    return tuple(_way(asking[0], each, node, rows['nb'], there)
+    return tuple(_way(askers[0], each, node, rows['nb'], there)
                  for _name, each in made if isinstance(each, model.Peering) and
                  any(networks.covers(prefix, address) for prefix in (
                      each.takes if each.pair else each.gives)))

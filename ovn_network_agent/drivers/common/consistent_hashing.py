@@ -41,19 +41,19 @@ _Table: typing.TypeAlias = list[str | None]
 
 @functools.lru_cache(maxsize=4096)
 def owners(weights: frozenset[tuple[str, int]],
-           gone: frozenset[str] = frozenset()) -> tuple[str, ...]:
+           excluded: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """The address of the destination of each bucket.
 
     :param weights: (address, weight > 0), not empty
-    :param gone: addresses of these that get nothing at present
+    :param excluded: addresses of these that get nothing at present
     """
     shares = dict(weights)
     table: _Table = [None] * _size(shares)
     _fill(table, shares)
-    if gone:
-        table = [None if owner in gone else owner for owner in table]
+    if excluded:
+        table = [None if owner in excluded else owner for owner in table]
         _fill(table, {address: weight for address, weight in shares.items()
-                      if address not in gone})
+                      if address not in excluded})
     return tuple(filter(None, table))
 
 
@@ -66,19 +66,19 @@ def _size(shares: Mapping[str, int]) -> int:
 def _fill(table: _Table, shares: Mapping[str, int]) -> None:
     """Give the free buckets away, best matches first."""
     size = len(table)
-    room = _quotas(shares, size)
+    quota = _quotas(shares, size)
     for owner in table:
         if owner is not None:
-            room[owner] -= 1
+            quota[owner] -= 1
     free = [bucket for bucket, owner in enumerate(table) if owner is None]
     matches = sorted(
         (_scores(address)[bucket * _POINTS // size] / weight,
          _mix(_seed(address), size + bucket), bucket, address)
         for address, weight in shares.items() for bucket in free)
     for _score, _tie, bucket, address in matches:
-        if table[bucket] is None and room[address] > 0:
+        if table[bucket] is None and quota[address] > 0:
             table[bucket] = address
-            room[address] -= 1
+            quota[address] -= 1
 
 
 def _quotas(shares: Mapping[str, int], size: int) -> dict[str, int]:

@@ -15,9 +15,9 @@ import typing
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.drivers.common import segments
 

@@ -32,12 +32,12 @@ def ports(group: model.GatewayGroup, node: model.Node, bridge: str,
 
     :param count: ``[gateway_drain] relay_candidates``
     """
-    near, own = group.near(count), group.candidate(node.chassis)
+    next_owners, own = group.next_owners(count), group.candidate(node.chassis)
     # Without its row in SB, nobody knows the place of this chassis: its
     # ovn-controller may have ended in good order, and it still relays.
-    relays = node.chassis in near or (own is not None and not own.known)
+    relays = node.chassis in next_owners or (own is not None and not own.known)
     for candidate in group.peers(node.chassis) if relays else ():
-        if candidate.chassis in near and candidate.address:
+        if candidate.chassis in next_owners and candidate.address:
             yield resources.RelayPort(
                 bridge, ownership.relay_name(candidate.address, network),
                 candidate.address, candidate.encap,

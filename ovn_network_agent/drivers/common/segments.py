@@ -14,7 +14,7 @@ import typing
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.common import vlan_names
+from ovn_network_agent.common import bridges as provider_bridges
 
 _LINK_LOCAL = ownership.SEGMENT_LINK_LOCAL + '/64'
 
@@ -65,13 +65,13 @@ def _unlocated(segment: model.Segment | None, bridges: Collection[str]) -> str:
 
 def _no_device(segment: model.Segment) -> str:
     """Why a VLAN can have no device, or ''."""
-    if segment.vlan not in vlan_names.TAGS:
+    if segment.vlan not in provider_bridges.VLAN_TAGS:
         return (f'its network is VLAN {segment.vlan:d}, which no device can '
                 'have')
-    if len(segment.device) > vlan_names.LONGEST:
+    if len(segment.device) > provider_bridges.LONGEST_NAME:
         return (f'the name of its device {segment.device} has more than '
-                f'{vlan_names.LONGEST:d} characters; give the bridge a '
-                'shorter name')
+                f'{provider_bridges.LONGEST_NAME:d} characters; give the '
+                'bridge a shorter name')
     if segment.occupied:
         return (f'{segment.device} is there and is not VLAN '
                 f'{segment.vlan:d} on {segment.bridge}; rename or remove '
@@ -111,7 +111,7 @@ def device(segment: model.Segment,
 def in_doubt(node: model.Node, bridges: Collection[str]) -> list[str]:
     """Names of the devices that an unlocated segment may have."""
     return [each.name for each in node.devices
-            if vlan_names.is_device(each.name, bridges)]
+            if provider_bridges.is_segment_device(each.name, bridges)]
 
 
 def kept(node: model.Node, bridges: Collection[str],

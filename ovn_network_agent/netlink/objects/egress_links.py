@@ -9,8 +9,8 @@ import struct
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.common import vlan_names
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink import messages
@@ -88,7 +88,7 @@ def _is_network(text: str) -> bool:
 
 def _is_internal(link: links.Link, chosen: Chosen) -> bool:
     return (link.kind in _KINDS or link.name in chosen.others or
-            vlan_names.is_device(link.name, chosen.bridges) or
+            bridges.is_segment_device(link.name, chosen.bridges) or
             evpn_names.is_device(link.name) or
             evpn_names.is_vrf_end(link.name) or
             links.is_of_machine(link.name))

@@ -186,8 +186,8 @@ def divide(dumps: Iterable[Iterable[bytes]]
         for data in dump:
             for key, start, end in _runs(data):
                 found.setdefault(key, []).append(data[start:end])
-    return {hashlib.blake2b(b''.join(pieces), digest_size=wire.SIZE).digest():
-            pieces for pieces in found.values()}
+    return {hashlib.blake2b(b''.join(each), digest_size=wire.SIZE).digest():
+            each for each in found.values()}
 
 
 def _runs(data: bytes) -> Iterator[tuple[bytes, int, int]]:
@@ -236,8 +236,8 @@ def read_again(protocol: int, mark: Seen | None, last: Seen | None = None,
     :param last: of the last answer
     :param known: digests of portions of the last answer
     """
-    former = mark or last
-    with connection.Connection(port=former.port if former else 0) as kernel:
+    seen = mark or last
+    with connection.Connection(port=seen.port if seen else 0) as kernel:
         port = kernel.port
         dumps = _dumps(kernel, protocol)
     now = wire.digest(dumps)
@@ -250,8 +250,8 @@ def read_again(protocol: int, mark: Seen | None, last: Seen | None = None,
         known = frozenset()
     found = [
         (digest, None if digest in known else route_codec.decode_all(
-            connection.objects(pieces), names))
-        for digest, pieces in divide(dumps).items()]
+            connection.objects(part), names))
+        for digest, part in divide(dumps).items()]
     return found, Seen(now, port, tuple(names.items()))
 
 

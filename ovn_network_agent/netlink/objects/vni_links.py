@@ -147,7 +147,7 @@ def read(kernel: connection.Connection
     return found, details
 
 
-def inside(kernel: connection.Connection) -> set[str]:
+def names_in_vrfs(kernel: connection.Connection) -> set[str]:
     """Names of the devices in VRFs of VNIs."""
     found, _details = read(kernel)
     vrfs = {link.index for name, link in found.items()

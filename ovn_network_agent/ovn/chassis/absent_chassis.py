@@ -123,9 +123,9 @@ class Silence:
         self._session = session
         late = behind(facts) if facts and session is not None else {}
         now = self._clock()
-        former, self._lagging = self._lagging, {}
+        previous, self._lagging = self._lagging, {}
         for name, report in late.items():
-            known, began = former.get(name, (None, now))
+            known, began = previous.get(name, (None, now))
             # Even of an old number, a sign of life.
             self._lagging[name] = report, began if report == known else now
         ends = {name: began + limit
@@ -276,7 +276,8 @@ class AbsentChassis:
         present = present - self.silence.look(
             facts, session if wanted else None, limit)
         if self.absence.look(tags, present, session, grace):
-            self._wake('chassis gone or back', stale=(notices.CHASSIS_GONE,))
+            self._wake('chassis gone or back',
+                       stale=(notices.CHASSIS_DELETED,))
         self.counts = (self.absence.due_in() is not None or
                        self.silence.due_in() is not None)
 

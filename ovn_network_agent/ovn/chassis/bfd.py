@@ -51,10 +51,10 @@ class Fleet:
     @property
     def wanted(self) -> dict[str, str]:
         """The slowest values of all requests that can be read, by option."""
-        readable = [values for values in self.requests.values() if values]
-        if not readable:
+        valid = [values for values in self.requests.values() if values]
+        if not valid:
             return {}
-        return {option: str(max(values[place] for values in readable))
+        return {option: str(max(values[place] for values in valid))
                 for place, option in enumerate(OPTIONS)}
 
     @property
@@ -178,15 +178,15 @@ class Request(commands.NorthboundCommand):
     repaired.
 
     :param values: the numbers of :data:`bfd.OPTIONS`, None for no request
-    :param gone: names of chassis whose requests are removed as well
+    :param deleted: names of chassis whose requests are removed as well
     """
 
     def __init__(self, api: Any, chassis: str, values: tuple[int, ...] | None,
-                 gone: Collection[str] = frozenset()) -> None:
+                 deleted: Collection[str] = frozenset()) -> None:
         super().__init__(api)
         self._chassis = chassis
         self._values = values
-        self._gone = gone
+        self._deleted = deleted
 
     def run_idl(self, txn: Any) -> None:
         """Change the only row of NB_Global; without it, refuse a request."""
@@ -199,7 +199,7 @@ class Request(commands.NorthboundCommand):
 
     def _change(self, txn: Any, row: Row) -> None:
         before = read(row)
-        fleet = before.without({self._chassis, *self._gone})
+        fleet = before.without({self._chassis, *self._deleted})
         if self._values:
             fleet = fleet.requesting(self._chassis, self._values)
             self.refused = in_the_way(fleet)

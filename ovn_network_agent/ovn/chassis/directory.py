@@ -8,7 +8,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
+from ovn_network_agent.common import wording
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovsdb import columns
@@ -58,7 +58,7 @@ class Directory:
 
 def neutron_name(row: Row) -> str:
     """The name of a router in Neutron, which its tenant chooses; printable."""
-    return control_characters.line(
+    return wording.one_line(
         columns.entry(row, 'external_ids', NEUTRON_NAME) or '')
 
 
@@ -75,7 +75,7 @@ def read(nb: columns.Tables, sb: columns.Tables) -> Directory:
 
 def hostnames(sb: columns.Tables) -> dict[str, str]:
     """Printable host names of chassis, with its name if several share one."""
-    owners = [ownership.Owner(control_characters.line(row.hostname), row.name)
+    owners = [ownership.Owner(wording.one_line(row.hostname), row.name)
               for row in sb['Chassis'].values()]
     common = collections.Counter(owner.hostname for owner in owners)
     return {owner.chassis: str(owner) if common[owner.hostname] > 1 else
@@ -84,7 +84,7 @@ def hostnames(sb: columns.Tables) -> dict[str, str]:
 
 def network_name(row: Row) -> str:
     """The name of a logical switch that a person knows."""
-    label = control_characters.line(
+    label = wording.one_line(
         columns.entry(row, 'external_ids', NETWORK_NAME) or '')
     return label or str(columns.atom(row, 'name'))
 

@@ -50,8 +50,8 @@ class Groups:
               first: bool) -> Iterator[model.GatewayGroup]:
         """The groups to follow, with what was known at the start."""
         for group in every:
-            mine = group.candidate(self._inputs.wiring.chassis)
-            if mine is not None and mine.priority > 0:
+            own = group.candidate(self._inputs.wiring.chassis)
+            if own is not None and own.priority > 0:
                 self._drained.discard(group.key)
             elif first:
                 self._drained.add(group.key)

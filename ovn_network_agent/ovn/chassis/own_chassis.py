@@ -44,8 +44,8 @@ class OwnChassis:
 
 
 def find(index: indexes.Find, wiring: Wiring,
-         former: str = '') -> OwnChassis:
-    """The chassis of this node: what it was (``former``) while SB has that."""
+         previous: str = '') -> OwnChassis:
+    """The chassis of this node: the ``previous`` one while SB has it."""
     hosts = _Hosts(index, wiring)
     name = wiring.chassis
     known = name in hosts
@@ -54,23 +54,24 @@ def find(index: indexes.Find, wiring: Wiring,
     rivals = hosts.with_address()
     here = [each for each in rivals if hosts.hostname(each) == wiring.hostname]
     problem = (hosts.cloned() if known else
-               hosts.unregistered(former if former in hosts else '', rivals))
-    if former in hosts:
-        return OwnChassis(former, *problem)
+               hosts.unregistered(previous if previous in hosts else '',
+                                  rivals))
+    if previous in hosts:
+        return OwnChassis(previous, *problem)
     if len(here) == 1:
         return OwnChassis(here[0], *problem)
-    return OwnChassis('' if known else former or name, *problem)
+    return OwnChassis('' if known else previous or name, *problem)
 
 
 def of_rows(sb: columns.Tables, wiring: Wiring,
-            former: str = '') -> OwnChassis:
+            previous: str = '') -> OwnChassis:
     """As :func:`find`, from the rows of Chassis and Encap alone."""
     found = indexes.make()
     for table in ('Chassis', 'Encap'):
         for each in found['sb', table].values():
             each.rebuild(dict(sb.get(table, {})))
     return find(lambda database, table, name: found[database, table][name],
-                wiring, former)
+                wiring, previous)
 
 
 class _Hosts:
@@ -124,14 +125,14 @@ class _Hosts:
                 'otherwise see why ovn-controller does not follow '
                 'ovn-encap-ip')
 
-    def unregistered(self, former: str,
+    def unregistered(self, previous: str,
                      rivals: Iterable[str]) -> tuple[str, str]:
         """SB does not have this chassis: (problem, remedy)."""
         name = self._wiring.chassis
         problem = (f'OVN SB has no chassis {name}, the system-id of this node'
                    if name else 'external_ids:system-id is not set in the '
                    'local Open_vSwitch database')
-        olds = sorted({former, *rivals} - {''})
+        olds = sorted({previous, *rivals} - {''})
         if not olds:
             return problem, (
                 'see that ovn-controller runs, that external_ids:ovn-remote, '

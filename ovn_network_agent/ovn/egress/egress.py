@@ -13,9 +13,9 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import indexes
 from ovn_network_agent.ovn import rows
@@ -192,8 +192,8 @@ class EgressIps(source.Source):
         for entry in find(*egress_file.TABLE, 'name', name):
             return _made(find, entry)
         return model.EgressIp(
-            control_characters.line(name), _MODE.ROUTER, (),
-            why=f'rows of OVN have {_SELECT}={control_characters.line(name)}, '
+            wording.one_line(name), _MODE.ROUTER, (),
+            why=f'rows of OVN have {_SELECT}={wording.one_line(name)}, '
             'and the file has no such name; add it there, or remove the key '
             'from these rows')
 
@@ -254,12 +254,12 @@ def _of_ports(entry: egress_file.Entry, router: routers.Router,
             f'{"of those in gateways is" if entry.gateways else "is"} there; '
             'add one in another provider network, or take mode router'))
         return
-    inside = tuple(net for net in router.inside
-                   if networks.family_of_valid(net) == place.family)
+    inner_networks = tuple(net for net in router.inner_networks
+                           if networks.family_of_valid(net) == place.family)
     for gateway in gateways:
         nexthop = router.nexthop(gateway, place.family)
         made = dataclasses.replace(place, port=gateway.name, nexthop=nexthop,
-                                   inside=inside)
+                                   inner_networks=inner_networks)
         if not nexthop or ip_text.address(nexthop).is_link_local:
             yield _Place('', dataclasses.replace(
                 made, why=f'port {gateway.name} has no next hop of '
@@ -318,18 +318,18 @@ def _of_family(find: source.Find, entry: egress_file.Entry,
     objections = {(key, address): _objection(find, address, each)
                   for key, each in by_key.items() for address in addresses}
     present: dict[str, set[str]] = collections.defaultdict(set)
-    former: dict[str, set[str]] = collections.defaultdict(set)
+    previous: dict[str, set[str]] = collections.defaultdict(set)
     for each in places:
         for port, chassis, address in find.ask(
                 selection.there, entry.uuid, each.place.router):
-            former[each.key].add(address)
+            previous[each.key].add(address)
             present[{_MODE.ROUTER: '' if chassis else each.place.router,
                      _MODE.ECMP: port, _MODE.HOST: chassis}[entry.mode]
                     ].add(address)
     chosen = assign([Spot(
         key, frozenset(address for address in addresses
                        if not objections[key, address]),
-        frozenset(present[key]), frozenset(former[key]),
+        frozenset(present[key]), frozenset(previous[key]),
         find.ask(_load, entry.uuid, key), not each.refused)
         for key, each in by_key.items()], addresses)
     for each in places:

@@ -8,8 +8,8 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import directory
@@ -93,7 +93,7 @@ def _made(find: source.Find, row: Row, router: Row) -> model.EgressHost:
         raise ValueError(f'{address} and {machine} are of different families')
     host = model.EgressHost(
         _object(row), address, chassis_of(row), machine, str(router.uuid),
-        control_characters.line(directory.neutron_name(router)),
+        wording.one_line(directory.neutron_name(router)),
         taken_by=_taken_by(find, row, machine))
     chosen = columns.referenced(row, 'gateway_port')
     for uplink in find.ask(uplinks, router.uuid):
@@ -107,7 +107,7 @@ def _made(find: source.Find, row: Row, router: Row) -> model.EgressHost:
 
 
 def _object(row: Row) -> str:
-    return control_characters.line(columns.entry(
+    return wording.one_line(columns.entry(
         row, 'external_ids', ownership.EXT_ID_EGRESS) or '')
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import dataclasses
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn import rows
 from ovn_network_agent.ovn.chassis import groups
@@ -93,7 +93,7 @@ class Router:
     # (port or '', next hop) of default routes, sorted.
     defaults: tuple[tuple[str, str], ...] = ()
     # What it reaches without a default route, sorted.
-    inside: tuple[str, ...] = ()
+    inner_networks: tuple[str, ...] = ()
 
     def nexthop(self, gateway: Gateway, family: int) -> str:
         """Where packets go by a gateway port; the virtual gateway is as good.
@@ -128,7 +128,7 @@ def read(find: source.Find, uuid: str) -> Router | None:
             tuple(sorted((columns.atom(route, 'output_port'),
                           columns.atom(route, 'nexthop'))
                          for route in routes if _is_default(route))),
-            _inside(ports, routes))
+            _inner_networks(ports, routes))
     return None
 
 
@@ -148,7 +148,7 @@ def _is_default(route: Row) -> bool:
                 columns.atom(route, 'policy') != 'src-ip')
 
 
-def _inside(ports: list[Row], routes: list[Row]) -> tuple[str, ...]:
+def _inner_networks(ports: list[Row], routes: list[Row]) -> tuple[str, ...]:
     found = {each.network for each in peer_routers.interfaces(ports)}
     found.update(each.network for each in (
         networks.parse_interface(columns.atom(route, 'ip_prefix'))
@@ -193,7 +193,7 @@ def published(find: source.Find, name: str) -> tuple[str, ...]:
 def failed(find: source.Find, name: str) -> str:
     """Why a node gets no further addresses, or ''."""
     for row in find(*TABLE, 'chassis', name):
-        return control_characters.line(f'its agent is in doubt: {row.why}')
+        return wording.one_line(f'its agent is in doubt: {row.why}')
     return ''
 
 

@@ -75,9 +75,9 @@ def read(nb: Tables) -> Iterator[resources.EgressRows]:
 def moves(before: Iterable[resources.EgressRows],
           after: Iterable[resources.EgressRows]) -> int:
     """The number of addresses that come to another router, port or node."""
-    former, present = map(_places, (before, after))
-    return sum(former[key].isdisjoint(present[key])
-               for key in former.keys() & present.keys())
+    previous, present = map(_places, (before, after))
+    return sum(previous[key].isdisjoint(present[key])
+               for key in previous.keys() & present.keys())
 
 
 def _places(all_rows: Iterable[resources.EgressRows]
@@ -140,23 +140,23 @@ def read_networks(row: Row) -> dict[str, tuple[str, ...]]:
 class SetNetworks(commands.NorthboundCommand):
     """Give this chassis the wanted entry, or remove it (None).
 
-    :param gone: names of chassis whose entries are removed as well
+    :param deleted: names of chassis whose entries are removed as well
     """
 
     def __init__(self, api: Any, chassis: str,
                  addresses: Collection[str] | None,
-                 gone: Collection[str] = ()) -> None:
+                 deleted: Collection[str] = ()) -> None:
         super().__init__(api)
         self._chassis = chassis
         self._addresses = addresses
-        self._gone = gone
+        self._deleted = deleted
 
     def run_idl(self, txn: Any) -> None:
         """Change the only row of NB_Global; without it, refuse an entry."""
         self.refused = ''
         for row in self.rows('NB_Global').values():
             # Each key alone, so that agents starting at once do not conflict.
-            for chassis in self._gone:
+            for chassis in self._deleted:
                 row.delkey('external_ids', _PREFIX + chassis)
             if self._addresses:
                 row.setkey('external_ids', _PREFIX + self._chassis,

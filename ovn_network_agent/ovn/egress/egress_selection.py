@@ -129,7 +129,7 @@ def of_port(find: source.Find,
         for row in find(*MACHINE, 'uuid', port)
         if columns.atom(row, 'type') in _TYPES
         for switch in find(*SWITCH, 'port', port)
-        for lrp, router in find.ask(_around, switch.uuid)
+        for lrp, router in find.ask(_routers_of, switch.uuid)
         for address in _addresses(row)
         if networks.inside(address, dict(router.inner).get(lrp, ())))
 
@@ -146,8 +146,8 @@ def _addresses(row: Row) -> list[str]:
     return list(found)
 
 
-def _around(find: source.Find,
-            switch: Uuid) -> tuple[tuple[str, routers.Router], ...]:
+def _routers_of(find: source.Find,
+                switch: Uuid) -> tuple[tuple[str, routers.Router], ...]:
     """The routers of a network that have a gateway port, with their ports."""
     return tuple(
         (lrp, router) for row in find(*SWITCH, 'uuid', str(switch))
@@ -218,10 +218,10 @@ def _of_router(find: source.Find, uuid: str) -> frozenset[Uuid]:
     router = find.ask(routers.read, uuid)
     return frozenset(
         port for lrp, _nets in (router.inner if router else ())
-        for port in find.ask(_beside, lrp))
+        for port in find.ask(_ports_of_network, lrp))
 
 
-def _beside(find: source.Find, lrp: str) -> frozenset[Uuid]:
+def _ports_of_network(find: source.Find, lrp: str) -> frozenset[Uuid]:
     """The ports of the network that a port of a router is in."""
     return frozenset(
         port for leading in find(*MACHINE, 'leads to', lrp)
@@ -233,7 +233,7 @@ def _meet_subnet(find: source.Find, limits: _Limits, uuid: str) -> None:
     """Let a subnet pass, which OVN knows by routers' ports and by DHCP."""
     ports = find(*routers.PORT, 'subnet', uuid)
     limits.meet([port for row in ports for port in find.ask(
-        _beside, str(columns.atom(row, 'name')))])
+        _ports_of_network, str(columns.atom(row, 'name')))])
     nets = {interface.network for text in (
         *(columns.atom(row, 'cidr') for row in find(*DHCP, 'subnet', uuid)),)
         if (interface := networks.parse_interface(text))}

@@ -17,9 +17,9 @@ import re
 from typing import Any
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.files import reading
 from ovn_network_agent.ovsdb import columns
@@ -119,7 +119,7 @@ def _intent(options: Mapping[str, str], name: str) -> Intent:
         try:
             filters.append(_filter(options.get(prefix + name)))
         except ValueError as error:
-            return Intent(target, problem=control_characters.line(
+            return Intent(target, problem=wording.one_line(
                 f'{prefix}{name}: {error}'))
     return Intent(target, filters[0], filters[1])
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import dataclasses
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import source
 from ovn_network_agent.model import selection
 from ovn_network_agent.ovn import rows
@@ -150,7 +150,7 @@ def _objection(router: Row, here: list[ip_text.Interface]) -> str:
     """See :attr:`Router.objection`."""
     chassis = columns.entry(router, 'options', 'chassis')
     if chassis:
-        return control_characters.line(
+        return wording.one_line(
             f'this router is bound to a chassis (options:chassis={chassis}), '
             'as Neutron does for a tunnelled external network, and OVN passes '
             'no packets between it and a peer; give it another external '
@@ -166,7 +166,7 @@ def _label(row: Row) -> str:
 def called(row: Row) -> str:
     """The name of a router for messages."""
     label, name = _label(row), columns.atom(row, 'name')
-    return control_characters.line(f'{label} ({name})' if label else name)
+    return wording.one_line(f'{label} ({name})' if label else name)
 
 
 def is_uplink(port: Row) -> bool:

@@ -100,12 +100,13 @@ def _read(pair: str, there: list[Values]) -> resources.Peering:
 
 
 def _of_side(side: resources.PeerSide,
-             far: resources.PeerSide) -> Iterator[Values]:
+             other: resources.PeerSide) -> Iterator[Values]:
     def row(table: str, *values: Iterable[Any]) -> Values:
         return Values(table, side.router,
                       tuple(map(marked_rows.atoms_of, values)))
     if side.port:
-        yield row(PORT, [side.port], [side.mac], side.networks, [far.port], [])
+        yield row(PORT, [side.port], [side.mac], side.networks,
+                  [other.port], [])
     for prefix, nexthop in side.routes:
         yield row(ROUTE, [prefix], [nexthop], [side.port], [], [])
     for policy in side.policies:

@@ -12,10 +12,9 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.common import control_characters
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers import source
 from ovn_network_agent.ovn.peering import peer_intents as intents
 from ovn_network_agent.ovn.peering import peer_routers as routers
@@ -97,7 +96,7 @@ def _of_end(find: source.Find, end: intents.End) -> model.Peering | None:
     uuid = routers.at(find, end)
     if not uuid:
         return model.Peering(
-            uuid, control_characters.line(end.router), end.name,
+            uuid, wording.one_line(end.router), end.name,
             model.PeerState.ERROR,
             'the file of peerings names this router, and OVN has none of the '
             'name, or several; use the UUID, or remove the entry')
@@ -110,7 +109,7 @@ def _of_end(find: source.Find, end: intents.End) -> model.Peering | None:
 def _error(find: source.Find, uuid: str, name: str,
            why: str) -> model.Peering:
     return model.Peering(uuid, find.ask(routers.read, uuid).called,
-                         control_characters.line(name),
+                         wording.one_line(name),
                          model.PeerState.ERROR, why)
 
 
@@ -123,8 +122,8 @@ def _of_intent(find: source.Find, uuid: str,
     state, why = _state(find, uuid, name, intent)
     router = find.ask(routers.read, uuid)
     peering = model.Peering(
-        uuid, router.called, control_characters.line(name), state, why,
-        target=control_characters.line(intent.target))
+        uuid, router.called, wording.one_line(name), state, why,
+        target=wording.one_line(intent.target))
     if state is model.PeerState.ERROR:
         return peering
     if state is not model.PeerState.CREATED:
@@ -180,7 +179,7 @@ def _conflict_texts(here: Conflict | None,
 
 
 def _some(texts: Collection[str]) -> str:
-    return counts.first(sorted(texts), _FEW)
+    return wording.first(sorted(texts), _FEW)
 
 
 def twin(find: source.Find, uuid: str, name: str) -> str:

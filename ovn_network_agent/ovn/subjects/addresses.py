@@ -262,9 +262,9 @@ class OfRouter:
                sent: Iterable[tuple[str, frozenset[str]]]) -> None:
         """Bring the addresses up to date; the router has handover states."""
         outdated, self._outdated = self._outdated, set()
-        former, self._sent = self._sent, dict(sent)
-        for lrp in former.keys() | self._sent.keys():
-            outdated |= (former.get(lrp, frozenset()) ^
+        previous, self._sent = self._sent, dict(sent)
+        for lrp in previous.keys() | self._sent.keys():
+            outdated |= (previous.get(lrp, frozenset()) ^
                          self._sent.get(lrp, frozenset()))
         if frame is not self._frame or router.ports != self._ports:
             self._frame, self._ports = frame, router.ports
@@ -291,10 +291,10 @@ class OfRouter:
 
     def _build(self, router: model.Router, outdated: Iterable[str]) -> None:
         own = networks.own_addresses(router)
-        gone: list[str] = []
-        come: dict[str, model.ServedAddress] = {}
+        removed: list[str] = []
+        added: dict[str, model.ServedAddress] = {}
         for address in outdated:
-            gone += self._keys(address)
+            removed += self._keys(address)
             for number, subject in enumerate(networks.served_addresses(
                     router, address, self.sources(address),
                     own.get(address, ()))):
@@ -302,8 +302,8 @@ class OfRouter:
                             self._without_backends(subject))
                 if withheld:
                     subject = dataclasses.replace(subject, withheld=withheld)
-                come[_key(address, number)] = subject
-        self.present = self.present.changed(gone, come)
+                added[_key(address, number)] = subject
+        self.present = self.present.changed(removed, added)
 
     def _keys(self, address: str) -> Iterator[str]:
         """The keys of an address in the last view."""

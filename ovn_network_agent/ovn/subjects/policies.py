@@ -25,7 +25,7 @@ KEYS = (('options', _ADVERTISE), *(
     (column, key) for column in ('options', 'external_ids')
     for key in (ownership.EXT_ID_ANNOUNCE, ownership.EXT_ID_TAG)))
 ROUTED = (('options', _ROUTES),)
-_READABLE = {'true': True, 'false': False}
+_BOOLEANS = {'true': True, 'false': False}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _agent_value(kind: str, row: Row, key: str) -> tuple[str, str] | None:
 
 def _own(name: str, column: str, text: str
          ) -> tuple[tuple[selection.Word, ...], tuple[str, ...]]:
-    announce = _READABLE.get(text.strip().lower())
+    announce = _BOOLEANS.get(text.strip().lower())
     word = selection.Word(
         announce is not False,
         f'{name} has {ownership.EXT_ID_ANNOUNCE}={text} in its {column}')

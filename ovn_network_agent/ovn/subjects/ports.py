@@ -122,20 +122,20 @@ class Ports:
             row, self._inputs.wiring.chassis) and (
                 now < self._between.setdefault(uuid, now + BETWEEN))
 
-    def _replace(self, former: Iterable[model.PortAddress],
+    def _replace(self, previous: Iterable[model.PortAddress],
                  present: Iterable[model.PortAddress]) -> None:
-        gone: dict[str, list[str]] = collections.defaultdict(list)
-        come: dict[str, dict[str, model.PortAddress]] = (
+        removed: dict[str, list[str]] = collections.defaultdict(list)
+        added: dict[str, dict[str, model.PortAddress]] = (
             collections.defaultdict(dict))
-        for each in former:
-            gone[each.network.uuid].append(_key(each))
+        for each in previous:
+            removed[each.network.uuid].append(_key(each))
         for each in present:
-            come[each.network.uuid][_key(each)] = each
-        if not gone and not come:
+            added[each.network.uuid][_key(each)] = each
+        if not removed and not added:
             return
         machines = {**self.machines, **{
             uuid: self.machines.get(uuid, bucketed_mapping.EMPTY).changed(
-                gone[uuid], come[uuid]) for uuid in {*gone, *come}}}
+                removed[uuid], added[uuid]) for uuid in {*removed, *added}}}
         self.machines = {uuid: each for uuid, each in machines.items() if each}
         found = {**self.networks,
                  **{each.network.uuid: each.network for each in present}}

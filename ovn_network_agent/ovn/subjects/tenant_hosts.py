@@ -85,19 +85,19 @@ class TenantHosts:
 
 
 def prefixes(whole: model.TenantPrefix, hosts: Iterable[Host],
-             former: Mapping[str, model.TenantPrefix]
+             previous: Mapping[str, model.TenantPrefix]
              ) -> Iterator[tuple[str, model.TenantPrefix]]:
     """Single addresses of a network, as prefixes that may be announced.
 
-    Those that have not changed since ``former`` stay the same objects.
+    Those that have not changed since ``previous`` stay the same objects.
     """
     made = {networks.host_prefix(address): why for address, why in hosts}
     # All of last time were made of one network, so one of them tells.
-    known = next((former[each] for each in made if each in former), whole)
+    known = next((previous[each] for each in made if each in previous), whole)
     same = whole == dataclasses.replace(known, prefix=whole.prefix,
                                         withheld=whole.withheld)
     for prefix, why in made.items():
-        known = former.get(prefix, whole)
+        known = previous.get(prefix, whole)
         if not same or (prefix, why, whole.subnet, whole.vip) != (
                 known.prefix, known.withheld, known.subnet, known.vip):
             known = dataclasses.replace(whole, prefix=prefix, withheld=why)
@@ -124,8 +124,8 @@ class TenantVips:
         self._frames = frames
         self._networks = behind
 
-    def inside(self, router: Uuid, network: tenant_networks.Network
-               ) -> tuple[Host, ...]:
+    def in_network(self, router: Uuid, network: tenant_networks.Network
+                   ) -> tuple[Host, ...]:
         """The virtual IPs in a network whose addresses are announced."""
         return next((each.vips for each in self._rows.ask(
             self._of_router, router) if each.network == network), ())
@@ -215,13 +215,13 @@ class TenantVips:
         return next((
             f'it is in {prefix} of router {self._networks.called(other)}'
             for prefix, other, public in self._rows.ask(
-                self._around, network.prefix, self._networks.domains(
+                self._overlapping, network.prefix, self._networks.domains(
                     router, networks.family_of_valid(network.prefix)))
             if (public or other != router) and ip in ip_text.network(prefix)),
             '')
 
-    def _around(self, prefix: str, domains: tuple[int, ...]
-                ) -> tuple[tuple[str, Uuid, bool], ...]:
+    def _overlapping(self, prefix: str, domains: tuple[int, ...]
+                     ) -> tuple[tuple[str, Uuid, bool], ...]:
         """The announced and provider networks that overlap with one.
 
         One result for a domain: thousands of tenants may have one network.

@@ -209,7 +209,8 @@ class TenantNetworks:
             if port.announced and networks.of_version(version,
                                                       port.networks)}))
 
-    def beside(self, router: Uuid, prefix: str) -> set[tuple[Uuid, bool]]:
+    def overlapping(self, router: Uuid, prefix: str
+                    ) -> set[tuple[Uuid, bool]]:
         """Routers with an overlapping network; whether it is a provider's."""
         found = self._rows.ask(self.sharing, prefix)
         return {each for domain in self.domains(

@@ -123,7 +123,8 @@ class Tenants:
         """Who else has a prefix, or a part of it."""
         rivals: set[str] = set()
         providers: set[str] = set()
-        for other, public in self._networks.beside(router, network.prefix):
+        for other, public in self._networks.overlapping(
+                router, network.prefix):
             called = self._networks.called(other)
             if public:
                 providers.add(called)
@@ -136,7 +137,7 @@ class Tenants:
             domains=self._domains(router, network))
         hosts = self._hosts.of_network(router, network)
         return found if hosts is None else dataclasses.replace(
-            found, hosts=hosts, vips=self._vips.inside(router, network))
+            found, hosts=hosts, vips=self._vips.in_network(router, network))
 
     def _alone(self, router: Uuid,
                network: tenant_networks.Network) -> _Contest:
@@ -163,8 +164,8 @@ class Tenants:
         found = self._rows.ask(self._all)
         if found is self._found:
             return
-        for gone in self._found.keys() - found.keys():
-            del self._claims[gone], self._judged[gone]
+        for removed in self._found.keys() - found.keys():
+            del self._claims[removed], self._judged[removed]
         for uuid, each in found.items():
             if each is not self._found.get(uuid):
                 self._judged[uuid] = self._claims.setdefault(
@@ -183,14 +184,14 @@ class Tenants:
     def complete(self, present: tuple[model.Router, ...],
                  uuids: Iterable[Uuid]) -> None:
         """Make the prefixes of routers, which may have states."""
-        made, former = {}, self._completed
+        made, previous = {}, self._completed
         self._completed = {}
         for router, uuid in zip(present, uuids, strict=True):
             found = self._found.get(uuid, _Found())
             judged = self._judged.get(uuid, {})
             known = self.present.get(router.uuid, {})
             self._completed[uuid] = basis = router, found, judged
-            new = (known if former.get(uuid) == basis else
+            new = (known if previous.get(uuid) == basis else
                    self._prefixes(router, found, judged, known))
             if new:
                 made[router.uuid] = known if new == known else new
@@ -200,14 +201,14 @@ class Tenants:
     @staticmethod
     def _prefixes(router: model.Router, found: _Found,
                   judged: Mapping[str, model.Claim],
-                  former: Prefixes) -> dict[str, model.TenantPrefix]:
+                  previous: Prefixes) -> dict[str, model.TenantPrefix]:
         made: dict[str, model.TenantPrefix] = {}
         for whole, hosts in _wholes(router, found, judged,
                                     router.served_ports):
             if hosts is not None:
-                made.update(tenant_hosts.prefixes(whole, hosts, former))
+                made.update(tenant_hosts.prefixes(whole, hosts, previous))
             else:
-                known = former.get(whole.prefix)
+                known = previous.get(whole.prefix)
                 made[whole.prefix] = known if known == whole else whole
         return made
 
@@ -249,7 +250,7 @@ def _wholes(router: model.Router, found: _Found,
             network.within or network.prefix, network.called, port, via,
             port.tag if network.tag is None else network.tag or None,
             network.withheld, contest.provider, contest.rivals,
-            judged.get(contest.key, model.Claim.SOLE),
+            judged.get(contest.key, model.Claim.UNCONTESTED),
             vip=bool(network.within), alone=bool(network.within))
         yield whole, contest.hosts if whole.announced else None
         if contest.vips and whole.announced:
@@ -295,14 +296,14 @@ class Claims:
         judged = {key: self._judge(key, rivals)
                   for key, rivals in found.items()}
         self._first = {key for key, claim in judged.items() if claim in (
-            model.Claim.SOLE, model.Claim.FIRST)}
+            model.Claim.UNCONTESTED, model.Claim.FIRST)}
         self._unknown = {key: found[key] for key, claim in judged.items()
                          if claim is model.Claim.UNKNOWN}
         return judged
 
     def _judge(self, key: str, rivals: Rivals) -> model.Claim:
         if not rivals:
-            return model.Claim.SOLE
+            return model.Claim.UNCONTESTED
         if key in self._first:
             return model.Claim.FIRST
         # After any change of the conflict, whoever came is not the first.

@@ -158,10 +158,10 @@ class _MarkedCommand(commands.ResourceCommand[_Resource], Generic[_Resource]):
 
     def remove(self, txn: Any, each: Found) -> None:
         """Delete a row, and the reference of its router."""
-        gone = self.shared(txn, f'gone rows of {self.layout.called}', set)
-        if each.row.uuid in gone:
+        removed = self.shared(txn, f'gone rows of {self.layout.called}', set)
+        if each.row.uuid in removed:
             return
-        gone.add(each.row.uuid)
+        removed.add(each.row.uuid)
         each.row.verify('external_ids')
         if each.router is not None:
             each.router.delvalue(

@@ -86,15 +86,15 @@ class SetPriority(commands.ResourceCommand[resources.GatewayPriority]):
         table, column = _OWNERS[self.resource.table]
         owner, members = _group(self.rows(table), self.resource.table,
                                 self.resource.group)
-        mine = [m for m in members
-                if m.chassis_name == self.resource.chassis]
-        if not mine:
+        own = [m for m in members
+               if m.chassis_name == self.resource.chassis]
+        if not own:
             self.refused = 'the candidate is gone'
         elif self._decided_on({m.chassis_name: m.priority for m in members}):
             command.verify(txn, owner, column)
             for member in members:
                 command.verify(txn, member, 'priority')
-            self._set(mine[0])
+            self._set(own[0])
         else:
             self.refused = 'somebody has changed the priorities'
         if self.refused and self._whole:

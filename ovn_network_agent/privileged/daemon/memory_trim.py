@@ -79,7 +79,8 @@ class Keeper:
 
     def start(self) -> None:
         """Start the thread, which sleeps until the process has grown."""
-        threading.Thread(target=self._run, name='heap', daemon=True).start()
+        threading.Thread(target=self._run, name='memory-trim',
+                         daemon=True).start()
 
     def look(self) -> None:
         """Have the thread release memory if the process has grown; 0.01 ms."""

@@ -35,7 +35,7 @@ _REST = 0.05
 
 _NAME = re.compile(r'[0-9a-f]{32}')
 # seconds; the agent is on this machine and waits already
-_GIVING = 5
+_PASS_TIMEOUT = 5
 
 
 def receive(hand_over: Callable[[str], int]) -> socket.socket:
@@ -43,7 +43,7 @@ def receive(hand_over: Callable[[str], int]) -> socket.socket:
     abstract socket, and returns its process id.
     """
     name = secrets.token_hex(16)
-    with _Door(name) as listener:
+    with _Listener(name) as listener:
         sender = hand_over(name)
         with listener.connection(sender) as channel:
             channel.settimeout(TIMEOUT)
@@ -54,7 +54,7 @@ def receive(hand_over: Callable[[str], int]) -> socket.socket:
     return socket.socket(fileno=found[0])
 
 
-class _Door:
+class _Listener:
     """A waiting socket, and the thread that accepts its connections."""
 
     def __init__(self, name: str) -> None:
@@ -139,6 +139,6 @@ def give(name: str, opened: socket.socket) -> int:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
         # others may have filled the queue of the agent
         unix_sockets.connect(channel, '\0' + name,
-                             time.monotonic() + _GIVING)
+                             time.monotonic() + _PASS_TIMEOUT)
         socket.send_fds(channel, [b'.'], [opened.fileno()])
     return os.getpid()

@@ -18,8 +18,8 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.privileged.limits import prefix_limits
 from ovn_network_agent.privileged.network import checks
@@ -95,7 +95,8 @@ class EgressLimits:
             each.format(dev) for each in _SYSCTLS}
 
 
-def check_inside(present: 'Iterable[addresses.Address]', address: str) -> None:
+def check_in_network(present: 'Iterable[addresses.Address]', address: str
+                     ) -> None:
     """Check that an address is in a network of its link, which has others."""
     own = ip_text.interface(address).ip
     checks.permit(

@@ -15,9 +15,9 @@ import errno
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import bridges
 from ovn_network_agent.conf import mode
 from ovn_network_agent.conf import opts
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.conf.options import fip_route
 from ovn_network_agent.conf.options import frr
 from ovn_network_agent.conf.options import veth_leak
@@ -118,13 +118,13 @@ def permit_prefix_list() -> str:
     source = _source or cfg.CONF
     name = current().prefix_list
     if not opts.on_command_line(source, frr.GROUP, _PREFIX_LIST):
-        aside = cfg.ConfigOpts()
-        aside.register_opts(frr.OPTS, group=frr.GROUP)
+        own_conf = cfg.ConfigOpts()
+        own_conf.register_opts(frr.OPTS, group=frr.GROUP)
         try:
-            aside(args=[], project=opts.PROJECT, prog=opts.PROJECT,
-                  default_config_files=source.config_file,
-                  default_config_dirs=source.config_dir)
-            name = aside[frr.GROUP][_PREFIX_LIST]
+            own_conf(args=[], project=opts.PROJECT, prog=opts.PROJECT,
+                     default_config_files=source.config_file,
+                     default_config_dirs=source.config_dir)
+            name = own_conf[frr.GROUP][_PREFIX_LIST]
         except (cfg.Error, ValueError) as error:
             raise OSError(errno.EINVAL, f'[frr] frr_prefix_list: {error}'
                           ) from error

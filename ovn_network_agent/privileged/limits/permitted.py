@@ -11,8 +11,8 @@ import dataclasses
 import typing
 
 from ovn_network_agent import ownership
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.common import vlan_names
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.privileged.limits import driver_limits
 from ovn_network_agent.privileged.limits import prefix_limits as reaches
@@ -124,7 +124,7 @@ class Limits:
     def check_vlan(self, name: str, bridge: str, tag: int) -> None:
         """Check the device of a VLAN that is made."""
         _permit(bridge in self.bridges and self._is_segment(name) and
-                name == vlan_names.device(bridge, tag) != bridge,
+                name == bridges.segment_device(bridge, tag) != bridge,
                 f'VLAN device {name!r}', 'the device of a VLAN on '
                 + self._named_bridges())
 
@@ -185,7 +185,8 @@ class Limits:
             fits = (table, dst, via) in self.gateways
         elif dev == ownership.VETH_PROVIDER:
             own = (ownership.VETH_LINK_LOCAL if ':' in dst else self.pair)[0]
-            fits = table == vrf_table and via == own and allowed.beyond(dst)
+            fits = (table == vrf_table and via == own and
+                    allowed.may_lead_to(dst))
         elif via:
             fits = (self._is_segment(dev) and table in self.host_tables and
                     allowed.routed(dst) and allowed.host(_host(via)))
@@ -248,7 +249,8 @@ class Limits:
         return self.egress.is_link(dev, self._is_segment)
 
     def _is_segment(self, dev: object) -> bool:
-        return isinstance(dev, str) and vlan_names.is_device(dev, self.bridges)
+        return isinstance(dev, str) and bridges.is_segment_device(
+            dev, self.bridges)
 
     def _as_of_bridge(self, rule: 'policy_rules.Rule') -> 'policy_rules.Rule':
         """A rule as for the default bridge: rules for packets out of OVN are

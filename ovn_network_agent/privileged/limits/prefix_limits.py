@@ -69,7 +69,7 @@ class AllowedPrefixes:
                    found.network_address in n for n in self.networks
                    ) if self.networks else self.network(prefix)
 
-    def beyond(self, prefix: str) -> bool:
+    def may_lead_to(self, prefix: str) -> bool:
         """Whether a route from the VRF may lead to a prefix."""
         return (self.host(prefix) or self.leaks and self.network(prefix) or
                 self.forwards and self.address(prefix) or

@@ -43,10 +43,10 @@ def invalid(text: str) -> OSError:
     return OSError(errno.EINVAL, text)
 
 
-def permit(fits: object, what: str, instead: str) -> None:
+def permit(fits: object, what: str, expected: str) -> None:
     """Refuse, with EPERM, a request that is outside of the limits."""
     if not fits:
-        raise OSError(errno.EPERM, f'{what} is refused: it is not {instead}, '
+        raise OSError(errno.EPERM, f'{what} is refused: it is not {expected}, '
                       'as the privileged side was started with')
 
 

@@ -56,7 +56,7 @@ def set_routes(items: checks.Items) -> list[channel.Failure]:
         within.check_route(checks.table(table), checks.prefix(dst), dev, via,
                            vrf_table)
         if within.evpn.is_route(table, dst, dev, via):
-            _check_inside(kernel, table, dev, within.evpn.vni(table))
+            _check_vrf(kernel, table, dev, within.evpn.vni(table))
         if checks.metric(metric, dst):
             _check_first(kernel, table, dst, vrf if table == vrf_table else 0)
         if dev not in indexes:
@@ -112,8 +112,8 @@ def _vrf(kernel: connection.Connection, vrf: str) -> tuple[int, int]:
     return (found.index, found.vrf_table) if found else (0, 0)
 
 
-def _check_inside(kernel: connection.Connection, table: int, dev: str, vni: int
-                  ) -> None:
+def _check_vrf(kernel: connection.Connection, table: int, dev: str, vni: int
+               ) -> None:
     vrf = evpn_names.vrf(vni)
     found = links.named(kernel, {dev, vrf})
     checks.permit(

@@ -153,17 +153,17 @@ def set_addresses(items: checks.Items) -> list[channel.Failure]:
     gateway would be an address of the node.
     """
     within = limits.current()
-    inside = functools.cache(lambda: vni_links.inside(kernel))
+    in_vrfs = functools.cache(lambda: vni_links.names_in_vrfs(kernel))
 
     def encode(dev: str, address: str) -> channel.Request:
         within.check_address(dev, checks.interface(address))
         if within.evpn.is_port(dev):
-            checks.permit(dev in inside(),
+            checks.permit(dev in in_vrfs(),
                           f'{address} on {dev}', 'in the VRF of a VNI')
         index = checks.index(dev)
         shared = dev not in within.others and within.is_egress_link(dev)
         if shared:
-            driver_limits.check_inside(
+            driver_limits.check_in_network(
                 addresses.read(kernel, index), address)
         return addresses.RTM_NEWADDR, _CREATE, addresses.encode(
             index, address, ownership.ADDRESS_PROTOCOL,
@@ -207,7 +207,7 @@ def delete_addresses(items: checks.Items) -> list[channel.Failure]:
                 (position, number, text) for _zero, number, text in
                 channel.send(kernel, [item], encode)
                 if number != errno.EADDRNOTAVAIL)
-        return _unless_gone(failures)
+        return _unless_missing(failures)
 
 
 def _check_alone(kernel: connection.Connection, dev: str, index: int,
@@ -281,7 +281,7 @@ def delete_neighbours(items: checks.Items) -> list[channel.Failure]:
                 raise OSError(errno.ENOENT, 'not ours')
             return neighbours.RTM_DELNEIGH, 0, body
 
-        return [f for f in _unless_gone(channel.send(kernel, items, encode))
+        return [f for f in _unless_missing(channel.send(kernel, items, encode))
                 if f[1] != errno.ENOENT]
 
 
@@ -304,7 +304,8 @@ def _is_ours(dev: str, entry: neighbours.Neighbour) -> bool:
         not entry.protocol and dev in ownership.VETH_ENDS)
 
 
-def _unless_gone(failures: Iterable[channel.Failure]) -> list[channel.Failure]:
+def _unless_missing(failures: Iterable[channel.Failure]
+                    ) -> list[channel.Failure]:
     return [f for f in failures if f[1] != errno.ENODEV]
 
 

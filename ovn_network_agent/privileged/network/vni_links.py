@@ -232,9 +232,9 @@ def _repairs(found: _Links, details: _Details, vni: int, wanted: _Wanted
     yield from _unless(details[vxlan].silent, vxlan, vni_links.SILENT)
     yield from _unless(details[vxlan].mtu == wanted.mtu, vxlan,
                        ('IFLA_MTU', wanted.mtu))
-    inside = found[vxlan].master == found[bridge].index
-    yield from _unless(inside, vxlan, ('IFLA_MASTER', found[bridge].index))
-    yield from _unless(inside and details[vxlan].settled, vxlan,
+    attached = found[vxlan].master == found[bridge].index
+    yield from _unless(attached, vxlan, ('IFLA_MASTER', found[bridge].index))
+    yield from _unless(attached and details[vxlan].settled, vxlan,
                        vni_links.SETTLED)
     if not found[vxlan].up:
         yield 0, vni_links.encode_flags(vxlan, True)
@@ -259,15 +259,15 @@ def _set_port(kernel: connection.Connection, found: _Links, details: _Details,
     if not plain.peers(found, name, peer):
         _make_pair(kernel, found, name, mac, bridge)
         vni_links.read_again(kernel, (name, peer), found, details)
-    inside = found[name]
+    link = found[name]
     # The VRF first: to enslave, the kernel takes a device down and up, which
     # would lose its routes and neighbours.
     _send(kernel, [
         *_unless(details[name].grouped, name, vni_links.GROUP),
         *_unless(details[name].silent, name, vni_links.SILENT),
-        *([] if inside.mac == mac else [
+        *([] if link.mac == mac else [
             (0, vni_links.encode_mac(name, mac))]),
-        *_unless(inside.master == found[vrf].index, name,
+        *_unless(link.master == found[vrf].index, name,
                  ('IFLA_MASTER', found[vrf].index)),
         *((0, vni_links.encode_flags(end, True)) for end in (name, peer)
           if not found[end].up)])

@@ -55,7 +55,7 @@ def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
     refused, fitting = checks.items(('adds', _wanted, adds),
                                     ('deletes', _unwanted, deletes))
     steps: list[evpn_steps.Steps] = []
-    gone = []
+    removed = []
     lines = _lines() if fitting else []
     underlay, there = _underlay(lines), evpn.read(lines)
     devices = _devices()
@@ -66,17 +66,17 @@ def change(adds: checks.Items, deletes: checks.Items) -> list[typing.Any]:
                 steps.append(_addition(item, underlay, found))
             else:
                 steps.append(_removal(item, found, devices))
-                gone.append(item.vni)
+                removed.append(item.vni)
         except (OSError, ValueError) as error:
             refused.append([name, index, str(error)])
     output = [_configured(each.down for each in steps)]
     if any(each.settle for each in steps):
         time.sleep(_SETTLE)
     left = [f'no interface {name}' for name
-            in evpn.left_interfaces(lines, devices)] if gone else []
+            in evpn.left_interfaces(lines, devices)] if removed else []
     output += [_configured(each.change for each in steps),
                _configured([*(each.up for each in steps), left]),
-               *_remove_left(gone)]
+               *_remove_left(removed)]
     return [refused, '\n'.join(filter(None, output))]
 
 
@@ -160,8 +160,8 @@ def _remove_left(vnis: Iterable[int]) -> list[str]:
 def _configured(blocks: Iterable[list[str]]) -> str:
     """Pass the lines for each VNI to FRR; returns its messages."""
     full = [block for block in blocks if block]
-    at_once = int(_EACH_SECOND * registered.group(options).vtysh_timeout)
+    batch_size = int(_EACH_SECOND * registered.group(options).vtysh_timeout)
     return '\n'.join(filter(None, (
-        vtysh.configure([line for block in full[first:first + at_once]
+        vtysh.configure([line for block in full[first:first + batch_size]
                          for line in block], _DAEMONS)
-        for first in range(0, len(full), at_once))))
+        for first in range(0, len(full), batch_size))))

@@ -33,7 +33,7 @@ _WRITERS = ((MGMTD, 'configure terminal file-lock', 1),
 # so it is not sent each time.
 DISCARD = 'mgmt commit abort'
 # most questions at once, 2 ms of FRR 8.4; meanwhile it does nothing else
-_AT_ONCE = 20
+_BATCH_SIZE = 20
 # whether the last session may have broken off, or that of a killed daemon
 _broken_off = True
 
@@ -65,7 +65,7 @@ def configure(lines: list[str]) -> str:
     global _broken_off
     deadline = _deadline()
     running = _answering(deadline)
-    for name, enter, at_once in _WRITERS:
+    for name, enter, batch_size in _WRITERS:
         if name in running:
             break
     else:
@@ -78,8 +78,8 @@ def configure(lines: list[str]) -> str:
         _begin(opened, 'XFRR_start_configuration')
         _broken_off = True
         messages = [
-            text for at in range(0, len(lines), at_once)
-            for _status, text in opened.ask_all(lines[at:at + at_once])]
+            text for at in range(0, len(lines), batch_size)
+            for _status, text in opened.ask_all(lines[at:at + batch_size])]
         # tells whether the transaction is done
         status, answer = opened.ask('XFRR_end_configuration')
         messages.append(answer)
@@ -148,8 +148,8 @@ def _answers(questions: dict[str, list[str]]) -> list[session.Answer]:
     answers = []
     for name, commands in questions.items():
         with contextlib.closing(_session(name, deadline)) as opened:
-            for at in range(0, len(commands), _AT_ONCE):
-                answers += opened.ask_all(commands[at:at + _AT_ONCE])
+            for at in range(0, len(commands), _BATCH_SIZE):
+                answers += opened.ask_all(commands[at:at + _BATCH_SIZE])
     return answers
 
 

@@ -56,10 +56,10 @@ def read_static(vrf: str) -> list[list[str]]:
 
 
 @privileged.frr.entrypoint
-def read_static_again(vrf: str, former: str) -> list[typing.Any]:
+def read_static_again(vrf: str, previous: str) -> list[typing.Any]:
     """As :func:`read_static`, unless the routes are known.
 
-    :param former: digest of an earlier answer, '' for none
+    :param previous: digest of an earlier answer, '' for none
     :returns: [routes, or None for those of the earlier answer; digest]
     """
     check_vrf(vrf)
@@ -67,7 +67,7 @@ def read_static_again(vrf: str, former: str) -> list[typing.Any]:
     require(running, *output.holders(configuration))
     digest = hashlib.sha256('\n'.join(
         configuration).encode()).hexdigest()
-    if digest == former:
+    if digest == previous:
         return [None, digest]
     return [[list(route) for route
              in output.static_routes(configuration, vrf)], digest]

@@ -45,11 +45,11 @@ _ended: dict[str, list[Callable[[], None]]] = {}
 
 
 @privileged.ovs.entrypoint
-def dump_flows(bridge: str, former: str = '', known: Sequence[bytes] = ()
+def dump_flows(bridge: str, previous: str = '', known: Sequence[bytes] = ()
                ) -> list[typing.Any]:
     """Read the flows with a cookie of the agent, unless they are known.
 
-    :param former: digest of an earlier answer, '' for none
+    :param previous: digest of an earlier answer, '' for none
     :param known: digests of portions of earlier answers
     :returns: [None, or of each portion [digest, flows]; digest of this answer,
         '' with ``[ovs] ovs_wrapper``]; flows are None in a known portion, else
@@ -59,7 +59,7 @@ def dump_flows(bridge: str, former: str = '', known: Sequence[bytes] = ()
         if not isinstance(mark, bytes):
             raise checks.invalid(f'{mark!r} is no digest')
     found, digest = _run(
-        bridge, lambda switch: openflow.dump_again(switch, former,
+        bridge, lambda switch: openflow.dump_again(switch, previous,
                                                    frozenset(known)),
         lambda command: ([(b'', ofctl.dump(command))], ''))
     return [None if found is None else [

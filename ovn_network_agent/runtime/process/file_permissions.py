@@ -15,7 +15,7 @@ import os
 import pwd
 import sys
 
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 
 
 def files() -> list[str]:
@@ -45,7 +45,7 @@ def unreadable() -> tuple[str, bool]:
 
 def message(user: str, closed: list[str]) -> str:
     """The text about files that a user cannot read."""
-    more = ' and files of ' + counts.of(
+    more = ' and files of ' + wording.count(
         len(closed) - 1, 'more directory', 'more directories') if (
             len(closed) > 1) else ''
     return (f'{user} cannot read files of the program ({closed[0]}{more}), '

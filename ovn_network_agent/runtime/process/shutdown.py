@@ -14,8 +14,8 @@ from oslo_log import log as logging
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import trigger as triggers
+from ovn_network_agent.common import wording
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.engine import outcome as outcomes
 from ovn_network_agent.engine import passes
@@ -77,7 +77,7 @@ class Ending:
         self._wait_for_translation(deadline)
         reasons = ['not begun']
         while reasons and not self._second_stop.is_set():
-            reasons = self._clean_up_once(deadline)
+            reasons = self._try_clean_up(deadline)
             if time.monotonic() >= deadline or self._in_vain:
                 break
             if reasons:
@@ -97,14 +97,14 @@ class Ending:
         Packets still arrive for a moment.  Without rules and routes, they
         would take the default route of the main table.
         """
-        outcomes = self._withdraw_once(deadline)
+        outcomes = self._try_withdraw(deadline)
         # Only the pass has read the actual state.
         if any(verb == 'deleted' for outcome in outcomes
                for verb, _resource in outcome.applied):
             self._second_stop.wait(max(0.0, min(
                 handover.SETTLE, deadline - time.monotonic())))
 
-    def _withdraw_once(self, deadline: float) -> list[outcomes.Outcome]:
+    def _try_withdraw(self, deadline: float) -> list[outcomes.Outcome]:
         """Remove what can be removed now; see :meth:`_passes`.
 
         Rows of NB that belong to no node are left to other agents.
@@ -132,7 +132,7 @@ class Ending:
             wake = self._trigger.wait(AGAIN)
             if wake and wake.revived:
                 self._reconciler.invalidate(revived=wake.revived)
-                self._withdraw_once(deadline)
+                self._try_withdraw(deadline)
 
     def _passes(self, deadline: float, down_to: resources.Stage
                 ) -> list[outcomes.Outcome]:
@@ -166,7 +166,7 @@ class Ending:
             'stop', None, outcome, self._reconciler.tracker, full=True))
         return outcome
 
-    def _clean_up_once(self, deadline: float) -> list[str]:
+    def _try_clean_up(self, deadline: float) -> list[str]:
         found = self._passes(deadline, resources.Stage.GUARD)
         if self._failed:
             return [self._failed]
@@ -221,7 +221,8 @@ def _warn_of_loss(snapshot: model.Snapshot) -> None:
     if lost:
         LOG.warning('%s withdrawn now (%s): no other node answers, because '
                     'the machines are on this node; migrate the machines '
-                    'first, or clear external_mac in the NAT rows', counts.of(
+                    'first, or clear external_mac in the NAT rows',
+                    wording.count(
                         len(lost), 'distributed floating IP is',
                         'distributed floating IPs are'),
                     ', '.join(lost[:_NAMED]))
@@ -236,5 +237,5 @@ def _warn_of_machines(conf: cfg.ConfigOpts, snapshot: model.Snapshot) -> None:
                     'here; move the machines by live '
                     'migration first, or set [DEFAULT] cleanup_on_shutdown = '
                     'false where only the agent is to be restarted',
-                    counts.of(len(lost), 'address'),
+                    wording.count(len(lost), 'address'),
                     ', '.join(lost[:_NAMED]))

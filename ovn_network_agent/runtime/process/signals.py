@@ -66,7 +66,7 @@ def _first(conf: cfg.ConfigOpts, number: int, frame: types.FrameType | None
 
 
 # Seconds in which a lower signal may follow: each thread has run meanwhile.
-_TOGETHER = 0.05
+_INTERVAL = 0.05
 
 
 class Signals:
@@ -76,9 +76,9 @@ class Signals:
     before SIGINT and SIGTERM.
     """
 
-    def __init__(self, *numbers: int, together: float = _TOGETHER) -> None:
+    def __init__(self, *numbers: int, interval: float = _INTERVAL) -> None:
         self._first = min(numbers)
-        self._together = together
+        self._interval = interval
         self._sorted: list[int] = []
         self._waiting, self._waking = socket.socketpair()
         self._waiting.setblocking(False)
@@ -104,7 +104,7 @@ class Signals:
         return self._sorted.pop(0)
 
     def _others(self, number: int) -> Iterator[int]:
-        deadline = time.monotonic() + self._together
+        deadline = time.monotonic() + self._interval
         while number != self._first and (
                 left := deadline - time.monotonic()) > 0:
             other = self._next(left)

@@ -31,7 +31,7 @@ import typing
 from oslo_log import log as logging
 from oslo_privsep import capabilities
 
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.privileged.daemon import capability
 
 LOG = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class Place:
 
     def answer(self) -> None:
         """Begin to answer other agents; returns at once."""
-        threading.Thread(target=self._answer, name='sole',
+        threading.Thread(target=self._answer, name='single-instance',
                          daemon=True).start()
 
     def _answer(self) -> None:
@@ -86,7 +86,7 @@ class Place:
                 client, _address = self._socket.accept()
             except OSError as error:
                 LOG.warning('Another agent that asked where this one is got '
-                            'no answer: %s', error_words.text(error))
+                            'no answer: %s', wording.error(error))
                 time.sleep(_TIMEOUT)
                 continue
             with contextlib.suppress(OSError), client:
@@ -131,16 +131,16 @@ def holder() -> str:
 
     That is the kernel's process id and user, and the process' answer.
     """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        asking.settimeout(_TIMEOUT)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(_TIMEOUT)
         try:
-            asking.connect(NAME)
-            pid, uid, _gid = struct.unpack('3i', asking.getsockopt(
+            client.connect(NAME)
+            pid, uid, _gid = struct.unpack('3i', client.getsockopt(
                 socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize('3i')))
         except OSError:
             return ''
         try:
-            parts = asking.recv(_LONGEST).decode(errors='replace')
+            parts = client.recv(_LONGEST).decode(errors='replace')
         except OSError:
             parts = ''
     # A process of another pid namespace has the number 0 here.

@@ -20,9 +20,8 @@ import time
 
 from oslo_log import log as logging
 
-from ovn_network_agent.common import counts
-from ovn_network_agent.common import error_words
 from ovn_network_agent.common import normal_wait
+from ovn_network_agent.common import wording
 from ovn_network_agent.ovsdb import connection
 
 LOG = logging.getLogger(__name__)
@@ -46,7 +45,7 @@ def notify(**values: object) -> None:
             sock.sendall(message.encode())
     except OSError as e:
         LOG.warning('Could not notify the supervisor at %s: %s', address,
-                    error_words.text(e))
+                    wording.error(e))
 
 
 def _one_line(value: object) -> str:
@@ -100,10 +99,10 @@ class Status:
 
         That includes a reason that comes and goes, and the rest when one goes.
         """
-        former = () if self._waits else self.reasons or ()
+        previous = () if self._waits else self.reasons or ()
         self._warned = {reason: when for reason, when in self._warned.items()
                         if now < when + _RECENT}
-        if not any(reason not in former and reason not in self._warned
+        if not any(reason not in previous and reason not in self._warned
                    for reason in reasons):
             return logging.INFO
         self._warned.update(dict.fromkeys(reasons, now))
@@ -136,13 +135,13 @@ class Status:
             return
         self._ready = True
         LOG.info('First complete pass done: %s',
-                 counts.of(routers, 'router'))
+                 wording.count(routers, 'router'))
         notify(READY=1)
 
     def _disconnected(self) -> tuple[str, ...]:
-        return tuple(database.trouble for database
+        return tuple(database.problem for database
                      in self._databases.values()
-                     if database.started and database.trouble)
+                     if database.started and database.problem)
 
 
 _MICROSECONDS = 1000000

@@ -9,11 +9,10 @@ import hypothesis
 from hypothesis import strategies
 from oslotest import base
 
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import bucketed_mapping
-from ovn_network_agent.common import control_characters
 from ovn_network_agent.common import equal_records
-from ovn_network_agent.common import suggestions
-from ovn_network_agent.common import vlan_names
+from ovn_network_agent.common import wording
 from ovn_network_agent.tests import budget
 
 KEYS = strategies.integers(0, 600).map(str)
@@ -104,12 +103,12 @@ class PrintableTest(base.BaseTestCase):
                 ('', ''), ('router 1', 'router 1'), ('Zürich', 'Zürich'),
                 ('a\nb\r\tc', 'a\\nb\\r\\tc'), ('\x1b[2J', '\\x1b[2J'),
                 ('\u202eabc', '\\u202eabc'), ('\ud800', '\\ud800')):
-            self.assertEqual(shown, control_characters.line(text))
+            self.assertEqual(shown, wording.one_line(text))
 
     def test_lines(self):
         self.assertEqual('one\n  two\\x07\n  ',
-                         control_characters.lines('one\ntwo\x07\n'))
-        self.assertEqual('one', control_characters.lines('one'))
+                         wording.indented('one\ntwo\x07\n'))
+        self.assertEqual('one', wording.indented('one'))
 
 
 KNOWN = ('bridge_dev', 'bridge_device', 'vrf_name')
@@ -121,31 +120,30 @@ class TyposTest(base.BaseTestCase):
         for word, meant in (('brigde_dev', 'bridge_dev'),
                             ('bridge_devise', 'bridge_device'),
                             ('vrf-name', 'vrf_name')):
-            self.assertEqual(meant, suggestions.nearest(word, KNOWN))
+            self.assertEqual(meant, wording.nearest(word, KNOWN))
             self.assertEqual(f'; did you mean {meant}?',
-                             suggestions.hint(word, KNOWN))
+                             wording.hint(word, KNOWN))
 
     def test_a_word_like_none(self):
-        self.assertIsNone(suggestions.nearest('xyzzy', KNOWN))
-        self.assertEqual('', suggestions.hint('xyzzy', KNOWN))
+        self.assertIsNone(wording.nearest('xyzzy', KNOWN))
+        self.assertEqual('', wording.hint('xyzzy', KNOWN))
 
     def test_the_known_words_may_come_in_any_form(self):
         for known in (set(KNOWN), dict.fromkeys(KNOWN), iter(KNOWN)):
-            self.assertEqual('vrf_name', suggestions.nearest('vrf_nam', known))
+            self.assertEqual('vrf_name', wording.nearest('vrf_nam', known))
 
 
 class VlansTest(base.BaseTestCase):
 
     def test_a_device_is_recognised_by_its_name(self):
-        bridges = ('br-ex', 'br.two')
-        for bridge in bridges:
+        present = ('br-ex', 'br.two')
+        for bridge in present:
             for tag in (0, 1, 101, 4094):
-                self.assertTrue(
-                    vlan_names.is_device(vlan_names.device(bridge, tag),
-                                         bridges), (bridge, tag))
+                name = bridges.segment_device(bridge, tag)
+                self.assertTrue(bridges.is_segment_device(name, present), name)
 
     def test_other_names(self):
         for name in ('', 'br-in', 'br-ex.', 'br-ex.0', 'br-ex.4095',
                      'br-ex.01', 'br-ex.1.2', 'br-ex.x', 'br-ex.-1',
                      'br-ex.\u0661', 'br-int.5', 'br', '.5'):
-            self.assertFalse(vlan_names.is_device(name, ('br-ex',)), name)
+            self.assertFalse(bridges.is_segment_device(name, ('br-ex',)), name)

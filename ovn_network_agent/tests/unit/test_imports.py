@@ -22,8 +22,9 @@ PURE = ('resources', 'model', 'ownership', 'engine.tracking', 'drivers',
 # Of the conf package the pure ones take lists of option declarations.
 DECLARATIONS = 'conf.'
 HARMLESS = {'abc', 'bisect', 'collections', 'contextlib', 'dataclasses',
-            'enum', 'functools', 'hashlib', 'ipaddress', 'itertools', 'json',
-            'math', 'operator', 're', 'types', 'typing', 'zlib'}
+            'difflib', 'enum', 'functools', 'hashlib', 'ipaddress',
+            'itertools', 'json', 'math', 'operator', 're', 'types', 'typing',
+            'zlib'}
 
 
 class PureTest(base.BaseTestCase):

@@ -83,30 +83,30 @@ class Judgement:
         self.lack = ''
         self._stable = stable
         # Monotonic seconds since when the last checks differ from ``lack``.
-        self.since: float | None = None
+        self.differs_from: float | None = None
         self.asked = False  # there was an answer
 
     def take(self, found: str | None, now: float,
-             at_once: bool = False) -> bool:
+             immediate: bool = False) -> bool:
         """Take the result of a check; whether :attr:`lack` has changed.
 
         :param now: monotonic seconds
-        :param at_once: whether a fit result counts without a wait
+        :param immediate: whether a fit result counts without a wait
         """
         if found is None:
-            self.since = None
+            self.differs_from = None
             return False
         # A node that boots must not be unfit for three seconds.
-        stable = 0.0 if at_once else self._stable
+        stable = 0.0 if immediate else self._stable
         wait = (SETTLE if found else stable) if self.asked else 0.0
         self.asked = True
         if bool(found) == bool(self.lack):
-            self.since = None
-        elif self.since is None:
-            self.since = now
-        if self.since is not None and now < self.since + wait:
+            self.differs_from = None
+        elif self.differs_from is None:
+            self.differs_from = now
+        if self.differs_from is not None and now < self.differs_from + wait:
             return False
-        before, self.lack, self.since = self.lack, found, None
+        before, self.lack, self.differs_from = self.lack, found, None
         return self.lack != before
 
 
@@ -137,7 +137,7 @@ class Fitness(base.Observer):
     @property
     def recovers(self) -> bool:  # type: ignore[override]
         """Whether BGP is unfit by the settled result, not by the last one."""
-        return self.unfit and self.judgement.since is not None
+        return self.unfit and self.judgement.differs_from is not None
 
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the checks, every other second."""
@@ -160,7 +160,7 @@ class Fitness(base.Observer):
 
     def _run(self) -> None:
         while True:
-            if self.look_once():
+            if self.check():
                 self._trigger.fire('fitness')
             if self._stop.wait(self._pause()):
                 return
@@ -170,7 +170,7 @@ class Fitness(base.Observer):
             return _WITH_WRAPPER
         return _LACKING if self.unfit else _INTERVAL
 
-    def look_once(self) -> bool:
+    def check(self) -> bool:
         """Check once; whether the reasons have changed."""
         found, answered, failure = self._ask()
         self._silent = self._silent + 1 if failure else 0
@@ -190,15 +190,15 @@ class Fitness(base.Observer):
         """
         vrf = self._conf.frr.vrf_name
         try:
-            missing, neighbours, heard = bgp.read_sessions(
+            missing, neighbours, senders = bgp.read_sessions(
                 vrf, daemons(self._conf))
             if not missing and not neighbours:
                 # The fabric may have IPv6 alone.
-                missing, neighbours, heard = bgp.read_sessions(
+                missing, neighbours, senders = bgp.read_sessions(
                     vrf, daemons(self._conf), 6)
             self._missing = missing
             return (lack(missing, neighbours, vrf),
-                    bool(heard) or not neighbours, '')
+                    bool(senders) or not neighbours, '')
         except Exception as error:
             return None, False, base.failed_check(
                 'The check whether BGP can announce', error)

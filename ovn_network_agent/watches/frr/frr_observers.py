@@ -185,4 +185,4 @@ def restarts_of_frr(conf: cfg.ConfigOpts, heartbeats: base.Heartbeat,
         vtysh.read_sockets, notices.FRR_RESTARTED, restarted,
         metric='frr_restarts_total',
         # The fabric has lost what staticd had.
-        at_once=True, awaited=awaited)
+        immediate=True, awaited=awaited)

@@ -36,7 +36,7 @@ class Relisting:
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._conf = conf
         self._clock = clock
-        self._since: dict[str, float] = {}
+        self._first_seen: dict[str, float] = {}
         self._tried: set[str] = set()
 
     def repair(self, faults: Mapping[str, str], sessions: bool,
@@ -54,11 +54,11 @@ class Relisting:
                    if prefix.endswith(('/32', '/128')) and (
                        fault == effect.NOT_IN_BGP or
                        fault == effect.NOT_ADVERTISED and sessions)}
-        self._since = {prefix: self._since.get(prefix, now)
-                       for prefix in refused}
+        self._first_seen = {prefix: self._first_seen.get(prefix, now)
+                            for prefix in refused}
         self._tried &= refused
         due = sorted(prefix for prefix in refused - self._tried
-                     if now - self._since[prefix] >= TIMEOUT)[:_BATCH]
+                     if now - self._first_seen[prefix] >= TIMEOUT)[:_BATCH]
         if not due or not name:
             return
         self._tried.update(due)
@@ -67,8 +67,8 @@ class Relisting:
         finally:
             # The next pass adds a line that is missing for any reason.
             trigger.fire('lines written again', stale=(_BACKEND,))
-        for network, former, number in renewed:
+        for network, previous, number in renewed:
             LOG.warning('bgpd did not announce addresses of %s, which %s '
                         'permits: the line was written again, with the number '
-                        '%d in place of %d%s', network, name, number, former,
+                        '%d in place of %d%s', network, name, number, previous,
                         f' ({message})' if message else '')

@@ -270,15 +270,15 @@ class Verification(base.Observer):
         if not self._wanted or not (
                 problems or everything or self.reasons):
             return problems, ()
-        around = effect.Surroundings(**bgp.read_surroundings(vrf, asks_bgp))
+        state = effect.Surroundings(**bgp.read_surroundings(vrf, asks_bgp))
         self._repair({p for p in problems if problems[p] == effect.INACTIVE},
                      {p for p in self._certain
                       if self._certain[p] == effect.INACTIVE},
-                     pending, around)
-        self._relisting.repair(self._certain, bool(around.established),
+                     pending, state)
+        self._relisting.repair(self._certain, bool(state.established),
                                self._trigger)
         return problems, effect.reasons(self._certain, dict(self._wanted),
-                                        around, vrf, self._nexthop)
+                                        state, vrf, self._nexthop)
 
     def _others(self, faults: dict[str, str],
                 pending: dict[str, str]) -> dict[str, str]:
@@ -314,13 +314,13 @@ class Verification(base.Observer):
     # -- repair ------------------------------------------------------------
 
     def _repair(self, inactive: set[str], certain: set[str],
-                pending: dict[str, str], around: effect.Surroundings) -> None:
+                pending: dict[str, str], state: effect.Surroundings) -> None:
         new = inactive - self._suspects.keys()
         stale = {_DOUBT[pending[p]] for p in new}
         if stale:
             self._trigger.fire('not in zebra', stale=stale)
         if (certain and self._conf.frr.vrf_name and
-                not around.reaches(self._nexthop)):
+                not state.reaches(self._nexthop)):
             self._tell_zebra()
 
     def _tell_zebra(self) -> None:

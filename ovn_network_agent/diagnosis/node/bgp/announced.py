@@ -10,9 +10,9 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import model
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.drivers.common import announcing
@@ -83,12 +83,12 @@ def judge_duplicates(found: Duplicates) -> Iterator[check.Result]:
             'row of each router; let one router have the address')
     more = len(found.several) - _NAMED
     if more > 0:
-        yield check.warn(counts.of(
+        yield check.warn(wording.count(
             more, 'more address has', 'more addresses have') +
                          ' several routers',
                          'correct the addresses above, and check again')
     if not found.several:
-        yield check.ok(f'each of {counts.of(found.addresses, "address")} '
+        yield check.ok(f'each of {wording.count(found.addresses, "address")} '
                        'has one router')
 
 
@@ -177,12 +177,12 @@ def judge_withheld(found: Withheld) -> Iterator[check.Result]:
             'another one')
     number = sum(each for each, _reason in found.reasons)
     if not number:
-        yield check.ok(f'none of {counts.of(found.addresses, "address")} is '
-                       'withheld')
+        yield check.ok(
+            f'none of {wording.count(found.addresses, "address")} is withheld')
         return
     why = '; '.join(f'{each:d}: {reason}'
                     for each, reason in found.reasons[:_NAMED])
-    text = (f'{number:d} of {counts.of(found.addresses, "address")} not '
+    text = (f'{number:d} of {wording.count(found.addresses, "address")} not '
             f'announced on purpose ({why})')
     if number < found.addresses:
         yield check.ok(text)
@@ -225,15 +225,15 @@ def judge_advertised(found: Advertised) -> Iterator[check.Result]:
     elif found.routers and not found.routes:
         yield check.warn(
             f'OVN advertises nothing for '
-            f'{counts.of(found.routers, "router")} with '
+            f'{wording.count(found.routers, "router")} with '
             'dynamic-routing=true', 'set '
             'options:dynamic-routing-redistribute=nat, or another value, in '
             'the rows of the routers or of their ports; if it is set, see '
             'that ovn-northd runs')
     else:
         yield check.ok('OVN advertises '
-                       f'{counts.of(found.routes, "route")} for '
-                       f'{counts.of(found.routers, "router")}')
+                       f'{wording.count(found.routes, "route")} for '
+                       f'{wording.count(found.routers, "router")}')
 
 
 class Tags(typing.NamedTuple):
@@ -268,7 +268,7 @@ def judge_tags(found: Tags) -> Iterator[check.Result]:
     if not found.addresses:
         yield check.ok('no route has a tag')
         return
-    text = ', '.join(f'{tag} ({counts.of(number, "address")})'
+    text = ', '.join(f'{tag} ({wording.count(number, "address")})'
                      for tag, number in found.addresses[:_NAMED])
     if found.mapped:
         yield check.ok(f'tags of {found.method} routes: {text}')

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import typing
 
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf import plugins
-from ovn_network_agent.conf.options import bridges
 from ovn_network_agent.diagnosis.address import evpn as of_address
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
@@ -28,7 +28,7 @@ from ovn_network_agent.privileged.routing import evpn_instances
 
 _ESTABLISHED = 'Established'
 # Devices that no packet leaves by.
-_LOOPBACK, _INSIDE = 'lo', ('dummy', 'vrf')
+_LOOPBACK, _VIRTUAL_KINDS = 'lo', ('dummy', 'vrf')
 # The kernel's device of the VXLAN ports of Open vSwitch, with the UDP port.
 _OF_SWITCH = 'vxlan_sys_{:d}'
 
@@ -128,7 +128,7 @@ def read_sizes(sources: sources.Sources) -> Sizes:
     links, found = sources.links(), read_local(sources)
     names = {found.device} - {''}
     names -= {name for name in names
-              if name == _LOOPBACK or links[name].kind in _INSIDE}
+              if name == _LOOPBACK or links[name].kind in _VIRTUAL_KINDS}
     ends = {str(getattr(address, 'ipv4_mapped', None) or address)
             for address in (ip_text.address(hop.via)
                             for hop in evpn.read_hops(sources.conf))}
@@ -192,7 +192,7 @@ def judge_sessions(found: Sequence[evpn.Session]) -> Iterator[check.Result]:
                 'log of bgpd; the neighbour has to activate EVPN, too')
     if up:
         yield check.ok(', '.join(
-            f'{each.name}: {counts.of(each.sent, "route")} sent, '
+            f'{each.name}: {wording.count(each.sent, "route")} sent, '
             f'{each.received:d} received' for each in up))
     if not found:
         yield check.not_checked('no neighbour is activated for EVPN; see '
@@ -250,7 +250,7 @@ def judge_vnis(found: Vnis) -> Iterator[check.Result]:
     for (why, remedy), vnis in faults.items():
         yield check.broken(f'VNI {check.named(vnis)}: {why}', remedy)
     if not found.problems and not faults:
-        yield check.ok(counts.of(len(found.wanted), 'VNI is', 'VNIs are') +
+        yield check.ok(wording.count(len(found.wanted), 'VNI is', 'VNIs are') +
                        ' up and announced' if found.wanted
                        else 'no network here has a VNI')
 
@@ -295,8 +295,9 @@ def judge_hops(found: Sequence[vni_links.Hop]) -> Iterator[check.Result]:
             f'VNI {vni:d}: packets to {check.named(hops)} are lost',
             of_address.repair(evpn_names.bridge(vni)))
     if not lost:
-        yield check.ok(f'{counts.of(len(found), "next hop")} of '
-                       f'{counts.of(len({hop.vni for hop in found}), "VNI")}')
+        vnis = len({hop.vni for hop in found})
+        yield check.ok(f'{wording.count(len(found), "next hop")} of '
+                       f'{wording.count(vnis, "VNI")}')
 
 
 CHECKS = (

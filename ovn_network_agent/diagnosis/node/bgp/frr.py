@@ -16,7 +16,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import diagnosis
 from ovn_network_agent.backends.frr import frr_static
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.frr import output
@@ -25,7 +25,7 @@ from ovn_network_agent.privileged.routing import vtysh
 from ovn_network_agent.watches.frr import frr_fitness
 
 # Since FRR 9, mgmtd has the configuration.
-_MGMTD_SINCE = 9
+_MGMTD_VERSION = 9
 _NAMED = 5
 # Seconds for a daemon to take a connection.
 _LIMIT = 2.0
@@ -52,7 +52,7 @@ def read_daemons(sources: sources.Sources) -> Daemons:
     if 'bgpd' in running:
         found = sources.frr(4)
         wanted += ['bfdd'] if found.bfd else []
-        wanted += ['mgmtd'] if major(found.version) >= _MGMTD_SINCE else []
+        wanted += ['mgmtd'] if major(found.version) >= _MGMTD_VERSION else []
     return Daemons(tuple(wanted), running, *_sockets(sources.conf, [
         name for name in wanted if name not in running]))
 
@@ -189,23 +189,22 @@ def judge_lists(found: Lists) -> Iterator[check.Result]:
             f'{setup.WORDS[found.version]} prefix-list {found.name} seq '
             f'{entries[0][0]:d}" in vtysh; the agent makes its own again')
     if not differences:
-        yield check.ok(f'{found.name} has '
-                       f'{counts.of(len(found.bgpd), "entry", "entries")} in '
-                       'zebra and in bgpd')
+        there = wording.count(len(found.bgpd), 'entry', 'entries')
+        yield check.ok(f'{found.name} has {there} in zebra and in bgpd')
 
 
 class Sessions(typing.NamedTuple):
     """The sessions of BGP."""
 
     neighbours: dict[str, str]  # states by neighbour
-    heard: tuple[str, ...]  # neighbours that have sent a prefix
+    senders: tuple[str, ...]  # neighbours that have sent a prefix
     version: int = 4  # 4 or 6, the family of the routes
 
 
 def read_sessions(sources: sources.Sources, version: int = 4) -> Sessions:
     """Read the states of all neighbours for a family."""
-    neighbours, heard = sources.sessions(version)
-    return Sessions(neighbours, tuple(heard), version)
+    neighbours, senders = sources.sessions(version)
+    return Sessions(neighbours, tuple(senders), version)
 
 
 def judge_sessions(found: Sessions) -> Iterator[check.Result]:
@@ -231,7 +230,7 @@ def judge_sessions(found: Sessions) -> Iterator[check.Result]:
         return
     if down:
         yield check.warn(shown, remedy)
-    if not found.heard:
+    if not found.senders:
         yield check.warn(
             'no neighbour has sent a prefix: this node has neither the '
             'default route nor the addresses of the other gateway nodes',

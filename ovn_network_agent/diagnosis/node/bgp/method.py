@@ -10,9 +10,9 @@ import time
 import typing
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.common import networks
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr
@@ -80,7 +80,7 @@ def readiness(sources: sources.Sources, method: str, prefixes: set[str]
            if each.asn and method not in each.redistributes]
     copies, left = _copies({family: found[family] for family in due}, method)
     cautions += left
-    instead = lines(found[4].asn, vrf, method, copies) if due else ()
+    additions = lines(found[4].asn, vrf, method, copies) if due else ()
     others = sorted(set(vtysh.read_known(vrf, 'kernel')) - prefixes) if (
         method == 'kernel') else []
     effects = bgp.read_effect(vrf, others, True)[1] if others else {}
@@ -90,7 +90,7 @@ def readiness(sources: sources.Sources, method: str, prefixes: set[str]
         'of "redistribute kernel" deny it (route-map KERNEL, see "Announce '
         'methods" in the documentation)'
         for network in _DEFAULTS if network in effects]
-    return Readiness(tuple(lacks), instead, tuple(others), effects,
+    return Readiness(tuple(lacks), additions, tuple(others), effects,
                      tuple(cautions))
 
 
@@ -119,7 +119,7 @@ def _maps(found: dict[int, setup.Setup], method: str, prefixes: set[str],
                 address, denial = denied[0]
                 denials.append(
                     f'{where} denies '
-                    f'{counts.of(len(denied), "address")}, for example '
+                    f'{wording.count(len(denied), "address")}, for example '
                     f'{address}: {denial.kind} {denial.name} {denial.text}; '
                     'let the map permit them' + _HINT.get(method, ''))
     return denials, cautions

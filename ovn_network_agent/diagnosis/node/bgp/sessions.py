@@ -6,8 +6,8 @@
 from collections.abc import Iterator
 import typing
 
-from ovn_network_agent.common import counts
 from ovn_network_agent.common import ip_text
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import frr
@@ -68,9 +68,9 @@ def judge_outbound(found: Outbound) -> Iterator[check.Result]:
             kept.setdefault(denial, {}).setdefault(name, []).append(address)
     yield from (_result(denial, of, found) for denial, of in kept.items())
     if not kept:
-        yield check.ok(counts.of(len(found.addresses), 'address passes',
-                                 'addresses pass') + ' to '
-                       f'{counts.of(len(found.neighbours), "neighbour")}')
+        yield check.ok(wording.count(len(found.addresses), 'address passes',
+                                     'addresses pass') + ' to '
+                       f'{wording.count(len(found.neighbours), "neighbour")}')
 
 
 def _denial(known: filters.Filters, passed: Passed, address: ip_text.Address

@@ -12,8 +12,7 @@ from oslo_config import cfg
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends.kernel import link as link_backend
-from ovn_network_agent.common import vlan_names
-from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.common import bridges
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import kernel
@@ -158,7 +157,7 @@ def read_forwarding(sources: sources.Sources) -> Forwarding:
     ours = tuple(sorted(
         name for name, link in found.items() if name in served or
         link.alias == ownership.LINK_ALIAS and
-        vlan_names.is_device(name, served)))
+        bridges.is_segment_device(name, served)))
     devices = [*names, *ours, *(
         name for name in ownership.VETH_ENDS if name in found)]
     return Forwarding(tuple(names), ours, bool(sources.holder()), {

@@ -6,7 +6,7 @@
 from collections.abc import Iterator
 import typing
 
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import kernel
@@ -52,7 +52,7 @@ def judge_local(found: Local) -> Iterator[check.Result]:
     if not found.destinations:
         yield check.not_checked('no port forward leads to this node itself')
     elif not found.vrf or not refused:
-        yield check.ok(counts.of(
+        yield check.ok(wording.count(
             len(found.destinations), 'destination on this node accepts',
             'destinations on this node accept') + ' what arrives')
     elif found.option:
@@ -97,7 +97,7 @@ def judge_zones(found: Zones) -> Iterator[check.Result]:
             'choose another zone, far above those of OVN')
     else:
         yield check.ok(f'zone {found.zone:d}; OVN has '
-                       f'{counts.of(len(found.ovn_zones), "other")}')
+                       f'{wording.count(len(found.ovn_zones), "other")}')
 
 
 CHECKS = (

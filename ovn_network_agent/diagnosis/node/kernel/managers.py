@@ -13,7 +13,7 @@ import os
 import typing
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import error_words
+from ovn_network_agent.common import wording
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.readers import agent
@@ -68,7 +68,7 @@ def read_managers(sources: sources.Sources) -> Managers:
         if _NM in found:
             managed = tuple(sorted(devices & _ask_nmcli()))
     except OSError as error:
-        failure = error_words.text(error)
+        failure = wording.error(error)
     return Managers(networkd, managed, os.readlink(
         '/proc/self/ns/pid') != _OF_HOST, failure)
 
@@ -105,7 +105,7 @@ def foreign(root: str) -> dict[str, bool]:
             drop_ins.update({name: os.path.join(f'{path}.d', name)
                              for name in os.listdir(f'{path}.d')
                              if name.endswith('.conf')})
-    found = {option: True for option, _what, _since in _OPTIONS}
+    found = {option: True for option, _what, _first in _OPTIONS}
     for path in filter(None, (main, *(
             drop_ins[name] for name in sorted(drop_ins)))):
         found.update(assigned(_text(path)))
@@ -133,7 +133,7 @@ def assigned(text: str) -> dict[str, bool]:
         elif equals and section == 'Network' and line[0] not in '#;':
             if value.lower() in _NO + _YES:
                 found[key] = value.lower() in _YES
-    return {option: found[option] for option, _what, _since in _OPTIONS
+    return {option: found[option] for option, _what, _first in _OPTIONS
             if option in found}
 
 
@@ -156,18 +156,18 @@ def managed_devices(text: str) -> set[str]:
 
 def judge_managers(found: Managers) -> Iterator[check.Result]:
     """A manager that removes what it has not made is a warning."""
-    removed = [(option, what, since) for option, what, since in _OPTIONS
+    removed = [(option, what, first) for option, what, first in _OPTIONS
                if (found.networkd or {}).get(option)]
     if removed:
         lines = ' / '.join(f'"{option}=no"' for option, *_rest in removed)
         yield check.warn(
             f'{_NETWORKD} runs, and removes '
-            f'{" and ".join(what for _option, what, _since in removed)} that '
+            f'{" and ".join(what for _option, what, _first in removed)} that '
             'it has not configured, also those of FRR and of the agent',
             f'in {_DROP_IN}, below "[Network]": {lines}, then "systemctl '
             f'restart {_NETWORKD}"; systemd knows ' + ', '.join(
-                f'{option} since version {since:d}'
-                for option, _what, since in removed) + '; against the removal '
+                f'{option} since version {first:d}'
+                for option, _what, first in removed) + '; against the removal '
             f'of next hops, older ones need {_WITHOUT_NEXT_HOPS} in '
             '"configure terminal" of vtysh, and a restart of FRR')
     if found.managed:

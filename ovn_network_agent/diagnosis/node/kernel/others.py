@@ -14,9 +14,9 @@ from oslo_config import cfg
 
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import ip_text
-from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
@@ -69,8 +69,8 @@ def judge_drops(found: Sequence[Drops]) -> list[check.Result]:
     results = [each for drops in found for each in _judge_bridge(drops)]
     number = sum(len(drops.drops) for drops in found)
     return results or [check.ok(
-        f'of {counts.of(number, "flow")} of other programs with the action '
-        'drop, none drops packets of this node\'s addresses')]
+        f'of {wording.count(number, "flow")} of other programs with the '
+        'action drop, none drops packets of this node\'s addresses')]
 
 
 def _judge_bridge(found: Drops) -> Iterator[check.Result]:
@@ -171,7 +171,7 @@ def judge_filters(has: Filters) -> Iterator[check.Result]:
         closed = ', '.join(f'"{chain}"' for chain in has.found.closed
                            if not chain.startswith('ip6 '))
         yield check.ok(
-            f'of {counts.of(len(has.found.filters), "rule")} of other '
+            f'of {wording.count(len(has.found.filters), "rule")} of other '
             'programs with a drop by address, none names an address of this '
             'node' + (
                 f'; {closed} drops what its rules do not accept'
@@ -260,8 +260,9 @@ def judge_order(found: Order) -> Iterator[check.Result]:
                 f' to {", ".join(parts[:_NAMED])}' if parts else ''),
             _rule_remedy(foreign))
     if not wrong:
-        yield check.ok(f'of {counts.of(len(found.rules), "rule")} of other '
-                       'programs, none decides about this node\'s addresses')
+        yield check.ok(f'of {wording.count(len(found.rules), "rule")} of '
+                       'other programs, none decides about this node\'s '
+                       'addresses')
 
 
 def _decided(foreign: Foreign, found: Order) -> set[ip_text.Address]:

@@ -13,9 +13,9 @@ import typing
 from oslo_config import cfg
 
 from ovn_network_agent import ownership
-from ovn_network_agent.common import counts
+from ovn_network_agent.common import bridges
 from ovn_network_agent.common import networks
-from ovn_network_agent.conf.options import bridges
+from ovn_network_agent.common import wording
 from ovn_network_agent.conf.options import veth_leak
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import sources
@@ -103,7 +103,7 @@ def judge_tables(found: Tables) -> Iterator[check.Result]:
             good = False
             yield check.warn(
                 f'table {table:d} ({option}) has '
-                f'{counts.of(len(others), "route")} of another program, '
+                f'{wording.count(len(others), "route")} of another program, '
                 f'such as {others[0].dst}',
                 f'remove them, or choose another table in {option}')
     for table in found.lost:
@@ -270,7 +270,7 @@ class Sizes(typing.NamedTuple):
 
     uplinks: dict[str, int]  # bytes by name
     # Bytes by name: the provider bridge, the veth pair.
-    inside: dict[str, int]
+    internal: dict[str, int]
 
 
 def read_mtu(sources: sources.Sources) -> Sizes:
@@ -299,15 +299,16 @@ def sizes(names: Iterable[str]) -> dict[str, int]:
 
 def judge_mtu(found: Sizes) -> Iterator[check.Result]:
     """One finding for each uplink that is too small."""
-    if not found.uplinks or not found.inside:
-        yield check.not_checked('there is no uplink in the VRF' if found.inside
-                                else 'there is no provider bridge')
+    if not found.uplinks or not found.internal:
+        yield check.not_checked(
+            'there is no uplink in the VRF' if found.internal
+            else 'there is no provider bridge')
         return
-    largest = max(found.inside.values())
+    largest = max(found.internal.values())
     small = {name: size for name, size in found.uplinks.items()
              if size < largest}
     for name, size in small.items():
-        wide = ', '.join(sorted(each for each, bytes_ in found.inside.items()
+        wide = ', '.join(sorted(each for each, bytes_ in found.internal.items()
                                 if bytes_ == largest))
         yield check.warn(
             f'{name} has an MTU of {size:d} bytes, and {wide} of '
@@ -316,7 +317,7 @@ def judge_mtu(found: Sizes) -> Iterator[check.Result]:
             f'"ip link set {name} mtu {largest:d}" here and at the other end '
             'of the link, and in the configuration of the network; or see '
             'that no machine and no tenant network has a larger MTU')
-    narrow = {name: size for name, size in found.inside.items()
+    narrow = {name: size for name, size in found.internal.items()
               if size < largest}
     for name, size in narrow.items():
         yield check.warn(
@@ -324,7 +325,7 @@ def judge_mtu(found: Sizes) -> Iterator[check.Result]:
             f'{largest:d}', f'"ip link set {name} mtu {largest:d}"')
     if not small and not narrow:
         yield check.ok(', '.join(f'{name} {size:d} bytes' for name, size in
-                                 (found.uplinks | found.inside).items()))
+                                 (found.uplinks | found.internal).items()))
 
 
 class Neighbours(typing.NamedTuple):
@@ -361,7 +362,7 @@ def judge_neighbours(found: Neighbours) -> Iterator[check.Result]:
         while size < 2 * max(needed, table.limit):
             size *= 2
         full = (f', and was full '
-                f'{counts.of(table.overflows, "time")} since the boot'
+                f'{wording.count(table.overflows, "time")} since the boot'
                 if table.overflows else '')
         yield check.warn(
             f'{name}3 = {table.limit:d}{full}: each address in use needs an '

@@ -50,11 +50,11 @@ class RefusalTest(overlaps.OverlapTestCase):
 
     def test_a_remote_of_its_own(self):
         """What the operator has set stays as it is."""
-        self.assertEqual('', overlap.standing())
+        self.assertEqual('', overlap.readiness())
         mine = 'external_ids:ovn-remote-gw1="tcp:192.0.2.9:6642"'
         self.here.vsctl('set', 'Open_vSwitch', '.', mine)
         self.assertIn('ovn-remote-gw1 is set', self.failed())
-        self.assertIn('ovn-remote-gw1 is set', overlap.standing())
+        self.assertIn('ovn-remote-gw1 is set', overlap.readiness())
         self.assertEqual('running', self.state())
         self.assertIn('ovn-remote-gw1="tcp:192.0.2.9:6642"',
                       self.external_ids())
@@ -71,12 +71,12 @@ class RefusalTest(overlaps.OverlapTestCase):
         self.controller.wait()
         with self.saying('ovn-controller 22.12.1\nOpen vSwitch Library'):
             self.assertIn('OVN 22.12', self.failed())
-            self.assertIn('22.12; it needs OVN 23.03', overlap.standing())
+            self.assertIn('22.12; it needs OVN 23.03', overlap.readiness())
             self.assertEqual('', self.mark())
         with self.saying('ovn-controller 31.09.0\nOpen vSwitch Library'):
-            self.assertIn('not tried with OVN 31.09', overlap.standing())
+            self.assertIn('not tried with OVN 31.09', overlap.readiness())
         with self.saying('something else'):
-            self.assertIn('reports no version', overlap.standing())
+            self.assertIn('reports no version', overlap.readiness())
 
     def saying(self, version):
         """Somebody in the place of ovn-controller, of another version."""

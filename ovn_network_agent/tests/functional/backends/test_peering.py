@@ -316,10 +316,10 @@ class LockTest(peerings.PeeringTestCase):
         self.cloud.add_router('new')
         self.assertTrue(woken.wait(lock.PATIENCE + 2))
         self.assertEqual({}, self.delete(wanted, backend=other))
-        self.assertIn('OVN_Northbound is not connected', first.lock.trouble)
+        self.assertIn('OVN_Northbound is not connected', first.lock.problem)
         os.symlink(target, link)
         self.eventually(lambda: first.lock.state is lock_state.State.WAITING,
-                        lambda: first.lock.trouble)
+                        lambda: first.lock.problem)
 
     def test_reading_asks_for_no_lock(self):
         self.backend.read(frozenset())

@@ -68,7 +68,7 @@ class WriteTest(northbound_rows.NorthboundTestCase):
     def test_without_southbound_nothing_is_taken_over(self):
         self.others_have_the_rows()
         self.sb.kill()
-        self.eventually(lambda: self.eyes_.databases['sb'].trouble, 'a loss')
+        self.eventually(lambda: self.eyes_.databases['sb'].problem, 'a loss')
         refused = self.create(self.binding(), self.route())
         self.assertIn('OVN_Southbound is not', refused[self.route().ref])
         self.assertIn('OVN_Southbound is not', refused[self.binding().ref])

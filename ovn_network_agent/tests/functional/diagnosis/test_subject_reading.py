@@ -26,8 +26,8 @@ class InsideTest(test_subject.SubjectTestCase):
         self.switch = self.cloud.add_switch('inner', lrps=['lrp-one'])
 
     def inside(self, address='10.0.0.5'):
-        return northbound.read_inside(self.configuration(), self.router,
-                                      address)
+        return northbound.read_inner_address(self.configuration(), self.router,
+                                             address)
 
     def port(self, name, **row):
         self.nb.transact(
@@ -38,7 +38,7 @@ class InsideTest(test_subject.SubjectTestCase):
     def test_a_port_that_has_it(self):
         mac = 'fa:16:3e:00:00:05'
         self.port('other', addresses=f'{mac} 10.0.0.6')
-        self.assertEqual(northbound.Inside('10.0.0.1/24'), self.inside())
+        self.assertEqual(northbound.InnerAddress('10.0.0.1/24'), self.inside())
         self.port('fixed', addresses=f'{mac} 10.0.0.5 2001:db8:0::5')
         self.port('dynamic', addresses='dynamic',
                   dynamic_addresses=f'{mac} 10.0.0.7')
@@ -50,25 +50,25 @@ class InsideTest(test_subject.SubjectTestCase):
                 ('10.0.0.5', 'fixed'), ('10.0.0.6', 'other'),
                 ('10.0.0.7', 'dynamic'), ('10.0.0.8', 'balancer'),
                 ('10.0.0.9', 'shared')):
-            self.assertEqual(northbound.Inside('10.0.0.1/24', name),
+            self.assertEqual(northbound.InnerAddress('10.0.0.1/24', name),
                              self.inside(address))
-        self.assertEqual(northbound.Inside('2001:db8::1/64', 'fixed'),
+        self.assertEqual(northbound.InnerAddress('2001:db8::1/64', 'fixed'),
                          self.inside('2001:db8::5'))
 
     def test_a_port_that_may_have_it(self):
         """With unknown addresses, for example without port security."""
         self.port('open', addresses='unknown')
-        self.assertEqual(northbound.Inside('10.0.0.1/24', judged=False),
+        self.assertEqual(northbound.InnerAddress('10.0.0.1/24', judged=False),
                          self.inside())
 
     def test_an_address_elsewhere(self):
-        self.assertEqual(northbound.Inside(), self.inside('192.0.2.1'))
+        self.assertEqual(northbound.InnerAddress(), self.inside('192.0.2.1'))
         self.nb.transact(
             ovsdb.insert('Logical_Router_Static_Route', 'route',
                          ip_prefix='192.0.2.0/24', nexthop='10.0.0.254'),
             ovsdb.mutate('Logical_Router', {'name': 'neutron-one'},
                          'static_routes', 'insert', ['named-uuid', 'route']))
-        self.assertEqual(northbound.Inside('192.0.2.0/24', judged=False),
+        self.assertEqual(northbound.InnerAddress('192.0.2.0/24', judged=False),
                          self.inside('192.0.2.1'))
 
 

@@ -232,7 +232,7 @@ class ManyTest(HealthTestCase):
             health_checks.Target(f'127.0.{n // 100}.{n % 100 + 1}',
                                  server.getsockname()[1], check)
             for n in range(300))
-        self.checks = health_checks.Checks(room=30)
+        self.checks = health_checks.Checks(max_checks=30)
         before, most = opened(), 0
         threads = set(threading.enumerate())
         self.checks.want(targets)

@@ -69,11 +69,11 @@ class UnnumberedTest(base.FrrTestCase):
     def test_fitness(self):
         observer = frr_fitness.Fitness(worlds.conf(
             drivers=['gateway_drain'], frr__vrf_name=''), stable=0)
-        observer.look_once()
+        observer.check()
         self.assertEqual('', observer.judgement.lack)
         self.frr.configure(INSTANCE, f'neighbor {PEER} shutdown')
         self.assertIn('no BGP neighbour', base.wait_until(
-            lambda: observer.look_once() and observer.judgement.lack,
+            lambda: observer.check() and observer.judgement.lack,
             'unfit'))
 
     def test_fitness_with_ipv6_alone(self):
@@ -86,7 +86,7 @@ class UnnumberedTest(base.FrrTestCase):
             drivers=['gateway_drain'], frr__vrf_name=''), stable=0)
         self.frr.configure(INSTANCE, f'neighbor {PEER} shutdown')
         self.assertIn('no BGP neighbour', base.wait_until(
-            lambda: observer.look_once() and observer.judgement.lack,
+            lambda: observer.check() and observer.judgement.lack,
             'unfit'))
 
     # -- explain ----------------------------------------------------------

@@ -156,7 +156,7 @@ class TestConverted(SchemaTestCase):
             self.cloud.add_nat('r1', address)
             waiting.eventually(
                 lambda a=address: self.seen(eyes, a),
-                lambda a=address: f'{a}: {eyes.databases["nb"].trouble}')
+                lambda a=address: f'{a}: {eyes.databases["nb"].problem}')
             # What is new is there, too.
             waiting.eventually(
                 lambda t=there: t == self.replicated(eyes), 'the tables')
@@ -184,7 +184,7 @@ class TestConverted(SchemaTestCase):
         def there():
             with database.rows() as tables:
                 return 'Static_MAC_Binding' in tables
-        waiting.eventually(there, lambda: database.trouble)
+        waiting.eventually(there, lambda: database.problem)
         self.assertEqual(0, database.interruptions)
 
     def replicated(self, eyes):

@@ -203,19 +203,19 @@ class FullTest(LossTestCase):
         return seen.addresses[router.uuid]
 
     def test_a_loss_without_a_notice_is_confirmed_first(self):
-        """Also where a comparison looks at the rows piece by piece."""
+        """Also where a comparison looks at the rows batch by batch."""
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.queries.ROWS_OF_PIECE', 2))
+            'ovn_network_agent.ovn.queries.BATCH_SIZE', 2))
         cut = queries.cut(self.look.view._builder.rows())
-        for piece in cut:
-            self.look.look(piece=piece)
+        for batch in cut:
+            self.look.look(batch=batch)
             self.assertTrue(self.look.view.confirmed)
-        self.assertEqual([], self.look.view.pieces())
+        self.assertEqual([], self.look.view.batches())
         with self.look.databases['nb'].rows() as nb:
             row, = nb['Logical_Router'].values()
             row._data['nat'].values.clear()
-        for piece in cut:
-            if FIP not in self.full(full=False, piece=piece):
+        for batch in cut:
+            if FIP not in self.full(full=False, batch=batch):
                 break
         self.assertFalse(self.look.view.confirmed)
         self.doubted(self.look, 'nb')

@@ -93,7 +93,7 @@ class ServerTest(LockTestCase):
         """And another lock is another matter."""
         first, second = (self.lock(self.server.remote) for _n in range(2))
         self.assertEqual((HELD, WAITING), (first.state, second.state))
-        self.assertEqual(('', ''), (first.trouble, second.trouble))
+        self.assertEqual(('', ''), (first.problem, second.problem))
         self.assertIs(HELD, self.lock(self.server.remote, 'y').state)
         self.after(first.close, second, HANDOVER)
         self.assertIs(lock_state.State.NOT_CONNECTED, first.state)
@@ -121,7 +121,7 @@ class ServerTest(LockTestCase):
             waiting.eventually(
                 lambda each=each: each.state is lock_state.State.NOT_CONNECTED,
                 'the loss is known')
-            self.assertIn('the lock x of OVN_Northbound: ', each.trouble)
+            self.assertIn('the lock x of OVN_Northbound: ', each.problem)
         self.server.start()
         waiting.eventually(lambda: sorted(
             each.state.value for each in both) == ['held', 'waiting'],
@@ -180,7 +180,7 @@ class ServerTest(LockTestCase):
         self.after(lambda: why.append('no way to write'), second,
                    lock.PATIENCE + 2)
         self.assertIs(lock_state.State.NOT_CONNECTED, first.state)
-        self.assertIn('of OVN_Northbound: no way to write', first.trouble)
+        self.assertIn('of OVN_Northbound: no way to write', first.problem)
         # Nobody waits, and it does not ask.
         second.close()
         waiting.lasts(lambda: self.assertIs(lock_state.State.NOT_CONNECTED,
@@ -227,7 +227,7 @@ class ClusterTest(LockTestCase):
         for server in follower, relay:
             asked = self.lock(server.remote, ask=False)
             self.assertIs(lock_state.State.NOT_CONNECTED, asked.ask(2))
-            self.assertIn('no leader has answered', asked.trouble)
+            self.assertIn('no leader has answered', asked.problem)
 
 
 class TlsTest(tls.TlsTestCase, LockTestCase):
@@ -242,5 +242,5 @@ class TlsTest(tls.TlsTestCase, LockTestCase):
         asked = self.lock(server.remote_ssl, ask=False)
         asked.start()
         waiting.eventually(
-            lambda: 'no certificates are configured' in asked.trouble,
-            lambda: asked.trouble)
+            lambda: 'no certificates are configured' in asked.problem,
+            lambda: asked.problem)

@@ -67,13 +67,13 @@ class RevokedTest(tls.TlsTestCase):
         self.authority.revoke(self.certificate('nb'))
         server.kill()
         server.start()
-        waiting.eventually(lambda: 'revoked' in database.trouble,
-                           lambda: database.trouble)
+        waiting.eventually(lambda: 'revoked' in database.problem,
+                           lambda: database.problem)
         server.kill()
         self.authority.issue('server-nb', tls.HERE)
         server.start()
         waiting.eventually(lambda: database.connected, 'connected again')
-        self.assertEqual('', database.trouble)
+        self.assertEqual('', database.problem)
 
     def test_a_server_that_has_our_certificate_revoked(self):
         with RevokingServer(self.authority.issue('x', tls.HERE)) as remote:
@@ -104,14 +104,14 @@ class SwappedTest(tls.TlsTestCase):
 
     def in_trouble(self, *parts):
         waiting.eventually(
-            lambda: all(part in self.database_.trouble for part in parts),
-            lambda: self.database_.trouble)
+            lambda: all(part in self.database_.problem for part in parts),
+            lambda: self.database_.problem)
         self.assertFalse(self.database_.connected)
 
     def well(self):
         waiting.eventually(lambda: self.database_.connected,
-                           lambda: self.database_.trouble)
-        self.assertEqual('', self.database_.trouble)
+                           lambda: self.database_.problem)
+        self.assertEqual('', self.database_.problem)
 
     def test_a_pair_that_is_exchanged_in_two_steps(self):
         new = self.authority.issue('new')

@@ -103,11 +103,11 @@ class RefusalTest(servers.TlsTestCase):
         os.chmod(self.client[1], 0o644)
         server.kill()
         server.start()
-        waiting.eventually(lambda: 'chmod 600' in database.trouble,
-                           lambda: database.trouble)
+        waiting.eventually(lambda: 'chmod 600' in database.problem,
+                           lambda: database.problem)
         before = time.process_time()
         waiting.lasts(lambda: self.assertFalse(database.connected), 1)
         self.assertLess(time.process_time() - before, 0.5)
         os.chmod(self.client[1], 0o600)
         waiting.eventually(lambda: database.connected, 'connected again')
-        self.assertEqual('', database.trouble)
+        self.assertEqual('', database.problem)

@@ -18,7 +18,7 @@ HOST = '198.51.100.10/32'
 
 # What they only say is theirs to know: no argument, or nothing to choose.
 HARMLESS = {'netlink.port', 'vtysh.read_sockets', 'overlap.end',
-            'overlap.standing', 'vtysh.read_daemons',
+            'overlap.readiness', 'vtysh.read_daemons',
             'ovsdb.read_state', 'prefix_lists.permit',
             'nft.read_version', 'router_advertisements.read',
             'evpn_instances.read', 'evpn_instances.read_lacks'}

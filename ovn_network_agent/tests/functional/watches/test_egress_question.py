@@ -183,13 +183,13 @@ class AnswerTest(QuestionTestCase):
         own = len(os.listdir('/proc/self/fd'))
         before = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (
-            own + egress_question.AT_ONCE + 20, before[1]))
+            own + egress_question.MAX_QUESTIONS + 20, before[1]))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, before)
         # Nobody accepts, so all sockets stay open.
         self.listener().listen(0)
         found = egress_question.ask(
             {f'gw{number:d}': (self.host,)
-             for number in range(2 * egress_question.AT_ONCE)}, PORT)
+             for number in range(2 * egress_question.MAX_QUESTIONS)}, PORT)
         self.assertEqual({'timeout'}, {
             each.result for each in found.values()})
 

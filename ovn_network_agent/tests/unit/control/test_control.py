@@ -26,7 +26,7 @@ R2 = '22222222-aaaa-4bbb-8ccc-0123456789ab'
 HERE, THERE = world.CHASSIS, world.OTHER
 MAINTENANCE = 'maintenance'
 
-Database = collections.namedtuple('Database', 'connected trouble since',
+Database = collections.namedtuple('Database', 'connected problem changed_wall',
                                   defaults=(1769860800.0,))
 WELL = Database(True, '')
 
@@ -235,7 +235,7 @@ class NamesTest(ReportTestCase):
              'priority 2 is to be lowered'], pending)
 
     def test_drains_have_names_and_times(self):
-        seen = drains.Since(lambda: datetime.datetime(
+        seen = drains.StartTimes(lambda: datetime.datetime(
             2026, 1, 31, 12, tzinfo=datetime.UTC))
         node = world.node(drains=frozenset([R1]))
         gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
@@ -243,7 +243,7 @@ class NamesTest(ReportTestCase):
             node, (leaving('p1', model.Handover.ANNOUNCE),), (gone,))
         seen.note(snapshot)
         found = report.build(snapshot, (), {}, self.names, mode.FULL,
-                             since=seen)
+                             start_times=seen)
         self.assertEqual({R1: '2026-01-31T12:00:00Z'}, found['drains_since'])
         said = screen.of_status(found, True)
         self.assertIn(f'drains: web ({R1}) since 2026-01-31T12:00:00Z\n',
@@ -251,7 +251,7 @@ class NamesTest(ReportTestCase):
         self.assertIn('port p1: on gw2, handover: announce since '
                       '2026-01-31T12:00:00Z\n', said)
         # The first sight counts, and what is over is forgotten.
-        seen = drains.Since()
+        seen = drains.StartTimes()
         seen.note(snapshot)
         first = seen.drains, seen.handovers
         seen.note(snapshot)

@@ -293,13 +293,13 @@ class BrokenTest(explained.AddressTestCase):
     def test_an_inner_address_that_no_port_has(self):
         """Packets reach OVN, and nobody answers."""
         for inside, verdict in (
-                (northbound.Inside('10.0.0.1/24', 'port'), Verdict.OK),
-                (northbound.Inside(), Verdict.BROKEN),
-                (northbound.Inside('10.0.0.1/24'), Verdict.BROKEN),
-                (northbound.Inside('10.0.0.1/24', judged=False),
+                (northbound.InnerAddress('10.0.0.1/24', 'port'), Verdict.OK),
+                (northbound.InnerAddress(), Verdict.BROKEN),
+                (northbound.InnerAddress('10.0.0.1/24'), Verdict.BROKEN),
+                (northbound.InnerAddress('10.0.0.1/24', judged=False),
                  Verdict.WARN),
                 (readers.Unread('away'), Verdict.NOT_CHECKED)):
-            facts = dataclasses.replace(healthy.case(), inside=inside)
+            facts = dataclasses.replace(healthy.case(), inner_address=inside)
             self.assertEqual(
                 [] if verdict is Verdict.OK else [('machine', verdict)],
                 [(each.check, each.verdict)

@@ -115,7 +115,7 @@ class TextsTest(base.BaseTestCase):
         self.assertEqual((), self.parsed(evpn.sessions, '{}'))
 
     def read(self, function, text):
-        with frr.readable():
+        with frr.Parsing():
             return self.parsed(function, text)
 
     def test_another_format(self):

@@ -44,10 +44,10 @@ class AheadTestCase(gateways.ReconcilerTestCase):
         self.made.run(prune=False)
         del self.made.world.journal[:]
 
-    def run_pass(self, *routers, ahead=(FIRST,), urgent=True, stale=()):
+    def run_pass(self, *routers, first=(FIRST,), urgent=True, stale=()):
         return self.made.reconciler.run(passes.Pass(
             worlds.snapshot(*(routers or (FIRST, LAST))), stale, urgent=urgent,
-            ahead=worlds.snapshot(*ahead)))
+            first_part=worlds.snapshot(*first)))
 
     def finished(self, *routers):
         """The outcome when FRR has ended, and all that follows is made."""
@@ -103,7 +103,7 @@ class AheadTest(AheadTestCase):
         """The metrics, and the time of a takeover, come from that."""
         self.static.awaited_at_most = 2
         outcome = self.run_pass(FIRST, worlds.router(
-            2, [LAST_FIP, '198.51.100.21']), ahead=(FIRST,))
+            2, [LAST_FIP, '198.51.100.21']), first=(FIRST,))
         # FRR is through with the first ones.
         self.assertEqual(
             {gateways.DST, '198.51.100.1/32'},

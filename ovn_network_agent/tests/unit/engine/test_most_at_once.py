@@ -30,7 +30,7 @@ class MostAtOnceTest(test_ahead.AheadTestCase):
                 if ref.kind == kind]
 
     def test_what_is_no_longer_wanted_is_left_out(self):
-        self.static.most_at_once = 2
+        self.static.max_changes = 2
         self.static.gate.clear()
         self.made.threads.patience = 0.05
         router = worlds.router(1, FIPS)
@@ -45,7 +45,7 @@ class MostAtOnceTest(test_ahead.AheadTestCase):
                  if ref.kind == resources.Announcement.kind}), len(FIPS))
 
     def test_all_come_and_go(self):
-        self.static.most_at_once = 2
+        self.static.max_changes = 2
         router = worlds.router(1, FIPS)
         self.made.run(router)
         self.assertGreaterEqual(self.rounds(router), 2)
@@ -56,7 +56,7 @@ class MostAtOnceTest(test_ahead.AheadTestCase):
             fip + '/32' for fip in FIPS})
 
     def test_others_of_the_system_come_first(self):
-        self.lines.most_at_once = 1
+        self.lines.max_changes = 1
         router = worlds.router(1, FIPS, ports=(
             worlds.port(1, networks=NETWORKS),))
         self.made.run(router)
@@ -68,7 +68,7 @@ class MostAtOnceTest(test_ahead.AheadTestCase):
 
     def test_an_order_is_for_the_changes_that_wait(self):
         """When these are no longer wanted, lines come first again."""
-        self.lines.most_at_once = 1
+        self.lines.max_changes = 1
         self.lines.gate.clear()
         self.made.threads.patience = 0.05
         one = worlds.router(1, FIPS[:1])

@@ -46,7 +46,7 @@ OURS = {
         'nft.transaction', 'privileged.switch.ofctl',
         'watches.node_conflicts', 'privileged.network.checks',
         'privileged.limits.permitted', 'privileged.limits.driver_limits',
-        'common.vlan_names', 'model.evpn_names'),
+        'common.bridges', 'model.evpn_names'),
     'options, and the command line of the operator': (
         'cmd.status', 'conf.command_line', 'conf.effective', 'conf.relations',
         'conf.reload', 'ovn.inputs',

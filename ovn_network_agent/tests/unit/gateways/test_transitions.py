@@ -37,7 +37,7 @@ PATHS = {
     Tenure.OVERDUE: (Place.RAISED, Place.OVER),
     Tenure.CONTESTED: (Place.NO_PORT, Place.ANSWERED),
     Tenure.INHERITED: (Place.NO_PORT, Place.SILENT),
-    Tenure.LINGERING: (Place.NO_PORT, Place.ANSWERED, Place.FORMER_ANSWERS)}
+    Tenure.LINGERING: (Place.NO_PORT, Place.ANSWERED, Place.PREVIOUS_ANSWERS)}
 
 
 class TablesTest(base.BaseTestCase):
@@ -179,7 +179,7 @@ class TenureTest(base.BaseTestCase):
             self.other = next(self.number)
         elif place is Place.OVER:
             node.now += membership.MOVE
-        elif place in (Place.FORMER_ANSWERS, Place.FIRST):
+        elif place in (Place.PREVIOUS_ANSWERS, Place.FIRST):
             own = self.other
         node.look(group(1, owner, (candidate(HERE, own),
                                    candidate(OTHER, self.other))),
@@ -220,7 +220,7 @@ class TenureTest(base.BaseTestCase):
         for step in PATHS[Tenure.LINGERING]:
             self.play(node, step)
         node.now += membership.LINGER
-        self.play(node, Place.FORMER_ANSWERS)
+        self.play(node, Place.PREVIOUS_ANSWERS)
         self.assertIs(Tenure.FIRST, node.group.tenure)
 
 

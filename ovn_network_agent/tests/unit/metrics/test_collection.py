@@ -69,9 +69,9 @@ class CollectionTest(base.BaseTestCase):
             status.Status({}), threading.Event(), clock=lambda: self.clock,
             counters=self.record)
 
-    def made(self, since=None, **values):
+    def made(self, woken_at=None, **values):
         """A pass."""
-        self.loop._guarded_pass(trigger.Wake(('test',), fired_at=since,
+        self.loop._guarded_pass(trigger.Wake(('test',), fired_at=woken_at,
                                              **values))
 
     def value(self, name, **labels):
@@ -94,7 +94,7 @@ class CollectionTest(base.BaseTestCase):
 
     def test_passes_by_trigger(self):
         self.made()
-        self.made(since=999.9)
+        self.made(woken_at=999.9)
         self.clock += self.conf.reconcile_interval
         self.made()
         for word, times in (('startup', 1), ('event', 1), ('periodic', 1),
@@ -125,7 +125,7 @@ class CollectionTest(base.BaseTestCase):
         self.assertEqual(0, self.value('announced_ips'))
         self.announces(FIP)
         self.clock += 0.25
-        self.made(since=1000.0)
+        self.made(woken_at=1000.0)
         # The address of the gateway port is announced, too.
         self.assertEqual(2, self.value('desired_ips'))
         self.assertEqual(2, self.value('announced_ips'))
@@ -137,14 +137,14 @@ class CollectionTest(base.BaseTestCase):
         self.assertGreater(self.value('backend_apply_seconds_count',
                                       backend='frr_static'), 0)
         self.seen.routers = ()
-        self.made(since=self.clock)
+        self.made(woken_at=self.clock)
         self.assertEqual(0, self.value('desired_ips'))
         self.assertEqual(0, self.by_driver('announced'))
         self.assertEqual(1, self.value('announce_seconds_count'))
 
     def test_what_is_here_at_the_start_is_not_timed(self):
         self.announces(FIP)
-        self.made(since=1.0)
+        self.made(woken_at=1.0)
         self.assertEqual(2, self.value('announced_ips'))
         self.assertEqual(0, self.value('announce_seconds_count'))
         self.assertEqual(0, self.value('takeovers_total'))
@@ -152,7 +152,7 @@ class CollectionTest(base.BaseTestCase):
     def test_a_takeover(self):
         self.made()
         self.announces(FIP)
-        self.made(since=self.clock, urgent=True)
+        self.made(woken_at=self.clock, urgent=True)
         self.assertEqual(1, self.value('takeovers_total'))
         self.assertEqual(1, self.value('failover_announce_seconds_count'))
         # The count of the addresses waits for the pass that follows.
@@ -166,9 +166,9 @@ class CollectionTest(base.BaseTestCase):
         made = resources.Announcement('vrf-provider', FIP + '/32',
                                       '169.254.0.1')
 
-        def passed(since, **values):
+        def passed(woken_at, **values):
             self.record.made(pass_log.Passed(
-                'event', since, outcome.Outcome(**values), tracker, False))
+                'event', woken_at, outcome.Outcome(**values), tracker, False))
         passed(1000.0, pending=('frr_static',))
         self.clock = 1004.0
         passed(1003.5, applied=(('created', made),))

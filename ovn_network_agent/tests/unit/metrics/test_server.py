@@ -178,7 +178,7 @@ class AttackTest(ServerTestCase):
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         said = b''
         with contextlib.suppress(OSError):
-            for _piece in range(server.PIECES * 20):
+            for _piece in range(server.MAX_READS * 20):
                 client.sendall(b'G')
                 time.sleep(0.001)
         said = self.closes(client)

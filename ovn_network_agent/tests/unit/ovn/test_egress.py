@@ -108,7 +108,7 @@ class PlacesTest(base.BaseTestCase):
         self.assertEqual(('198.51.100.254', '203.0.113.254'),
                          (one.nexthop, two.nexthop))
         self.assertEqual(('10.0.1.0/24', '198.51.100.0/24',
-                          '203.0.113.0/24'), one.inside)
+                          '203.0.113.0/24'), one.inner_networks)
         for gateways, part in (
                 (['lrp-r1-up1'], '1 of those in gateways is there'),
                 (['x', 'y'], '0 of those in gateways is there')):
@@ -130,7 +130,7 @@ class PlacesTest(base.BaseTestCase):
         one, two = self.cloud.look()['a'].places
         self.assertEqual(('198.51.100.7', '203.0.113.7'),
                          (one.nexthop, two.nexthop))
-        self.assertIn('10.7.0.0/16', one.inside)
+        self.assertIn('10.7.0.0/16', one.inner_networks)
 
     def test_ipv6_needs_next_hops_that_differ(self):
         self.cloud.router('r1', 'fd00:1::1/64', uplinks=[

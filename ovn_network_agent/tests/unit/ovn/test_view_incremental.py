@@ -79,12 +79,12 @@ class IncrementalTest(histories.Further, history_steps.Steps,
 
     def _do_compare(self):
         """From now on, each look is also a part of a comparison."""
-        self.pieces = queries.cut(self.look.view._builder.rows())
+        self.batches = queries.cut(self.look.view._builder.rows())
 
     def _do_look(self):
-        piece = self.pieces.pop(0) if self.pieces else None
+        batch = self.batches.pop(0) if self.batches else None
         before = _parts(self.look.view.last)
-        seen = self.look.look(piece=piece)
+        seen = self.look.look(batch=batch)
         fresh = views.timeless(views.fresh(self.look))
         self.assertEqual(fresh, views.timeless(seen))
         # What is as it was is the same object.
@@ -103,9 +103,9 @@ class IncrementalTest(histories.Further, history_steps.Steps,
     def test_random_histories(self):
         self.look = self.eyes(further_bridges=['br-two'])
         self.wanted = wanting.Wanted(self.drivers())
-        self.pieces = []
+        self.batches = []
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.queries.ROWS_OF_PIECE', 8))
+            'ovn_network_agent.ovn.queries.BATCH_SIZE', 8))
 
         @hypothesis.settings(
             max_examples=budget.examples(60), deadline=None, database=None,
@@ -146,7 +146,7 @@ class IncrementalTest(histories.Further, history_steps.Steps,
         def play(steps):
             # The database begins anew, the view goes on with what it has
             # seen.
-            self.pieces = []
+            self.batches = []
             self.begin_anew()
             for step in [*(('no_router', name) for name in self.names),
                          ('localnet', True), ('hostname', cloud.HOSTNAME),

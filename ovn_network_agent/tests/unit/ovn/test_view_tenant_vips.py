@@ -160,7 +160,7 @@ class AloneTest(TenantVipsTestCase):
             ('r1', VIP): (Claim.FIRST, (f'{VIP} of router r2 (neutron-r2)',)),
             ('r2', VIP): (Claim.REFUSED,
                           (f'{VIP} of router r1 (neutron-r1)',)),
-            ('r2', SECOND): (Claim.SOLE, ())}, {
+            ('r2', SECOND): (Claim.UNCONTESTED, ())}, {
                 (each.called.partition(' ')[0], each.prefix): (
                     each.claim, each.rivals)
                 for known in self.as_new(eyes, self.like).tenants.values()

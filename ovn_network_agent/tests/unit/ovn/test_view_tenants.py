@@ -20,7 +20,7 @@ Claim = model.Claim
 def unclaimed(seen):
     """A view without who was first, which nobody new knows."""
     return dataclasses.replace(seen, tenants={
-        uuid: {name: dataclasses.replace(each, claim=Claim.SOLE)
+        uuid: {name: dataclasses.replace(each, claim=Claim.UNCONTESTED)
                for name, each in known.items()}
         for uuid, known in seen.tenants.items()})
 
@@ -69,7 +69,7 @@ class TenantsTest(TenantsTestCase):
         found = self.become(eyes, NET)[NET]
         self.assertEqual(
             ('r1 (neutron-r1)', NET, 'net', 'lrp-r1', '198.51.100.1', None,
-             '', '', (), Claim.SOLE),
+             '', '', (), Claim.UNCONTESTED),
             (found.called, found.subnet, found.network, found.port.lrp,
              found.via, found.tag, found.withheld, found.claimed,
              found.rivals, found.claim))
@@ -210,7 +210,7 @@ class TenantsTest(TenantsTestCase):
         found = self.found(eyes)
         self.assertEqual({NET, '10.7.0.0/24', '10.8.0.0/24', '10.8.0.0/25'},
                          found.keys())
-        self.assertEqual(('net', '10.7.0.0/24', Claim.SOLE), (
+        self.assertEqual(('net', '10.7.0.0/24', Claim.UNCONTESTED), (
             found['10.7.0.0/24'].network, found['10.7.0.0/24'].subnet,
             found['10.7.0.0/24'].claim))
         for prefix, rival in (('10.8.0.0/25', '10.8.0.0/24 of router r2'),
@@ -282,7 +282,7 @@ class OverlapTest(TenantsTestCase):
 
     def test_the_first_one_stays(self):
         eyes = self.eyes()
-        self.claims(eyes, r1=Claim.SOLE)
+        self.claims(eyes, r1=Claim.UNCONTESTED)
         self.cloud.add_tenant('r2', 'theirs', '10.0.0.129/25')
         self.claims(eyes, r1=Claim.FIRST, r2=Claim.REFUSED)
         found = self.found(eyes)
@@ -297,19 +297,19 @@ class OverlapTest(TenantsTestCase):
         self.cloud.move('lrp-r1', HERE)
         self.claims(eyes, r1=Claim.FIRST, r2=Claim.REFUSED)
         self.cloud.remove_tenant('r1', 'net')
-        self.claims(eyes, r2=Claim.SOLE)
+        self.claims(eyes, r2=Claim.UNCONTESTED)
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
         self.claims(eyes, r1=Claim.REFUSED, r2=Claim.FIRST)
 
     def test_a_router_elsewhere(self):
         eyes = self.eyes()
-        self.claims(eyes, r1=Claim.SOLE)
+        self.claims(eyes, r1=Claim.UNCONTESTED)
         self.cloud.add_router('r3', chassis=None)
         self.cloud.add_tenant('r3', 'theirs', '10.0.0.1/16')
         self.claims(eyes, r1=Claim.FIRST)
         self.assertEqual(1, len(self.found(eyes)[NET].rivals))
         self.cloud.add_nat('r3', '198.51.100.3', '10.0.0.0/16', 'snat')
-        self.claims(eyes, r1=Claim.SOLE)
+        self.claims(eyes, r1=Claim.UNCONTESTED)
 
     def test_nobody_knows_at_the_start(self):
         self.cloud.add_tenant('r2', 'theirs', '10.0.0.1/24')

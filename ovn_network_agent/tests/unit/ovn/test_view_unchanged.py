@@ -47,16 +47,16 @@ class FullTest(clouds.CloudTestCase):
         self.assertFalse(self.look.view.confirmed)
 
     def test_a_loss_with_a_notice_needs_no_confirmation(self):
-        """Also where the notice comes together with a piece."""
+        """Also where the notice comes together with a batch."""
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.queries.ROWS_OF_PIECE', 2))
+            'ovn_network_agent.ovn.queries.BATCH_SIZE', 2))
         self.cloud.add_nat('r1', MORE)
         self.assertEqual({FIP, MORE}, self.look.fips('r1'))
         cut = queries.cut(self.look.view._builder.rows())
         self.assertGreater(len(cut), 2)
-        for piece in cut:
+        for batch in cut:
             self.cloud.remove_nat('r1', MORE)
-            _router, addresses = self.full(full=False, piece=piece)
+            _router, addresses = self.full(full=False, batch=batch)
             self.assertEqual({OWN, FIP}, addresses.keys())
             self.assertTrue(self.look.view.confirmed)
             self.cloud.add_nat('r1', MORE)

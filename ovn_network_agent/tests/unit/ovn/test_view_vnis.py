@@ -205,7 +205,8 @@ class RoutersTest(TwoRouters, clouds.CloudTestCase):
         self.assertEqual((Claim.UNKNOWN, Claim.UNKNOWN), self.claims(eyes))
         self.say('red', **{VNI: '1001'})
         self.become(eyes, red=(1001, False), blue=None)
-        self.assertEqual((Claim.SOLE, Claim.SOLE), self.claims(eyes))
+        self.assertEqual((Claim.UNCONTESTED, Claim.UNCONTESTED),
+                         self.claims(eyes))
         view = eyes.look()
         self.assertEqual(sorted(
             prefix + each for prefix in ('', 'VNI 1001 ')
@@ -214,7 +215,7 @@ class RoutersTest(TwoRouters, clouds.CloudTestCase):
                    for known in place.values() for each in known.values()))
         # The one that comes later was not the first in this VNI.
         for number, claims in ((1001, (Claim.FIRST, Claim.REFUSED)),
-                               (1002, (Claim.SOLE, Claim.SOLE))):
+                               (1002, (Claim.UNCONTESTED, Claim.UNCONTESTED))):
             self.say('blue', **{VNI: str(number)})
             self.become(eyes, red=(1001, False), blue=(number, False))
             self.assertEqual(claims, self.claims(eyes))
@@ -268,7 +269,7 @@ class RoutersTest(TwoRouters, clouds.CloudTestCase):
                            external_ids={VNI: router, TARGETS: rows})
             self.become(eyes, red=seen, blue=None)
         # Nobody announces it, so it is nobody's rival.
-        self.assertEqual(Claim.SOLE, self.claims(eyes)[1])
+        self.assertEqual(Claim.UNCONTESTED, self.claims(eyes)[1])
 
     def test_without_the_driver(self):
         self.say('red', **{VNI: '1001'})

@@ -42,13 +42,13 @@ class Meeting(worlds.WorldBackend):
 
 class PartsTest(base.BaseTestCase):
 
-    # Three pieces, four backends with many objects, and all the others.
+    # Three batches, four backends with many objects, and all the others.
     PARTS = 8
 
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.ovn.queries.ROWS_OF_PIECE', 2))
+            'ovn_network_agent.ovn.queries.BATCH_SIZE', 2))
         conf = worlds.conf(drivers=['fip_route'])
         self.interval = conf.reconcile_interval
         self.clock = 1000.0
@@ -96,7 +96,7 @@ class PartsTest(base.BaseTestCase):
     def test_each_piece_and_each_backend_has_its_turn(self):
         self.assertEqual(self.PARTS, self.end())
         self.assertEqual([0, 1, 2], self.seen.looks[:3])
-        # The last pieces have been a full look.
+        # The last batches have been a full look.
         self.assertNotIn('full', self.seen.looks)
         self.assertCountEqual(worlds.BACKENDS, self.world.reads)
 

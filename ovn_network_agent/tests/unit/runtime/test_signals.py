@@ -51,7 +51,7 @@ class SignalsTest(base.BaseTestCase):
         before = signal.getsignal(signal.SIGTERM)
         self.addCleanup(signal.signal, signal.SIGTERM, before)
         self.caught = signals.Signals(signal.SIGTERM, signal.SIGHUP,
-                                      together=60)
+                                      interval=60)
         self.addCleanup(self.caught.close)
         os.kill(os.getpid(), signal.SIGTERM)
         threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGHUP)).start()

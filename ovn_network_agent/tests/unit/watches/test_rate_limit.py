@@ -199,6 +199,6 @@ class PaceTest(base.BaseTestCase):
         self.assertTrue(fired.wait(30))
         self.pace.stop()
         waiting.eventually(
-            lambda: not any(thread.name == 'pace'
+            lambda: not any(thread.name == 'rate-limit'
                             for thread in threading.enumerate()),
             'the thread has ended', 30)

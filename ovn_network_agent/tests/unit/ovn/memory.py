@@ -259,6 +259,7 @@ class Idl(replica.Idl):
         self._server = server
         self._sent = {table: {} for table in self.tables}
         self._requests = []
+        self._late = set()
         self._session = self
         self.state = self.IDL_S_MONITORING
 
@@ -271,17 +272,25 @@ class Idl(replica.Idl):
         poller.immediate_wake()
 
     def run(self):
+        if self._late:
+            self.follow(set())
         requests, self._requests = self._requests, []
         for each in requests:
             self._Idl__txn_process_reply(jsonrpc.Message.create_reply(
                 self._server.attempt(*each.params[1:]), each.id))
         return bool(requests)
 
-
     def follow(self, changed):
-        """Take in what some tables have now, by the present conditions."""
+        """Take in what some tables have now, by the present conditions.
+
+        A transaction that is being built sees nothing new.
+        """
+        self._late |= changed
+        if self.txn:
+            return
+        late, self._late = self._late, set()
         update = {}
-        for name in changed & self.tables.keys():
+        for name in late & self.tables.keys():
             table = self.tables[name]
             now = self._server.sent(name, table.columns,
                                     table.condition_state.acked)

@@ -64,6 +64,11 @@ class CloudTestCase(base.BaseTestCase):
     def synchronise(self, eyes):
         """What is written is at once in the replicas."""
 
+    def remotes(self):
+        """Where the databases answer one-shot questions."""
+        return {name: self.useFixture(memory.Socket(server)).remote
+                for name, server in self.servers.items()}
+
     def add_chassis(self, name=HERE, hostname=cloud.HOSTNAME,
                     address='192.0.2.1', kind='geneve'):
         self.sb.transact(

@@ -10,11 +10,15 @@ are gone (RFC 7047, 3.2).
 
 import contextlib
 import itertools
+import json
+import os
 import queue
+import socketserver
 import threading
 import traceback
 import uuid
 
+import fixtures
 from ovs import jsonrpc
 from ovs.db import data
 from ovs.db import error
@@ -247,6 +251,47 @@ def _default(kind):
 
 def _key(row):
     return next(iter(row['_uuid'].values)).value
+
+
+class Socket(fixtures.Fixture):
+    """Has a :class:`Server` answer one-shot questions, as ``remote``."""
+
+    def __init__(self, server):
+        super().__init__()
+        self._server = server
+
+    def _setUp(self):
+        path = os.path.join(
+            self.useFixture(fixtures.TempDir()).path, 'sock')
+        made = socketserver.ThreadingUnixStreamServer(path, _Client)
+        made.daemon_threads = True
+        made.of = self._server
+        self.addCleanup(made.server_close)
+        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
+        self.addCleanup(thread.join)
+        self.addCleanup(made.shutdown)
+        thread.start()
+        self.remote = f'unix:{path}'
+
+
+class _Client(socketserver.BaseRequestHandler):
+    """RFC 7047: get_schema and transact."""
+
+    def handle(self):
+        text = ''
+        while received := self.request.recv(1 << 16):
+            text += received.decode()
+            with contextlib.suppress(ValueError):
+                question = json.loads(text)
+                text = ''
+                self.request.sendall(json.dumps({
+                    'id': question['id'], 'error': None,
+                    'result': self._result(**question)}).encode())
+
+    def _result(self, method, params, **_rest):
+        if method == 'get_schema':
+            return self.server.of.schema
+        return self.server.of.attempt(*params[1:])
 
 
 class Idl(replica.Idl):

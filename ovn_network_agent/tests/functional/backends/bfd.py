@@ -3,9 +3,15 @@
 
 """The row NB_Global of the tests of BFD timers."""
 
+import fixtures
+
 from ovn_network_agent import ownership
+from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends.northbound import nb_global
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit import world
 
 HERE, OTHER, DEAD = cloud.CHASSIS, cloud.OTHER, 'gw3'
 FAST = {'bfd-min-rx': '200', 'bfd-min-tx': '200', 'bfd-mult': '3'}
@@ -52,3 +58,46 @@ class Row:
         """Wait for the options of BFD."""
         self.eventually(lambda: self.options() == options,
                         lambda: (self.options(), self.marks()))
+
+
+class Agents(Row):
+    """Mix-in for a test case with a cloud: backends of some chassis."""
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.eyes_ = self.eyes()
+
+    def add_row(self, **options):
+        super().add_row(**options)
+        # A request without the row is refused.
+        self.synchronise(self.eyes_)
+
+    def agent(self, chassis=HERE, dead=(), eyes=None):
+        made = nb_global.BfdTimersBackend(world.conf(
+            ovn__transaction_timeout=5))
+        made.attach(backends.Context(
+            (eyes or self.eyes_).databases, frozenset, lambda: chassis,
+            lambda: frozenset(ownership.Owner(chassis=name)
+                              for name in dead)))
+        return made
+
+    def wanted(self, chassis=HERE, values=FAST):
+        return resources.BfdTimers(chassis, *map(int, values.values()))
+
+    def create(self, agent, *wanted):
+        return agent.apply(backends.Delta(create=wanted))
+
+    def delete(self, agent, *unwanted):
+        return agent.apply(backends.Delta(delete=unwanted))
+
+    def found(self, agent):
+        self.synchronise(self.eyes_)
+        return agent.read(frozenset())
+
+    def repair(self, agent):
+        """What the engine makes of a resource that is astray."""
+        one, = self.found(agent)
+        self.assertTrue(one.astray)
+        return agent.apply(backends.Delta(
+            update=((one, self.wanted(one.chassis)),)))

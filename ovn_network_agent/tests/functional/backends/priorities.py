@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Candidates of two groups in real databases, for the tests of priorities."""
+"""Candidates of two groups, for the tests of priorities."""
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends.northbound import gateway_priority
-from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit import world
 
 HERE, OTHER = cloud.CHASSIS, cloud.OTHER
@@ -16,7 +16,31 @@ TABLES = ('Gateway_Chassis', 'HA_Chassis_Group')
 BEFORE = ((HERE, 2), (OTHER, 1))
 
 
-class PriorityTestCase(base.OvsdbTestCase):
+class TooLate(gateway_priority.GatewayPriorityBackend):
+    """Somebody writes between the decision and the transaction.
+
+    :ivar meanwhile: called once, on the thread that keeps up the replica,
+        which can therefore not have seen what it does
+    """
+
+    def command(self, verb, resource):
+        made = super().command(verb, resource)
+
+        def late(api):
+            command = made(api)
+            run_idl = command.run_idl
+
+            def run(txn):
+                meanwhile, self.meanwhile = self.meanwhile, lambda: None
+                meanwhile()
+                run_idl(txn)
+            command.run_idl = run
+            return command
+        return late
+
+
+class Candidates:
+    """Mix-in for a test case with a cloud."""
 
     def setUp(self):
         super().setUp()
@@ -56,3 +80,10 @@ class PriorityTestCase(base.OvsdbTestCase):
         found = self.nb.rows('HA_Chassis' if table == 'HA_Chassis_Group'
                              else table)
         return {row['chassis_name']: row['priority'] for row in found}
+
+    def external_ids(self, table, chassis=HERE):
+        """As the server has them, a dict."""
+        rows = self.nb.rows('HA_Chassis' if table == 'HA_Chassis_Group'
+                            else table, 'external_ids', where=ovsdb.clauses(
+                                {'chassis_name': chassis}))
+        return dict(rows[0]['external_ids'][1])

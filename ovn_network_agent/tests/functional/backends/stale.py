@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Rows that agents left behind, on real databases."""
+"""Rows that agents left behind."""
 
+import time
 
 from ovn_network_agent import ownership
+from ovn_network_agent.backends import base as backends
+from ovn_network_agent.backends import ovsdb_writer
+from ovn_network_agent.backends.northbound import router_rows
 from ovn_network_agent.tests.functional.ovn import base
+from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.service import base as services
+from ovn_network_agent.tests.unit import world as worlds
 
 GATEWAY = '198.51.100.254'
 MAC = '0a:00:00:00:00:03'
 DEAD, GONE = 'gw3.example.org', 'gw4.example.org'
+# Of the chassis whose ovn-controller was killed.
+KILLED = '77777777-2222-4333-8444-555555555555'
+# Milliseconds; long before every other time here.
+LONG_AGO = 3_600_000
 
 
 def tags(hostname):
@@ -20,8 +30,8 @@ def tags(hostname):
             ownership.EXT_ID_CHASSIS: hostname}
 
 
-class StaleTestCase(base.OvsdbTestCase):
-    """Rows of agents, and what of them is left."""
+class Rows:
+    """Mix-in for a test case with a cloud: what is left of agents."""
 
     def leave(self, name, external_ids, nexthop=GATEWAY, binding=True,
               port=None, chassis=None, router=True):
@@ -56,6 +66,67 @@ class StaleTestCase(base.OvsdbTestCase):
         return set(found), {
             row['logical_port'] for row in
             self.nb.rows('Static_MAC_Binding')}
+
+
+class Backends(Rows):
+    """Mix-in for a test case with a cloud."""
+
+    def setUp(self):
+        super().setUp()
+        self.eyes_ = self.eyes()
+
+    def agent(self, *dead, eyes=None, patience=ovsdb_writer.TIMEOUT):
+        made = router_rows.StaleRouteBackend(worlds.conf(
+            ovn__transaction_timeout=5), patience)
+        made.attach(backends.Context(
+            (eyes or self.eyes_).databases, frozenset,
+            lambda: cloud.CHASSIS,
+            lambda: frozenset(map(ownership.Owner, dead))))
+        return made
+
+    def clean(self, *dead, backend=None):
+        self.synchronise(self.eyes_)
+        backend = backend or self.agent(*dead)
+        return backend.apply(backends.Delta(
+            delete=tuple(backend.read(frozenset()))))
+
+
+class Silent(Rows):
+    """Mix-in: a chassis that answered long ago, and does not any more."""
+
+    reports = True
+
+    def setUp(self):
+        super().setUp()
+        self.nb_cfg = 0
+        self.sb.transact(ovsdb.insert('SB_Global', nb_cfg=0))
+        self.appear(KILLED, DEAD)
+        if self.reports:
+            self.raise_nb_cfg()
+            self.answer(KILLED, LONG_AGO)
+            self.raise_nb_cfg(cloud.CHASSIS, cloud.OTHER)
+
+    def raise_nb_cfg(self, *answering):
+        """NB's nb_cfg is raised, ovn-northd copies it, and some answer."""
+        self.nb_cfg += 1
+        self.sb.transact(ovsdb.update('SB_Global', {}, nb_cfg=self.nb_cfg))
+        for name in answering:
+            self.answer(name)
+
+    def answer(self, name, age=0, behind=0):
+        """What an ovn-controller writes.
+
+        :param age: milliseconds that have passed since
+        """
+        self.sb.transact(
+            ovsdb.delete('Chassis_Private', {'name': name}),
+            ovsdb.insert('Chassis_Private', name=name,
+                         nb_cfg=self.nb_cfg - behind,
+                         nb_cfg_timestamp=int(time.time() * 1000) - age))
+
+
+class StaleTestCase(Rows, base.OvsdbTestCase):
+    """With real servers."""
 
 
 class AgentTestCase(StaleTestCase, services.ServiceTestCase):

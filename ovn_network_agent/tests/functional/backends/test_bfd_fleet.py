@@ -42,20 +42,10 @@ class FleetTest(bfd.Row, gateways.OrderTestCase):
         self.agents()
         self.assertEqual(before, self.nb.rows('NB_Global'))
 
-    def test_one_stops_and_then_the_other(self):
-        one, two = self.agents(**TIMERS)
-        self.become(bfd.FAST)
-        self.eventually(lambda: self.marks().keys() == bfd.BOTH,
-                        self.marks)
-        self.stop(one)
-        self.assertEqual((bfd.FAST, {bfd.MARK, bfd.REQUEST + bfd.OTHER}),
-                         (self.options(), self.marks().keys()))
-        self.stop(two)
-        self.assertEqual(({}, {}), (self.options(), self.marks()))
-
-    def test_they_are_watched(self):
+    def test_they_are_watched_and_stop(self):
         """A value that is gone comes back, and a foreign one stays."""
         agents = self.agents(**TIMERS)
+        self.become(bfd.FAST)
         self.eventually(lambda: self.marks().keys() == bfd.BOTH,
                         self.marks)
         self.set_options({'bfd-min-rx': '200'})
@@ -73,6 +63,12 @@ class FleetTest(bfd.Row, gateways.OrderTestCase):
         for agent in agents:
             self.eventually(lambda a=agent: a.status.reasons == (),
                             lambda a=agent: a.status.reasons)
+        one, two = agents
+        self.stop(one)
+        self.assertEqual((bfd.FAST, {bfd.MARK, bfd.REQUEST + bfd.OTHER}),
+                         (self.options(), self.marks().keys()))
+        self.stop(two)
+        self.assertEqual(({}, {}), (self.options(), self.marks()))
 
     def test_a_chassis_that_is_gone_for_good(self):
         self.nb.transact(ovsdb.update(

@@ -76,10 +76,10 @@ class TestConfiguration(vnis.EvpnTestCase):
     def test_other_values(self):
         self.apply(create=(WANTED,))
         former = WANTED
-        for values in ({'rd': f'{ID}:7'}, {'rd': ''}, {'imports': ()},
-                       {'exports': ('4200000000:5', f'{ID}:7')},
-                       {'router_id': '10.0.100.12'}, {'asn': 65012},
-                       {'asn': 4200000000, 'imports': ('1:1',)}):
+        for values in ({'rd': f'{ID}:7', 'imports': (), 'asn': 65012},
+                       {'rd': '', 'exports': ('4200000000:5', f'{ID}:7')},
+                       {'asn': 4200000000, 'imports': ('1:1',),
+                        'router_id': '10.0.100.12'}):
             with self.subTest(values):
                 self.configured(evpn__bgp_as=values.get('asn', 0))
                 new = dataclasses.replace(WANTED, **values)
@@ -264,7 +264,7 @@ class TestManyTimes(vnis.EvpnTestCase):
         many = [dataclasses.replace(
             WANTED, vni=vni, rd=f'{ID}:{vni:d}',
             imports=(f'64999:{vni:d}',), exports=(f'64999:{vni:d}',))
-            for vni in range(2000, 2030)]
+            for vni in range(2000, 2006)]
         for wanted in many:
             self.assertEqual({}, self.apply(create=(wanted,)))
             self.assertEqual({}, self.apply(delete=(wanted,)))

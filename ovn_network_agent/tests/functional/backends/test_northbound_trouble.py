@@ -6,7 +6,6 @@
 import contextlib
 import threading
 import time
-import uuid
 
 from ovn_network_agent import ownership
 from ovn_network_agent.backends import base as backends
@@ -56,33 +55,6 @@ class TroubleTest(northbound_rows.NorthboundTestCase):
                 for key, row in hidden.items():
                     table[key] = row
 
-    def test_a_router_deleted_meanwhile(self):
-        wanted = self.route(router=str(uuid.uuid4()))
-        self.assertEqual({wanted.ref: 'the router is gone'},
-                         self.create(wanted))
-        self.assertEqual({}, self.delete(wanted))
-        self.assertEqual([], self.nb.rows('Logical_Router_Static_Route'))
-
-    def test_a_router_deleted_before_the_replica_hears_of_it(self):
-        for _attempt in range(10):
-            router = self.cloud.add_router('gone', chassis=HERE)
-            self.seen(lambda nb, r=router: uuid.UUID(r) in
-                      nb['Logical_Router'])
-            wanted = self.route(router, lrp='lrp-gone')
-            failures = {}
-            writer = threading.Thread(
-                target=lambda w=wanted, f=failures: f.update(
-                    self.create(w)))
-            with self.eyes_.databases['nb'].rows():
-                # The replica stands still while the router goes.
-                self.cloud.remove_router('gone')
-                writer.start()
-            writer.join(ovsdb.DEADLINE)
-            self.assertFalse(writer.is_alive())
-            self.assertIn(failures, ({}, {wanted.ref: 'the router is gone'}))
-            self.assertEqual([], self.nb.rows(
-                'Logical_Router_Static_Route'))
-
     def test_two_agents_race(self):
         # Whoever wins: one route, one tag, and the loser knows.
         other_eyes = self.eyes()
@@ -118,26 +90,6 @@ class TroubleTest(northbound_rows.NorthboundTestCase):
             self.assertEqual(
                 {cloud.HOSTNAME: MAC, cloud.OTHER_HOSTNAME: OTHER_MAC}[
                     owner], self.bindings()['lrp-' + name, GATEWAY])
-
-    def test_a_foreign_route_that_comes_while_we_decide(self):
-        for number in range(10):
-            name = f'late{number}'
-            router = self.cloud.add_router(name, chassis=HERE)
-            self.seen(lambda nb, r=router: uuid.UUID(r) in
-                      nb['Logical_Router'])
-            wanted = self.route(router, lrp='lrp-' + name)
-            failures = {}
-            writer = threading.Thread(
-                target=lambda w=wanted, f=failures: f.update(
-                    self.create(w)))
-            with self.eyes_.databases['nb'].rows():
-                self.cloud.add_static_route(name)
-                writer.start()
-            writer.join(ovsdb.DEADLINE)
-            self.assertEqual([wanted.ref], list(failures))
-            self.assertEqual(
-                [{}], [ids for r, _n, _p, ids in self.routes()
-                       if r == 'neutron-' + name])
 
     def test_not_connected(self):
         self.nb.kill()

@@ -23,21 +23,34 @@ WANTED = overlaps.WANTED
 class OverlapTest(overlaps.OverlapTestCase):
     """The overlap begins, and ends whatever happens."""
 
+    def agent_dies(self):
+        """Its end of the pipe is closed by the kernel."""
+        overlap._keepers[-1].stdin.close()
+
+    def ended_twice(self):
+        self.end()
+        self.end()
+
     def test_begin_and_end(self):
         """BFD is up again before ovn-controller goes on."""
         self.assertEqual([], self.backend.read(frozenset()))
+        for end in self.ended_twice, self.agent_dies:
+            self.begin()
+            self.assert_begun()
+            waiting.eventually(
+                lambda: self.backend.read(frozenset()) == [WANTED],
+                'the mark is seen')
+            end()
+            self.wait_ended()
+            self.assertTrue(self.both_up())
+            waiting.eventually(lambda: self.backend.read(frozenset()) == [],
+                               'the mark is gone')
+        # The agent hangs, and the time is up.
+        self.useFixture(fixtures.MonkeyPatch(
+            'ovn_network_agent.privileged.overlap.LIMIT', 0.5))
         self.begin()
         self.assert_begun()
-        waiting.eventually(lambda: self.backend.read(frozenset()) == [WANTED],
-                           'the mark is seen')
-        self.end()
-        self.end()
         self.wait_ended()
-        self.assertTrue(self.both_up())
-        waiting.eventually(lambda: self.backend.read(frozenset()) == [],
-                           'the mark is gone')
-        self.begin()
-        self.assert_begun()
 
     def test_the_state_that_doctor_asks_for(self):
         version, state, connection = ovsdb.read_state()
@@ -75,22 +88,6 @@ class OverlapTest(overlaps.OverlapTestCase):
         self.assertNotIn(ownership.EXT_ID_OVERLAP_REMOTE,
                          self.external_ids())
         self.accepted()
-
-    def test_the_agent_dies(self):
-        """Its end of the pipe is closed by the kernel."""
-        self.begin()
-        self.assert_begun()
-        overlap._keepers[0].stdin.close()
-        self.wait_ended()
-        self.assertTrue(self.both_up())
-
-    def test_its_time_is_up(self):
-        """Of an agent that hangs."""
-        self.useFixture(fixtures.MonkeyPatch(
-            'ovn_network_agent.privileged.overlap.LIMIT', 0.5))
-        self.begin()
-        self.assert_begun()
-        self.wait_ended()
 
     def test_the_next_agent_undoes_what_was_left(self):
         """All of the former one was killed, the program too.

@@ -218,33 +218,8 @@ class TroubleTest(peerings.PeeringTestCase):
         self.assertEqual({}, self.delete(old))
         self.read_until(new)
 
-    def test_two_writers_at_once_write_once(self):
-        """Also without the lock, as after a pause of a writer."""
-        eyes = self.eyes(drivers=['network_peer'])
-        other = self.agent(eyes)
-        self.backend.lock.ask = other.lock.ask = (
-            lambda timeout: lock_state.State.HELD)
-        for wanted in (self.peering(), self.peering(1, 3, name='y')):
-            together = threading.Barrier(2)
-            failures = []
-
-            def write(backend, wanted=wanted, together=together,
-                      failures=failures):
-                together.wait(ovsdb.DEADLINE)
-                failures.append(self.create(wanted, backend=backend))
-            writers = [threading.Thread(target=write, args=(each,))
-                       for each in (self.backend, other)]
-            self.transactions.since()
-            for writer in writers:
-                writer.start()
-            for writer in writers:
-                writer.join(ovsdb.DEADLINE)
-            self.assertEqual([{}, {}], failures)
-            self.assertEqual(1, self.transactions.since())
-            self.eventually(lambda wanted=wanted: wanted in self.backend.read(
-                frozenset()), 'written')
-
     def test_written_by_another_before_the_replica_hears_of_it(self):
+        """Also without the lock, as after a pause of a writer."""
         wanted = self.peering()
         eyes = self.eyes(drivers=['network_peer'])
         other = self.agent(eyes)

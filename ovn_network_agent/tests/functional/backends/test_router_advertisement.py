@@ -101,7 +101,7 @@ def undone(line):
 
 
 class EachWay:
-    """By the socket and by vtysh: writing, reading, refusals."""
+    """By the socket and by vtysh: writing, reading, a restart."""
 
     def test_twice_each(self):
         self.assertEqual([], self.read())
@@ -112,6 +112,19 @@ class EachWay:
         for _attempt in range(2):
             self.assertEqual({}, self.apply(delete=(WANTED,)))
             self.assertEqual(self.before, self.frr.running())
+
+    def test_a_restarted_zebra_has_forgotten_it(self):
+        self.apply(create=(WANTED,))
+        self.frr.kill('zebra')
+        with self.assertRaisesRegex(backends.BackendError, 'running|zebra'):
+            self.read()
+        self.frr.start('zebra')
+        self.assertEqual([], self.read())
+        self.assertEqual({}, self.apply(create=(WANTED,)))
+        self.assertEqual([WANTED], self.read())
+
+
+class TestConfiguration(EachWay, AdvertisementTestCase):
 
     def test_the_operators_own_are_not_touched(self):
         for lines in (['no ipv6 nd suppress-ra'],
@@ -128,16 +141,6 @@ class EachWay:
                 self.assertEqual(there, self.frr.running())
                 self.clear()
 
-    def test_a_restarted_zebra_has_forgotten_it(self):
-        self.apply(create=(WANTED,))
-        self.frr.kill('zebra')
-        with self.assertRaisesRegex(backends.BackendError, 'running|zebra'):
-            self.read()
-        self.frr.start('zebra')
-        self.assertEqual([], self.read())
-        self.assertEqual({}, self.apply(create=(WANTED,)))
-        self.assertEqual([WANTED], self.read())
-
     def test_a_bad_item_fails_alone(self):
         bad = [resources.RouterAdvertisement(dev, prefixes)
                for dev, prefixes in (
@@ -151,9 +154,6 @@ class EachWay:
         self.assertEqual([bad[0].ref], list(self.apply(
             create=(bad[0], WANTED))))
         self.assertEqual(LINES, self.block())
-
-
-class TestConfiguration(EachWay, AdvertisementTestCase):
 
     def test_other_prefixes(self):
         for prefixes in ((OTHER_NET,), (), (NET, '2001:db8::/32')):

@@ -13,12 +13,10 @@ from ovn_network_agent.backends.northbound import locked_rows
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import gathering
 from ovn_network_agent.drivers import network_peer
-from ovn_network_agent.engine import outcome
 from ovn_network_agent.tests.functional.backends import peerings
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.ovsdb import test_lock
 
 Outcome = explanation.Outcome
@@ -178,24 +176,6 @@ class PeersTest(PeersTestCase):
         for words in ('peers',), ('peer', 'add', 'r1', 'x', 'r2'):
             self.assertIn('no driver network_peer', self.ends(
                 1, self.ctl(*words)).stderr)
-
-
-class DryRunTest(PeersTestCase):
-
-    def test_it_has_the_rows_and_writes_none(self):
-        for router, other in ('r1', 'r2'), ('r2', 'r1'):
-            self.cloud.say('Logical_Router', {'name': f'neutron-{router}'},
-                           external_ids={TARGET + 'x': self.routers[other]})
-        before = self.nb.content()
-        steps, _outcome = self.agent(start=False).plan(ovsdb.DEADLINE)
-        text, = [outcome.describe(each) for verb, each in steps
-                 if (verb, each.kind) == ('create', 'peering')]
-        for part in (f'[router {self.routers["r1"]}: port ona-peer-',
-                     '10.0.1.1/32; routes 10.0.2.0/24 via 10.0.2.1; policies '
-                     '500 drop inport == "', '600 allow inport == "',
-                     '_x_ip4 = 10.0.2.0/24', '_x_ip6 = empty]'):
-            self.assertIn(part, text)
-        self.assertEqual(before, self.nb.content())
 
 
 class LooksTestCase(PeersTestCase, doctor.Looks):

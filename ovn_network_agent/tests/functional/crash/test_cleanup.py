@@ -129,13 +129,7 @@ class CleanupTest(base.CrashTestCase):
         return {row['priority'] for row in self.nb.rows('Gateway_Chassis')
                 if row['chassis_name'] == base.OTHER}
 
-    def test_gateway_ports_here(self):
-        """They would be attracted by nobody."""
-        self.conf_with('drain_on_shutdown = true')
-        self.assertIn('gateway ports are on this chassis',
-                      self.cleanup(status=1).stderr)
-
-    def test_other_gateways(self):
+    def test_other_gateways_and_gateway_ports_here(self):
         self.nb.transact(
             ovsdb.insert('Logical_Router_Static_Route', 'route',
                          ip_prefix='0.0.0.0/0', nexthop='198.18.0.254',
@@ -147,6 +141,10 @@ class CleanupTest(base.CrashTestCase):
                          'static_routes', 'insert', ['named-uuid', 'route']))
         self.assertIn('other gateways announce routers: gw2.example.org',
                       self.cleanup('--last', status=1).stderr)
+        # These would be attracted by nobody.
+        self.conf_with('drain_on_shutdown = true')
+        self.assertIn('gateway ports are on this chassis',
+                      self.cleanup(status=1).stderr)
 
     def conf_with(self, line):
         """Replace a line of the configuration."""

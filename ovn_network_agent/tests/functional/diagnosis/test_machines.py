@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Addresses of machines, from one-shot questions to real databases."""
+"""Checks of machines and networks of tenants, on real databases."""
 
 from ovn_network_agent import ownership
-from ovn_network_agent import resources
-from ovn_network_agent.diagnosis.address import facts
-from ovn_network_agent.diagnosis.address import gathering
-from ovn_network_agent.diagnosis.address import ovn
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import examination
@@ -15,7 +11,6 @@ from ovn_network_agent.diagnosis.node import gateways
 from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.node.bgp import announced
 from ovn_network_agent.tests.functional.diagnosis import base as doctor
-from ovn_network_agent.tests.functional.diagnosis import test_subject
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
@@ -26,125 +21,6 @@ VM, SIX = '198.51.100.30', '2001:db8::30'
 MAC = 'fa:16:3e:00:00:aa'
 Kind = subject.Kind
 DRIVERS = ['provider_port', 'veth_leak']
-
-
-class MachinesTest(test_subject.SubjectTestCase):
-
-    options = {'drivers': DRIVERS}
-
-    def setUp(self):
-        super().setUp()
-        self.cloud.add_switch()
-
-    def add(self, port='vm-1', chassis=HERE, address=VM, kind='', **row):
-        self.cloud.add_machine(port, chassis, kind, **{
-            'mac': [f'{MAC} {address}'], 'network': self.cloud.network,
-            'external_ids': ovsdb.ovsdb_dict({
-                'neutron:cidrs': f'{address}/{64 if ":" in address else 24}'}),
-            **row})
-
-    def left_out(self, address=VM, **options):
-        """Why an address is not announced."""
-        found = self.subject(address, **options)
-        self.assertFalse(found.here)
-        return found.binding.left_out[0]
-
-    def test_here(self):
-        self.add()
-        self.add('vm-2', address=SIX)
-        for address in VM, SIX:
-            found = self.subject(address)
-            self.assertEqual(
-                (Kind.MACHINE, True, cloud.HOSTNAME, 'public', MAC, 3, ''),
-                (found.kind, found.here, found.owner, found.binding.network,
-                 found.mac, found.segment.patch_port, found.withheld))
-            self.assertEqual(found.prefix, found.announcement.prefix)
-        self.assertEqual({4}, {each.family for each in self.subject(
-            VM).wanted_of(resources.Flow)})
-
-    def test_the_view_of_the_agent_has_the_same(self):
-        self.add()
-        self.cloud.add_router('one', chassis=HERE)
-        seen = self.eyes(drivers=['provider_port']).look()
-        machines, = seen.machines.values()
-        self.assertEqual(machines[VM], self.subject(VM).found)
-
-    def test_elsewhere_and_on_its_way(self):
-        self.add(chassis=AWAY,
-                 additional_chassis=self.cloud._chassis(HERE))
-        found = self.subject(VM)
-        self.assertEqual(
-            (False, cloud.OTHER_HOSTNAME, (cloud.HOSTNAME,), None),
-            (found.here, found.owner, found.binding.further,
-             found.binding.left_out))
-        self.cloud.move_machine('vm-1', HERE, up=False)
-        found = self.subject(VM)
-        self.assertEqual((False, True, False), (
-            found.here, found.binding.here, found.binding.up))
-        self.cloud.move_machine('vm-1', None)
-        self.assertEqual('', self.subject(VM).owner)
-
-    def test_kinds_of_ports_that_are_left_out(self):
-        self.add(kind='external')
-        self.add('vm-2', address='198.51.100.31', kind='localport')
-        self.add('vm-3', address='198.51.100.32',
-                 network=self.cloud.add_network())
-        for address, why in ((VM, 'SR-IOV'), ('198.51.100.31', 'metadata'),
-                             ('198.51.100.32', 'no localnet port')):
-            self.assertIn(why, self.left_out(address))
-
-    def test_a_virtual_port(self):
-        self.add(address='198.51.100.31')
-        self.add('vip', kind='virtual', mac=[f'fa:16:3e:00:00:bb {VM}'],
-                 virtual_parent='vm-1')
-        found = self.subject(VM)
-        self.assertEqual((True, 'vm-1', MAC), (
-            found.here, found.binding.parent, found.mac))
-        self.cloud.move_machine('vip', None,
-                                virtual_parent=ovsdb.ovsdb_set(()))
-        found = self.subject(VM)
-        self.assertEqual((False, '', ''), (found.here, found.owner,
-                                           found.mac))
-
-    def test_networks_that_are_chosen(self):
-        self.add()
-        self.assertTrue(self.subject(
-            VM, provider_port__networks=['public']).here)
-        self.assertIn('[provider_port] networks', self.left_out(
-            provider_port__networks=['other']))
-
-    def test_an_allowed_address_pair(self):
-        self.add(address='198.51.100.31', port_security=ovsdb.ovsdb_set([
-            f'{MAC} 198.51.100.31 {VM}']))
-        self.assertIn('allowed_address_pairs', self.left_out())
-        self.assertTrue(self.subject(
-            VM, provider_port__allowed_address_pairs=True).here)
-
-    def test_several_ports(self):
-        """The one that is announced here, and what has the address, too."""
-        self.add('vm-0', AWAY)
-        self.add('vm-1', HERE)
-        self.add('vm-2', HERE, network=self.cloud.add_network())
-        found = self.subject(VM)
-        self.assertEqual(('vm-1', ['vm-0']), (
-            found.binding.name, [each.name for each in found.also]))
-
-    def test_a_router_comes_first(self):
-        self.add()
-        self.cloud.add_router('one', chassis=HERE)
-        self.cloud.add_nat('one', VM)
-        self.assertIs(Kind.FIP, self.kind(VM))
-
-    def test_without_the_driver(self):
-        self.add()
-        self.assertIs(Kind.NOBODY, self.kind(VM, drivers=['fip_route']))
-
-    def test_what_the_driver_says(self):
-        self.add(external_ids=ovsdb.ovsdb_dict({}))
-        conf = self.configuration()
-        found = self.subject(VM)
-        self.assertIn('in no subnet', ovn.wanted(facts.Facts(
-            gathering.setup(conf, '192.0.2.1'), found)).evidence)
 
 
 class DoctorTestCase(doctor.Looks, base.OvsdbTestCase):
@@ -160,11 +36,15 @@ class DoctorTestCase(doctor.Looks, base.OvsdbTestCase):
 
     def looked(self, name, verdict):
         """As in the base class, with the drivers loaded."""
-        said = self.asked(lambda found: examination.Examination(
-            examination.CHECKS, found).run(examination.select(
-                examination.CHECKS, [name])))
+        said = self.said(name)
         self.assertEqual({verdict}, {each.verdict for each in said}, said)
         return '; '.join(each.evidence for each in said)
+
+    def said(self, name):
+        """The findings of a check."""
+        return self.asked(lambda found: examination.Examination(
+            examination.CHECKS, found).run(examination.select(
+                examination.CHECKS, [name])))
 
     def asked(self, question):
         """What a function of the sources gives."""
@@ -202,11 +82,8 @@ class DoctorTest(DoctorTestCase):
             lambda found: found.announceable(4)))))
         segment, = self.asked(lambda found: found.segments())
         self.assertEqual(3, segment.patch_port)
-
-    def test_ipv6(self):
-        self.add('vm-1', VM)
         self.assertFalse(self.asked(check.has_ipv6))
-        self.add('vm-2', SIX)
+        self.add('vm-3', SIX)
         self.assertTrue(self.asked(check.has_ipv6))
         self.assertEqual(('public',), self.asked(gateways.read_ipv6).owners)
 
@@ -241,16 +118,36 @@ class DoctorTest(DoctorTestCase):
         self.add('vm-3', VM)
         self.assertIn(f'{VM} (port vm-', self.looked('provider-machines',
                                                      doctor.WARN))
-
-    def test_a_network_without_its_patch_port(self):
-        self.add('vm-1', VM)
+        # The network has no patch port.
         row, = self.ovs.rows('Port', '_uuid')
         self.ovs.transact(ovsdb.update(
             'Port', {'_uuid': row['_uuid']},
             external_ids=ovsdb.ovsdb_dict({})))
-        self.assertIn('has no patch port', self.looked('provider-machines',
-                                                       doctor.BROKEN))
-
-    def test_without_the_driver(self):
+        self.assertIn('has no patch port', '; '.join(
+            each.evidence for each in self.said('provider-machines')
+            if each.verdict is doctor.BROKEN))
         self.conf.set_override('drivers', ['fip_route', 'veth_leak'])
         self.looked('provider-machines', doctor.NOT_CHECKED)
+
+
+class TenantsTest(DoctorTestCase):
+
+    drivers = ['fip_route', 'veth_leak', 'tenant_network']
+
+    def test_what_is_withheld_and_what_overlaps(self):
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.cloud.add_tenant('r1', 'more', '10.0.1.1/24')
+        self.cloud.add_nat('r1', '198.51.100.1', '10.0.1.0/24', 'snat')
+        self.assertIn('1 prefix of a tenant', self.looked(
+            'tenant-networks', doctor.OK))
+        said = self.looked('withheld-addresses', doctor.OK)
+        self.assertIn('1 of 3 addresses', said)
+        self.assertIn('(SNAT)', said)
+        self.cloud.add_router('r2', ('198.51.100.2/24',), HERE)
+        self.cloud.add_tenant('r2', 'theirs', '10.0.0.129/25')
+        self.assertIn('10.0.0.0/24 of network net (router r1 (neutron-r1)): '
+                      'overlaps with 10.0.0.128/25 of router r2',
+                      self.looked('tenant-networks', doctor.WARN))
+        self.conf.set_override('drivers', self.drivers[:2])
+        self.looked('tenant-networks', doctor.NOT_CHECKED)

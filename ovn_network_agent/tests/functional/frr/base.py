@@ -8,6 +8,7 @@ by their process ids.  A second bgpd is the neighbour that learns what is
 announced.
 """
 
+import atexit
 import contextlib
 import json
 import os
@@ -157,6 +158,56 @@ class Frr(daemons.Daemons):
             for peer in vrf.get('ipv4Unicast', {}).get('peers', {}).values())
 
 
+class Kept:
+    """The FRR of the last class, for the next class that has the same.
+
+    To start it, until its neighbour takes withdrawals, takes three seconds.
+    """
+
+    def __init__(self):
+        self._frr = self._begun = None
+        atexit.register(self.stop)
+
+    def take(self, make):
+        """An FRR as at its start.
+
+        :param make: what makes one
+        """
+        frr, begun = self._frr, self._begun
+        if type(frr) is make:
+            self._frr = None
+        else:
+            self.stop()
+            frr = make()
+            begun = self._look(frr)
+        return frr, begun
+
+    def give(self, frr, begun):
+        """Keep an FRR, or stop one that is not as at its start."""
+        self.stop()
+        self._frr, self._begun = frr, begun
+        try:
+            frr.restore_vtysh()
+            if self._look(frr) != begun:
+                self.stop()
+        except (OSError, subprocess.SubprocessError):
+            self.stop()
+
+    def stop(self):
+        if self._frr:
+            self._frr.stop()
+        self._frr = None
+
+    @staticmethod
+    def _look(frr):
+        return frr.running(), frr.namespace.sh(
+            'ip -br link; ip -br address; ip rule; '
+            'ip route show table all | sort')
+
+
+_KEPT = Kept()
+
+
 @needs.needs(
     os.geteuid() == 0 and shutil.which('vtysh') and
     os.path.exists(os.path.join(daemons.DAEMONS, 'bgpd')),
@@ -174,8 +225,10 @@ class FrrTestCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.frr = cls.make()
-        cls.addClassCleanup(cls.frr.stop)
+        cls.frr, begun = _KEPT.take(cls.make)
+        cls.addClassCleanup(_KEPT.give, cls.frr, begun)
+        if isinstance(cls.frr, Frr):
+            cls.frr.wait_for_session()
 
     def setUp(self):
         super().setUp()

@@ -241,12 +241,15 @@ class PrometheusTest(AgentsTestCase):
             f'{self.server.firing()} and not {expected}\n{self.said()}'))
 
     def test_a_drain_and_a_hard_kill(self):
+        """Each panel of the dashboard has data, too."""
         agents = {name: self.agent_on(name) for name in self.nodes}
         self.seen(*agents)
         self.prometheus()
         waiting.eventually(lambda: self.server.nodes('up == 1') == set(
             self.nodes), 'both are scraped')
         self.fires()
+        waiting.eventually(lambda: self.empty() == set(EMPTY), lambda: (
+            f'empty: {self.empty()}\n{self.said()}'))
         agents['gw1'].send_signal(signal.SIGTERM)
         self.soon(lambda: self.lowered(cloud.CHASSIS))
         self.cloud.move('lrp-r1', cloud.OTHER)
@@ -261,13 +264,6 @@ class PrometheusTest(AgentsTestCase):
                    degraded=['gw1'])
         self.cloud.move('lrp-r1', cloud.CHASSIS)
         self.fires(('Down', 'gw2'), degraded=['gw1'])
-
-    def test_each_panel_of_the_dashboard_has_data(self):
-        self.agent_on('gw1')
-        self.seen('gw1')
-        self.prometheus()
-        waiting.eventually(lambda: self.empty() == set(EMPTY), lambda: (
-            f'empty: {self.empty()}\n{self.said()}'))
 
     def empty(self):
         """Titles of the panels without data, a set."""

@@ -86,7 +86,7 @@ class Eyes:
         self.databases = {
             name: self.database(name, remote, timeout, probe)
             for name, remote in remotes.items()}
-        conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
+        self.conf = conf = world.conf(bridge_dev=cloud.BRIDGE, **options)
         own = events.OwnRows(lambda: self.view.last,
                              lambda: self.view.dead)
         made = [world.driver(name, conf) for name in conf.drivers]

@@ -173,17 +173,6 @@ class MachinesTest(LossTestCase):
         self.become(eyes)
         self.confirmed(eyes)
 
-    def test_the_server_sends_only_machines_of_this_chassis(self):
-        for port, where in (('vm-2', AWAY), ('vm-3', HERE), ('vm-4', None)):
-            self.cloud.add_machine(port, where)
-        eyes = self.eyes()
-        for wanted in (set(), {'vm-1', 'vm-3'}):
-            with eyes.databases['sb'].rows() as sb:
-                self.assertEqual(wanted, {
-                    row.logical_port for row in sb['Port_Binding'].values()
-                    if row.type == ''})
-            eyes.look()
-
 
 class FullTest(LossTestCase):
     """Full views, which servers have to confirm."""

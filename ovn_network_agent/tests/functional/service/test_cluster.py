@@ -104,17 +104,17 @@ class MembersTest(ClusterTestCase):
     def test_without_a_majority_nothing_is_withdrawn(self):
         agent = self.running()
         before = self.world.values()
-        for servers in self.clusters:
-            gone = servers.members[1:]
-            for member in gone:
-                member.kill()
-            self.degraded(agent, servers.members[0].database)
-            waiting.lasts(lambda: self.assertEqual(
-                before, self.world.values()), 2 * loss.PROBE / 1000)
-            for member in gone:
-                member.start()
-            self.follows(agent)
-            before = self.world.values()
+        gone = [member for servers in self.clusters
+                for member in servers.members[1:]]
+        for member in gone:
+            member.kill()
+        self.degraded(agent, *(servers.members[0].database
+                               for servers in self.clusters))
+        waiting.lasts(lambda: self.assertEqual(
+            before, self.world.values()), 2 * loss.PROBE / 1000)
+        for member in gone:
+            member.start()
+        self.follows(agent)
 
 
 class RelayTest(ClusterTestCase):

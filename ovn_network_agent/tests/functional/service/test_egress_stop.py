@@ -128,6 +128,7 @@ class StopTest(egress.EgressTestCase):
         return took
 
     def test_the_writer_removes_its_own(self):
+        """And the next writer stops as well."""
         writer, other = self.both(HERE, OTHER)
         self.ends(writer)
         self.assertEqual([[OTHER]], self.worlds[HERE].ended)
@@ -136,6 +137,9 @@ class StopTest(egress.EgressTestCase):
         self.put({**SHOP, 'select': {'ports': ['a', 'b', 'c']}})
         self.translate_rows(OTHER, OTHER)
         self.assertEqual([], self.worlds[OTHER].ended)
+        self.ends(other)
+        self.assertEqual([], self.worlds[OTHER].ended[-1])
+        self.translate()
         writer.close()
 
     def test_the_writer_removes_those_of_another_node(self):
@@ -159,13 +163,6 @@ class StopTest(egress.EgressTestCase):
             # Neither waits for the other one's row.
             for nodes in world.ended:
                 self.assertLess(len(nodes), 2)
-
-    def test_the_next_writer_stops_as_well(self):
-        writer, other = self.both(HERE, OTHER)
-        self.ends(writer)
-        self.ends(other)
-        self.assertEqual([[]], self.worlds[OTHER].ended)
-        self.translate()
 
     def test_nobody_writes(self):
         """An agent that has had nothing to write writes now."""

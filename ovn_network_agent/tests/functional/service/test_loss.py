@@ -30,16 +30,20 @@ class LossTest(loss.LossTestCase):
             self.assertEqual(before, self.world.values())
             server.start()
             self.well(agent)
-            # The probe notices this, also on a Unix socket, which python-ovs
-            # alone never probes.
+        # The probe notices this, also on a Unix socket, which python-ovs
+        # alone never probes.
+        for server in self.servers.values():
             server.pause()
-            self.degraded(agent, database, 'not connected')
-            # It accepts connections: that alone is no reason to trust it.
-            waiting.lasts(lambda database=database: self.assertIn(
-                database, str(agent.status.reasons)), 2 * PROBE / 1000)
-            self.assertEqual(before, self.world.values())
+        names = ovsdb.DATABASES.values()
+        self.degraded(agent, 'not connected', *names)
+        # They accept connections: that alone is no reason to trust them.
+        waiting.lasts(lambda: [
+            self.assertIn(name, str(agent.status.reasons))
+            for name in names], 2 * PROBE / 1000)
+        self.assertEqual(before, self.world.values())
+        for server in self.servers.values():
             server.resume()
-            self.well(agent)
+        self.well(agent)
         self.assertEqual(before, self.world.values())
 
     def test_rows_that_another_chassis_takes(self):

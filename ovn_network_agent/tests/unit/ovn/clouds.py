@@ -10,6 +10,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent.ovn import events
 from ovn_network_agent.ovn import view
+from ovn_network_agent.tests import waiting
 from ovn_network_agent.tests.functional.ovn import base as functional
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import views
@@ -57,6 +58,16 @@ class CloudTestCase(base.BaseTestCase):
         made = Eyes(self.servers, **options)
         self.addCleanup(made.stop)
         return made.start() if start else made
+
+    eventually = staticmethod(waiting.eventually)
+
+    def synchronise(self, eyes):
+        """What is written is at once in the replicas."""
+
+    def remotes(self):
+        """Where the databases answer one-shot questions."""
+        return {name: self.useFixture(memory.Socket(server)).remote
+                for name, server in self.servers.items()}
 
     def add_chassis(self, name=HERE, hostname=cloud.HOSTNAME,
                     address='192.0.2.1', kind='geneve'):

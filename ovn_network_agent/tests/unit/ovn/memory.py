@@ -10,11 +10,15 @@ are gone (RFC 7047, 3.2).
 
 import contextlib
 import itertools
+import json
+import os
 import queue
+import socketserver
 import threading
 import traceback
 import uuid
 
+import fixtures
 from ovs import jsonrpc
 from ovs.db import data
 from ovs.db import error
@@ -249,6 +253,47 @@ def _key(row):
     return next(iter(row['_uuid'].values)).value
 
 
+class Socket(fixtures.Fixture):
+    """Has a :class:`Server` answer one-shot questions, as ``remote``."""
+
+    def __init__(self, server):
+        super().__init__()
+        self._server = server
+
+    def _setUp(self):
+        path = os.path.join(
+            self.useFixture(fixtures.TempDir()).path, 'sock')
+        made = socketserver.ThreadingUnixStreamServer(path, _Client)
+        made.daemon_threads = True
+        made.of = self._server
+        self.addCleanup(made.server_close)
+        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
+        self.addCleanup(thread.join)
+        self.addCleanup(made.shutdown)
+        thread.start()
+        self.remote = f'unix:{path}'
+
+
+class _Client(socketserver.BaseRequestHandler):
+    """RFC 7047: get_schema and transact."""
+
+    def handle(self):
+        text = ''
+        while received := self.request.recv(1 << 16):
+            text += received.decode()
+            with contextlib.suppress(ValueError):
+                question = json.loads(text)
+                text = ''
+                self.request.sendall(json.dumps({
+                    'id': question['id'], 'error': None,
+                    'result': self._result(**question)}).encode())
+
+    def _result(self, method, params, **_rest):
+        if method == 'get_schema':
+            return self.server.of.schema
+        return self.server.of.attempt(*params[1:])
+
+
 class Idl(replica.Idl):
     """The replica of a database, with all that has happened there."""
 
@@ -259,6 +304,7 @@ class Idl(replica.Idl):
         self._server = server
         self._sent = {table: {} for table in self.tables}
         self._requests = []
+        self._late = set()
         self._session = self
         self.state = self.IDL_S_MONITORING
 
@@ -271,17 +317,25 @@ class Idl(replica.Idl):
         poller.immediate_wake()
 
     def run(self):
+        if self._late:
+            self.follow(set())
         requests, self._requests = self._requests, []
         for each in requests:
             self._Idl__txn_process_reply(jsonrpc.Message.create_reply(
                 self._server.attempt(*each.params[1:]), each.id))
         return bool(requests)
 
-
     def follow(self, changed):
-        """Take in what some tables have now, by the present conditions."""
+        """Take in what some tables have now, by the present conditions.
+
+        A transaction that is being built sees nothing new.
+        """
+        self._late |= changed
+        if self.txn:
+            return
+        late, self._late = self._late, set()
         update = {}
-        for name in changed & self.tables.keys():
+        for name in late & self.tables.keys():
             table = self.tables[name]
             now = self._server.sent(name, table.columns,
                                     table.condition_state.acked)

@@ -8,6 +8,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends.northbound import router_rows
 from ovn_network_agent.tests.functional.backends import northbound_rows
+from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.ovn import clouds
@@ -144,6 +145,27 @@ class WriteTest(northbound_rows.Rows, clouds.CloudTestCase):
         self.assertEqual([('neutron-r1', GATEWAY, 'lrp-r1',
                            {**OURS, 'note': 'kept'})], self.routes())
         self.assertEqual({('lrp-r1', GATEWAY): MAC}, self.bindings())
+
+
+class RaceTest(northbound_rows.Rows, clouds.CloudTestCase):
+    """Somebody writes after the decision and before the server hears of it."""
+
+    def test_a_router_is_deleted(self):
+        wanted = self.route()
+        base.meanwhile(self.backend,
+                       lambda: self.cloud.remove_router('r1'))
+        for _attempt in range(2):
+            self.assertEqual({wanted.ref: 'the router is gone'},
+                             self.create(wanted))
+        self.assertEqual({}, self.delete(wanted))
+        self.assertEqual([], self.nb.rows('Logical_Router_Static_Route'))
+
+    def test_a_foreign_route_comes(self):
+        base.meanwhile(self.backend,
+                       lambda: self.cloud.add_static_route('r1'))
+        self.assertEqual([self.route().ref], [*self.create(self.route())])
+        self.assertEqual([{}], [ids for *_, ids in self.routes()])
+
 
 class OlderNorthboundTest(northbound_rows.Rows, clouds.CloudTestCase):
 

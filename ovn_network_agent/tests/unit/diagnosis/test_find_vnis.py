@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Machines of one address in several VNIs, from real databases."""
+"""Machines of one address in several VNIs, by one-shot questions."""
 
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import subject
-from ovn_network_agent.tests.functional.diagnosis import test_subject
+from ovn_network_agent.tests.functional.diagnosis import subjects
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit.ovn import clouds
 from ovn_network_agent.tests.unit.ovn import test_view_vnis
 
 ONE, VNI = test_view_vnis.ONE, test_view_vnis.VNI
 Kind = subject.Kind
 
 
-class VnisTest(test_view_vnis.TwoNetworks, test_subject.SubjectTestCase):
+class VnisTest(test_view_vnis.TwoNetworks, subjects.Subjects,
+               clouds.CloudTestCase):
 
     options = {'drivers': ['evpn'], 'evpn__local_ip': '10.0.100.11'}
 
@@ -64,13 +66,6 @@ class VnisTest(test_view_vnis.TwoNetworks, test_subject.SubjectTestCase):
         outside = self.subjects(ONE)[0]
         self.assertIn('has no VNI', outside.binding.left_out[0])
 
-    def test_a_vni_that_cannot_be_used(self):
-        self.say('red', **{VNI: 'many'})
-        red = self.subject(ONE)
-        self.assertEqual(('vm-red', 0), (red.binding.name, red.vni))
-        self.assertIn('is not a VNI', red.network.vni.problem)
-        self.assertIn('is not a VNI', red.problems[0])
-
     def test_networks_that_do_not_agree(self):
         for name, target in (('red', '1:1'), ('blue', '1:2')):
             self.say(name, **{VNI: '1001', test_view_vnis.TARGETS: target})
@@ -100,7 +95,8 @@ class VnisTest(test_view_vnis.TwoNetworks, test_subject.SubjectTestCase):
         self.assertEqual(0, self.subjects(ONE)[1].binding.unused)
 
 
-class RoutersTest(test_view_vnis.TwoRouters, test_subject.SubjectTestCase):
+class RoutersTest(test_view_vnis.TwoRouters, subjects.Subjects,
+               clouds.CloudTestCase):
     """The same addresses behind two routers, in two VNIs."""
 
     options = {'drivers': ['evpn', 'fip_route', 'tenant_network'],
@@ -173,12 +169,3 @@ class RoutersTest(test_view_vnis.TwoRouters, test_subject.SubjectTestCase):
         found = self.found('10.0.0.7')
         self.assertEqual((Kind.TENANT, 'blue'), found[0][:2])
         self.assertEqual((Kind.TENANT, 'red'), found[1001][:2])
-
-    def test_a_router_that_says_something_else(self):
-        self.cloud.say('Logical_Router', {'name': 'neutron-red'},
-                       external_ids={VNI: '1002'})
-        red, _blue = self.subjects(test_view_vnis.FIP)
-        self.assertEqual((0, None), (red.vni, red.announcement))
-        self.assertIn('its provider network has the VNI 1001',
-                      red.port.vni.problem)
-        self.assertIn('has the VNI 1001', red.problems[0])

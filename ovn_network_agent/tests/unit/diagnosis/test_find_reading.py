@@ -4,18 +4,17 @@
 """What explain reads of an address, and what it costs."""
 
 from ovn_network_agent import model
-from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import northbound
 from ovn_network_agent.model import selection
-from ovn_network_agent.tests.functional.diagnosis import test_subject
+from ovn_network_agent.tests.functional.diagnosis import subjects
 from ovn_network_agent.tests.functional.ovn import cloud
-from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit.ovn import clouds
 
 FIP = '198.51.100.10'
 
 
-class InsideTest(test_subject.SubjectTestCase):
+class InsideTest(subjects.Subjects, clouds.CloudTestCase):
     """Which port has the inner address of a NAT row."""
 
     def setUp(self):
@@ -72,10 +71,8 @@ class InsideTest(test_subject.SubjectTestCase):
                          self.inside('192.0.2.1'))
 
 
-class AdvertisedTest(test_subject.SubjectTestCase):
+class AdvertisedTest(subjects.Subjects, clouds.CloudTestCase):
     """A router that OVN routes, with [announce] advertised_routes."""
-
-    schema_changes = {'sb': schemas.with_advertised}
 
     def test_what_ovn_advertises_is_announced(self):
         self.cloud.add_router('one', chassis=cloud.CHASSIS)
@@ -96,33 +93,7 @@ class AdvertisedTest(test_subject.SubjectTestCase):
         self.assertIsNotNone(found.announcement)
 
 
-class UnreadTest(test_subject.SubjectTestCase):
-
-    def test_a_server_that_is_gone(self):
-        conf = self.configuration()
-        self.nb.kill()
-        error = self.assertRaises(readers.Unread, northbound.read, conf, FIP)
-        self.assertIn('OVN_Northbound', str(error))
-
-    def test_the_next_member_answers(self):
-        conf = self.configuration()
-        conf.set_override('ovn_nb_remote', [
-            'unix:/nowhere/nb.sock', self.nb.remote], group='ovn')
-        self.cloud.add_router('one')
-        self.cloud.add_nat('one', FIP)
-        found = northbound.read(conf, FIP)
-        self.assertEqual(1, len(found['Logical_Router']))
-
-    def test_a_database_of_an_old_ovn(self):
-        conf = self.configuration()
-        self.nb.convert(lambda tables: tables.pop('Static_MAC_Binding'))
-        self.cloud.add_router('one')
-        self.cloud.add_nat('one', FIP)
-        self.assertNotIn('Static_MAC_Binding',
-                         northbound.read(conf, FIP))
-
-
-class CostTest(test_subject.SubjectTestCase):
+class CostTest(subjects.Subjects, clouds.CloudTestCase):
 
     def test_other_addresses_are_not_read(self):
         self.cloud.add_router('one', chassis=cloud.CHASSIS)

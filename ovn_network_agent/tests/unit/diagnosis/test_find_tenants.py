@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Networks of tenants, from one-shot questions to real databases."""
+"""Networks of tenants, by one-shot questions."""
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import owners
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.model import selection
-from ovn_network_agent.tests.functional.diagnosis import base as doctor
-from ovn_network_agent.tests.functional.diagnosis import test_machines
-from ovn_network_agent.tests.functional.diagnosis import test_subject
+from ovn_network_agent.tests.functional.diagnosis import subjects
 from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
+from ovn_network_agent.tests.unit.ovn import clouds
 
 HERE, AWAY = cloud.CHASSIS, cloud.OTHER
 NET, OTHER, VM = '10.0.0.0/24', '10.0.1.0/24', '10.0.0.5'
@@ -20,7 +19,7 @@ DRIVERS = ['fip_route', 'veth_leak', 'tenant_network']
 Kind, Claim = subject.Kind, model.Claim
 
 
-class TenantsTestCase(test_subject.SubjectTestCase):
+class TenantsTestCase(subjects.Subjects, clouds.CloudTestCase):
 
     options = {'drivers': DRIVERS}
 
@@ -188,28 +187,3 @@ class VirtualIpsTest(TenantsTestCase):
                                 floating=False)
         for address in ('198.51.100.20', '172.16.0.1'):
             self.assertIs(Kind.BALANCER, self.kind(address))
-
-
-class DoctorTest(test_machines.DoctorTestCase):
-
-    drivers = DRIVERS
-
-    def test_what_is_withheld_and_what_overlaps(self):
-        self.cloud.add_router('r1', chassis=HERE)
-        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
-        self.cloud.add_tenant('r1', 'more', '10.0.1.1/24')
-        self.cloud.add_nat('r1', '198.51.100.1', OTHER, 'snat')
-        self.assertIn('1 prefix of a tenant', self.looked(
-            'tenant-networks', doctor.OK))
-        said = self.looked('withheld-addresses', doctor.OK)
-        self.assertIn('1 of 3 addresses', said)
-        self.assertIn('(SNAT)', said)
-        self.cloud.add_router('r2', ('198.51.100.2/24',), HERE)
-        self.cloud.add_tenant('r2', 'theirs', '10.0.0.129/25')
-        self.assertIn(f'{NET} of network net (router r1 (neutron-r1)): '
-                      'overlaps with 10.0.0.128/25 of router r2',
-                      self.looked('tenant-networks', doctor.WARN))
-
-    def test_without_the_driver(self):
-        self.conf.set_override('drivers', DRIVERS[:2])
-        self.looked('tenant-networks', doctor.NOT_CHECKED)

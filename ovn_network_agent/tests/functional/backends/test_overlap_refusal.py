@@ -51,11 +51,11 @@ class RefusalTest(overlaps.OverlapTestCase):
 
     @contextlib.contextmanager
     def a_remote_of_its_own(self):
-        self.assertEqual('', overlap.standing())
+        self.assertEqual('', overlap.readiness())
         mine = 'external_ids:ovn-remote-gw1="tcp:192.0.2.9:6642"'
         self.here.vsctl('set', 'Open_vSwitch', '.', mine)
         yield
-        self.assertIn('ovn-remote-gw1 is set', overlap.standing())
+        self.assertIn('ovn-remote-gw1 is set', overlap.readiness())
         self.assertIn('ovn-remote-gw1="tcp:192.0.2.9:6642"',
                       self.external_ids())
         self.here.vsctl('remove', 'Open_vSwitch', '.', 'external_ids',

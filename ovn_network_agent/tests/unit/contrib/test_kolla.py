@@ -23,6 +23,7 @@ from ovn_network_agent.cmd import agent
 from ovn_network_agent.conf import opts
 from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.model import port_forwards
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.contrib import kolla
@@ -329,7 +330,7 @@ class SysctlTest(base.BaseTestCase):
         return {(resource.path, resource.value)
                 for name in ('fip_route', 'veth_leak')
                 for resource in world.driver(name, conf).resources(
-                    world.node(), world.node())
+                    cloud.node(), cloud.node())
                 if resource.kind == 'sysctl'}
 
     def test_all_that_the_drivers_want(self):
@@ -372,6 +373,6 @@ class SysctlTest(base.BaseTestCase):
                         'port_forward', world.conf()).resources(
                             port_forwards.Forwards(
                                 (golden.vip(),), True, tuple(devices)),
-                            world.node()) if r.kind == 'sysctl'},
+                            cloud.node()) if r.kind == 'sysctl'},
                     self.lines(ovn_network_agent_port_forwards={'any': []},
                                **variables) - self.lines())

@@ -19,11 +19,12 @@ from ovn_network_agent.control.reports import text
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.runtime.process import mode
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 R1 = '11111111-aaaa-4bbb-8ccc-0123456789ab'
 R2 = '22222222-aaaa-4bbb-8ccc-0123456789ab'
-HERE, THERE = world.CHASSIS, world.OTHER
+HERE, THERE = cloud.CHASSIS, cloud.OTHER
 MAINTENANCE = 'maintenance'
 
 Database = collections.namedtuple('Database', 'connected trouble since',
@@ -55,7 +56,7 @@ class ReportTestCase(base.BaseTestCase):
 
     def report(self, *groups, drains=(), routers=(), reasons=(),
                databases=None, phase=model.Phase.RUNNING, **node):
-        node = world.node(drains=frozenset(drains), phase=phase, **node)
+        node = cloud.node(drains=frozenset(drains), phase=phase, **node)
         found = report.build(
             model.Snapshot(node, tuple(routers), groups), reasons,
             databases or {'nb': WELL, 'sb': WELL, 'ovs': WELL}, self.names,
@@ -237,7 +238,7 @@ class NamesTest(ReportTestCase):
     def test_drains_have_names_and_times(self):
         seen = drains.Since(lambda: datetime.datetime(
             2026, 1, 31, 12, tzinfo=datetime.UTC))
-        node = world.node(drains=frozenset([R1]))
+        node = cloud.node(drains=frozenset([R1]))
         gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
         snapshot = model.Snapshot(
             node, (leaving('p1', model.Handover.ANNOUNCE),), (gone,))
@@ -256,7 +257,7 @@ class NamesTest(ReportTestCase):
         first = seen.drains, seen.handovers
         seen.note(snapshot)
         self.assertEqual(first, (seen.drains, seen.handovers))
-        seen.note(model.Snapshot(world.node()))
+        seen.note(model.Snapshot(cloud.node()))
         self.assertEqual(({}, {}), (seen.drains, seen.handovers))
 
     def test_the_answer_to_a_command(self):

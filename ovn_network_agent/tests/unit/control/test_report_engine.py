@@ -10,6 +10,7 @@ from ovn_network_agent.control.reports import report
 from ovn_network_agent.control.reports import text
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import questions
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -28,7 +29,7 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         passes = self.parts.passes
         passes.running = pass_log.Running(reasons or ('test',))
         passes.note(self.made.run(
-            worlds.router(fips=[gateways.FIP]), **options),
+            cloud.router(fips=[gateways.FIP]), **options),
             options.get('full', False))
         passes.end()
 

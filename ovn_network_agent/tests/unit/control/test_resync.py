@@ -16,6 +16,7 @@ from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime.process import status
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -29,7 +30,7 @@ class Seen(view.View):
     confirmed = True
 
     def snapshot(self, phase, full=False):
-        self.last = worlds.snapshot(worlds.router(fips=[FIP]), phase=phase)
+        self.last = cloud.snapshot(cloud.router(fips=[FIP]), phase=phase)
         return self.last
 
 
@@ -111,7 +112,7 @@ class ResyncTest(base.BaseTestCase):
         northbound = next(b for b in self.backends if b.name == 'northbound')
         northbound.concurrent = True
         self.world.objects.pop(resources.Ref('default_route', (
-            worlds.router().uuid, '0.0.0.0/0')))
+            cloud.router().uuid, '0.0.0.0/0')))
         northbound.gate.clear()
         found = self.resync('northbound', patience=0.3)
         self.assertEqual(['northbound is at work'], found['missing'])

@@ -7,7 +7,7 @@ import dataclasses
 
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import subject
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
@@ -31,7 +31,7 @@ class OwnerTest(explained.AddressTestCase):
         self.assertEqual(1, len(explained.findings))
 
     def test_elsewhere(self):
-        facts = self.port(chassis=world.OTHER, local=False)
+        facts = self.port(chassis=cloud.OTHER, local=False)
         explained = explanation.explain(facts)
         self.assertIs(Outcome.ELSEWHERE, explained.outcome)
         self.assertIn('gw2.example.org', explained.text())
@@ -49,7 +49,7 @@ class OwnerTest(explained.AddressTestCase):
                 ({'bridge': ''}, 'ovn-bridge-mappings'),
                 ({'bridge': 'br-other', 'device': 'br-other'}, 'br-other'),
                 ({'patch_port': 0}, 'ovn-controller')):
-            facts = self.port(segment=world.segment(**values))
+            facts = self.port(segment=cloud.segment(**values))
             self.assertIn('segment', self.found(facts, Verdict.BROKEN))
             self.assertNotIn('wanted', self.found(facts, Verdict.BROKEN))
             self.assertIn(word, self.evidence(facts, 'segment'))

@@ -26,6 +26,7 @@ from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.nft import filters
 from ovn_network_agent.openflow import trace_text
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
@@ -53,13 +54,13 @@ def case(address=test_evpn.ONE, network=None, binding=None, found=None,
     """
     conf = world.conf(drivers=['evpn'], evpn__local_ip='10.0.100.11',
                       **options)
-    of, node = network or test_evpn.network(), world.node()
+    of, node = network or test_evpn.network(), cloud.node()
     machine = test_evpn.address(address, of, **(found or {}))
     about = subject.wanting(subject.Subject(
-        address, subject.Kind.MACHINE, node, owner=world.HOSTNAME,
+        address, subject.Kind.MACHINE, node, owner=cloud.HOSTNAME,
         binding=ports.Port(**{
             'name': 'vm-1', 'network': 'red', 'mac': test_evpn.MAC,
-            'host': world.HOSTNAME, 'here': True, 'of': of,
+            'host': cloud.HOSTNAME, 'here': True, 'of': of,
             **(binding or {})}), found=machine, withheld=machine.withheld),
         [world.driver('evpn', conf)], of.uuid, node, of, machine)
     setup = dataclasses.replace(
@@ -308,7 +309,7 @@ class NotInEvpnTest(explained.AddressTestCase):
 
     def test_no_segment(self):
         self.assert_broken('segment', case(network=test_evpn.network(
-            segment=world.segment(bridge='', device='', patch_port=None))))
+            segment=cloud.segment(bridge='', device='', patch_port=None))))
 
     def test_in_no_subnet(self):
         known = case(network=test_evpn.network(networks=()))

@@ -8,7 +8,7 @@ import dataclasses
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import ports
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
@@ -37,7 +37,7 @@ class HereTest(explained.AddressTestCase):
         facts = healthy.machine(found={'tag': 4400001})
         self.assertEqual('vm-1 on network public, fa:16:3e:00:00:aa',
                          self.evidence(facts, 'port'))
-        self.assertEqual(f'here ({world.HOSTNAME})',
+        self.assertEqual(f'here ({cloud.HOSTNAME})',
                          self.evidence(facts, 'binding'))
         self.assertIn('with tag 4400001', self.evidence(facts, 'wanted'))
 
@@ -77,18 +77,18 @@ class HereTest(explained.AddressTestCase):
 
     def test_in_no_subnet(self):
         self.assert_broken('wanted', healthy.machine(
-            found={'network': world.network(networks=())}))
+            found={'network': cloud.network(networks=())}))
 
     def test_a_network_that_is_not_here(self):
         self.assert_broken('segment', healthy.machine(
-            found={'network': world.network(segment=world.segment(
+            found={'network': cloud.network(segment=cloud.segment(
                 bridge='', device='', patch_port=None))}))
 
     def test_a_virtual_port(self):
         facts = healthy.machine(found={}, binding={
             'type': 'virtual', 'parent': 'vm-2', 'mac': ''})
         self.assertEqual(
-            f'here ({world.HOSTNAME}), with port vm-2',
+            f'here ({cloud.HOSTNAME}), with port vm-2',
             self.evidence(facts, 'binding'))
         self.assertEqual([], self.found(facts, Verdict.WARN))
 

@@ -13,6 +13,7 @@ from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.ovn.peering import peering_rows
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.ovn import peers
@@ -27,13 +28,13 @@ class PeersTest(explained.AddressTestCase):
 
     def setUp(self):
         super().setUp()
-        cloud = peers.Cloud()
-        cloud.router(1, '10.0.1.1/24', db=2)
-        cloud.router(2, '10.0.2.1/24', web=1)
-        self.peering = cloud.look()[1, 'db']
+        made = peers.Cloud()
+        made.router(1, '10.0.1.1/24', db=2)
+        made.router(2, '10.0.2.1/24', web=1)
+        self.peering = made.look()[1, 'db']
         driver = world.driver('network_peer', world.conf(
             drivers=['network_peer']))
-        self.wanted, = driver.resources(self.peering, world.node())
+        self.wanted, = driver.resources(self.peering, cloud.node())
 
     def case(self, way, client='192.0.2.1', lock='held', **values):
         return dataclasses.replace(

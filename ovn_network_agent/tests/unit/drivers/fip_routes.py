@@ -7,6 +7,7 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 FIP = '198.51.100.10'
@@ -25,7 +26,7 @@ class FipRouteTestCase(base.BaseTestCase):
     def wants(self, router, node=None, **options):
         """What the driver wants for a router, a list."""
         return list(world.wanted(
-            self.driver(**options), router, node or world.node()))
+            self.driver(**options), router, node or cloud.node()))
 
     def kind(self, kind, *args, **options):
         """The same, of one resource class."""

@@ -9,10 +9,11 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import group_facts
 
-HERE, OTHER, THIRD = world.CHASSIS, world.OTHER, 'third'
+HERE, OTHER, THIRD = cloud.CHASSIS, cloud.OTHER, 'third'
 DRAINING = model.Phase.DRAINING
 
 
@@ -49,7 +50,7 @@ class GatewayDrainTest(base.BaseTestCase):
         driver = world.driver('gateway_drain', world.conf(**{
                 'gateway_drain__' + key: value
                 for key, value in options.items()}))
-        node = world.node(phase=phase, drains=frozenset(drains))
+        node = cloud.node(phase=phase, drains=frozenset(drains))
         self.found = [r for r in driver.resources(
             group_facts.settled(one, node, driver.settings, held), node)
             if r.kind == 'gateway_priority']
@@ -63,17 +64,17 @@ class GatewayDrainTest(base.BaseTestCase):
         """While the agent runs, and with a name in SB."""
         timers = {'ovn__bfd_min_rx': 200, 'ovn__bfd_min_tx': 300,
                   'ovn__bfd_mult': 4}
-        wanted = resources.BfdTimers(world.CHASSIS, 200, 300, 4)
+        wanted = resources.BfdTimers(cloud.CHASSIS, 200, 300, 4)
         phases = model.Phase
         for options, phase, chassis, found in (
-                (timers, phases.RUNNING, world.CHASSIS, [wanted]),
-                (timers, phases.DRAINING, world.CHASSIS, [wanted]),
-                (timers, phases.STOPPED, world.CHASSIS, []),
-                (timers, phases.RESTORING, world.CHASSIS, []),
+                (timers, phases.RUNNING, cloud.CHASSIS, [wanted]),
+                (timers, phases.DRAINING, cloud.CHASSIS, [wanted]),
+                (timers, phases.STOPPED, cloud.CHASSIS, []),
+                (timers, phases.RESTORING, cloud.CHASSIS, []),
                 (timers, phases.RUNNING, '', []),
-                ({}, phases.RUNNING, world.CHASSIS, [])):
+                ({}, phases.RUNNING, cloud.CHASSIS, [])):
             driver = world.driver('gateway_drain', world.conf(**options))
-            node = world.node(phase=phase, chassis=chassis)
+            node = cloud.node(phase=phase, chassis=chassis)
             self.assertEqual(found, list(driver.resources(node, node)))
 
     def test_the_active_chassis_takes_the_lead(self):

@@ -12,6 +12,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.model import port_forwards
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
 
@@ -28,14 +29,14 @@ class PortForwardTestCase(base.BaseTestCase):
 
     def elements(self, router, extent, **options):
         return {r.key for r in world.wanted(
-            self.driver(**options), router, world.node(extent=extent))}
+            self.driver(**options), router, cloud.node(extent=extent))}
 
 
 class PortForwardTest(PortForwardTestCase):
 
     def forwards(self, *vips, gateway=True, node=None, **options):
         return list(self.driver(**options).resources(
-            port_forwards.Forwards(vips, gateway), node or world.node()))
+            port_forwards.Forwards(vips, gateway), node or cloud.node()))
 
     def only(self, kind, wanted):
         return [r for r in wanted if r.kind == kind.kind]
@@ -86,8 +87,8 @@ class PortForwardTest(PortForwardTestCase):
     def test_a_vip_has_no_flow(self):
         # Row OVS-03: it is no address of a router.
         wanted = [*self.forwards(golden.vip()), *world.wanted(
-            self.driver(), world.router(),
-            world.node(extent=port_forwards.Extent((4,))))]
+            self.driver(), cloud.router(),
+            cloud.node(extent=port_forwards.Extent((4,))))]
         self.assertEqual([], self.only(resources.Flow, wanted))
 
     def test_other_numbers_and_names(self):
@@ -130,7 +131,7 @@ class PortForwardTest(PortForwardTestCase):
     def test_destinations_get_no_redirects(self):
         # Row PFT-15.
         found = list(self.driver().resources(port_forwards.Forwards(
-            (golden.vip(),), True, ('bond0.7', 'eth0')), world.node()))
+            (golden.vip(),), True, ('bond0.7', 'eth0')), cloud.node()))
         self.assertEqual(
             [resources.Sysctl(f'net/ipv4/conf/{name}/send_redirects', '0')
              for name in ('all', 'bond0.7', 'eth0')],
@@ -261,7 +262,7 @@ class PortForwardTest(PortForwardTestCase):
     def test_no_default_route_in_the_vrf_is_said(self):
         # Trap T61.
         def node(default_route):
-            return world.node(devices=(model.Device(
+            return cloud.node(devices=(model.Device(
                 'vrf-provider', '0a:00:00:00:00:02', True, 10,
                 default_route),))
         self.assertIn('vrf-provider', self.problems(self.forwards(
@@ -282,14 +283,14 @@ class PortForwardTest(PortForwardTestCase):
             self.assertEqual(there, anchor in self.forwards(vip), vip)
 
     def test_nothing_of_routers_without_vips(self):
-        router = world.router(fips=('198.51.100.10',))
+        router = cloud.router(fips=('198.51.100.10',))
         for extent in (None, port_forwards.Extent()):
             self.assertEqual(set(), self.elements(router, extent))
 
     def test_snat_addresses(self):
         # Row PF-30: not those of floating IPs.
-        router = world.router(
-            nats=(world.fip('198.51.100.10'), model.Nat(
+        router = cloud.router(
+            nats=(cloud.fip('198.51.100.10'), model.Nat(
                 'snat', '198.51.100.20', '10.0.0.0/24')),
             sent=('198.51.100.10', '198.51.100.21', '198.51.100.22'),
             # Nor those of load balancers, which northd may list as well.
@@ -302,11 +303,11 @@ class PortForwardTest(PortForwardTestCase):
 
     def test_an_address_of_a_router_costs_only_that_vip(self):
         for router in (
-                world.router(fips=('192.0.2.53',)),
-                world.router(ports=(world.port(
+                cloud.router(fips=('192.0.2.53',)),
+                cloud.router(ports=(cloud.port(
                     networks=('192.0.2.53/24',)),)),
-                world.router(sent=('192.0.2.53',)),
-                world.router(balanced=(
+                cloud.router(sent=('192.0.2.53',)),
+                cloud.router(balanced=(
                     model.BalancedAddress('192.0.2.53'),))):
             tracker = tracking.Tracker()
             wanted = contributions.Contributions(
@@ -315,10 +316,10 @@ class PortForwardTest(PortForwardTestCase):
                 | {'nft_table', 'nft_element', 'vip_address'})
             vips = (golden.vip(), golden.vip(address='192.0.2.54'))
             (address, name), = port_forwards.taken(
-                vips, world.snapshot(router))
+                vips, cloud.snapshot(router))
             self.assertEqual(f'router {router.name}', name)
             wanted.update(dataclasses.replace(
-                world.snapshot(router), forwards=port_forwards.Forwards((
+                cloud.snapshot(router), forwards=port_forwards.Forwards((
                     dataclasses.replace(vips[0], taken=name), vips[1]),
                     True)))
             self.assertEqual(vips[0].address, address)
@@ -335,15 +336,15 @@ class PortForwardTest(PortForwardTestCase):
 
     def test_a_machine_in_a_vni_takes_nothing(self):
         for vni, found in ((None, 1), (model.Vni(1001), 0)):
-            machine = world.machine('192.0.2.53',
-                                    network=world.network(vni=vni))
+            machine = cloud.machine('192.0.2.53',
+                                    network=cloud.network(vni=vni))
             self.assertEqual(found, len(port_forwards.taken(
-                (golden.vip(),), world.with_machines(world.snapshot(),
+                (golden.vip(),), cloud.with_machines(cloud.snapshot(),
                                                      machine))))
 
     def test_a_router_that_is_elsewhere_takes_nothing(self):
-        router = world.router(fips=('192.0.2.53',),
-                              ports=(world.port(local=False),))
+        router = cloud.router(fips=('192.0.2.53',),
+                              ports=(cloud.port(local=False),))
         self.assertEqual(frozenset(),
                          port_forwards.taken(
-                             (golden.vip(),), world.snapshot(router)))
+                             (golden.vip(),), cloud.snapshot(router)))

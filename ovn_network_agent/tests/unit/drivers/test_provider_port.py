@@ -10,6 +10,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 ONE, SIX = '198.51.100.10', '2001:db8::10'
@@ -18,7 +19,7 @@ ONE, SIX = '198.51.100.10', '2001:db8::10'
 def network(**values):
     return model.ProviderNetwork(**{
         'uuid': 'net', 'called': 'public',
-        'networks': ('198.51.100.0/24',), 'segment': world.segment(),
+        'networks': ('198.51.100.0/24',), 'segment': cloud.segment(),
         **values})
 
 
@@ -31,7 +32,7 @@ class ProviderPortTest(base.BaseTestCase):
 
     def wanted(self, subject, name='provider_port', node=None, **options):
         driver = world.driver(name, world.conf(**options))
-        return list(driver.resources(subject, node or world.node()))
+        return list(driver.resources(subject, node or cloud.node()))
 
     def kinds(self, *args, **options):
         return [each.kind for each in self.wanted(*args, **options)]
@@ -104,7 +105,7 @@ class ProviderPortTest(base.BaseTestCase):
         self.assertIn(resources.Flow(
             'br-ex', ownership.COOKIE_MAC_TWEAK,
             ownership.PRIORITY_MAC_TWEAK, 3, 4,
-            set_dst=world.BRIDGE_MAC), found)
+            set_dst=cloud.BRIDGE_MAC), found)
 
     def test_leak_of_the_network(self):
         rules = {(rule.src, rule.dst, rule.table, rule.iif) for rule
@@ -119,7 +120,7 @@ class ProviderPortTest(base.BaseTestCase):
 
     def test_no_way_out(self):
         """A VRF without a default route drops what machines send."""
-        node = world.node()
+        node = cloud.node()
         node = dataclasses.replace(node, devices=tuple(
             dataclasses.replace(each, default_route=False)
             for each in node.devices))
@@ -144,8 +145,8 @@ class ProviderPortTest(base.BaseTestCase):
 
     def test_a_segment_in_doubt_keeps_what_is_announced(self):
         for segment in (
-                None, world.segment(patch_port=0), world.segment(mac=''),
-                world.segment(bridge='', device='')):
+                None, cloud.segment(patch_port=0), cloud.segment(mac=''),
+                cloud.segment(bridge='', device='')):
             of = network(segment=segment)
             self.assertEqual({'keep'}, {*self.kinds(address(of=of))})
             self.assertNotIn('problem', self.kinds(of))

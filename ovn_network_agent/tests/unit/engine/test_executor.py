@@ -10,6 +10,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import executor
 from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -50,16 +51,16 @@ class BesideTest(gateways.ReconcilerTestCase):
         # Trap T31: what is announced does not wait for OVN NB.
         gateway, nb = self.slow()
         nb.gate.clear()
-        outcome = gateway.run(worlds.router(fips=[FIP]))
+        outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertEqual(('northbound',), outcome.pending)
         self.assertFalse(outcome.settled)
         self.assertIn(DST, gateway.addresses())
-        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        outcome = gateway.run(cloud.router(fips=[FIP, '198.51.100.11']))
         self.assertIn('198.51.100.11/32', gateway.addresses())
         self.assertEqual([], gateway.woken)
         nb.gate.set()
         self.ended(gateway)
-        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        outcome = gateway.run(cloud.router(fips=[FIP, '198.51.100.11']))
         self.assertTrue(outcome.settled)
         self.assertEqual(['northbound done'], gateway.woken)
         self.assertEqual(1, len(gateway.world.found(resources.DefaultRoute)))
@@ -68,23 +69,23 @@ class BesideTest(gateways.ReconcilerTestCase):
             self):
         gateway, nb = self.slow()
         nb.gate.clear()
-        outcome = gateway.run(worlds.router(fips=[FIP]))
+        outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertEqual([], outcome.degraded)
         self.assertNotIn(PROOF, gateway.world.objects)
         nb.gate.set()
         self.ended(gateway)
-        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertTrue(gateway.run(cloud.router(fips=[FIP])).settled)
         self.assertIn(PROOF, gateway.world.objects)
 
     def test_no_proof_without_the_default_route(self):
         gateway, nb = self.slow()
         route = resources.Ref(
-            'default_route', (worlds.router().uuid, '0.0.0.0/0'))
+            'default_route', (cloud.router().uuid, '0.0.0.0/0'))
         gateway.world.refuses[route] = 'not ours'
-        outcome = gateway.run(worlds.router(fips=[FIP]))
+        outcome = gateway.run(cloud.router(fips=[FIP]))
         while outcome.pending:
             self.ended(gateway)
-            outcome = gateway.run(worlds.router(fips=[FIP]))
+            outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertEqual({route, PROOF}, set(outcome.failures))
         self.assertNotIn(PROOF, gateway.world.objects)
 
@@ -97,11 +98,11 @@ class BesideTest(gateways.ReconcilerTestCase):
         self.addCleanup(proof.gate.set)
         proof.gate.clear()
         lead = resources.GatewayPriority('Gateway_Chassis', 'g',
-                                         worlds.CHASSIS, 2)
+                                         cloud.CHASSIS, 2)
         gateway.drivers.append(worlds.driver(
             'lead', worlds.conf(), Wanting, (lead,)))
         waiting.eventually(
-            lambda: gateway.run(worlds.router(fips=[FIP])).pending ==
+            lambda: gateway.run(cloud.router(fips=[FIP])).pending ==
             ('advertised',), 'all but the proof', 10)
         self.assertIn(lead.ref, world.objects)
         self.assertNotIn(PROOF, world.objects)
@@ -159,14 +160,14 @@ class BesideTest(gateways.ReconcilerTestCase):
         frr.gate.set()
         gateway.threads.patience = 10
         del gateway.woken[:]
-        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertTrue(gateway.run(cloud.router(fips=[FIP])).settled)
         self.assertTrue(gateway.run(full=True).settled)
         self.assertEqual([], gateway.woken)
 
     def test_what_is_being_announced_keeps_its_route(self):
         """Trap T44: the router has left before FRR has answered."""
         gateway, frr = self.hanging()
-        outcome = gateway.run(worlds.router(fips=[FIP]))
+        outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertEqual([], outcome.degraded)
         self.assertIn(DST, self.routes(gateway))
         self.assertEqual(set(), gateway.addresses())
@@ -181,7 +182,7 @@ class BesideTest(gateways.ReconcilerTestCase):
         # Trap T44: what the fabric sends on still has its way.
         gateway, frr = self.hanging()
         frr.gate.set()
-        self.settle(gateway, worlds.router(fips=[FIP]))
+        self.settle(gateway, cloud.router(fips=[FIP]))
         frr.gate.clear()
         for _pass in range(3):
             self.assertEqual([], gateway.run().degraded)
@@ -195,11 +196,11 @@ class BesideTest(gateways.ReconcilerTestCase):
         # Trap T44: the order is that of the stages.
         gateway, lines = self.hanging('frr_prefix_list')
         for _pass in range(3):
-            gateway.run(worlds.router(fips=[FIP]))
+            gateway.run(cloud.router(fips=[FIP]))
             self.assertEqual(set(), gateway.addresses())
         self.assertIn(DST, self.routes(gateway))
         lines.gate.set()
-        self.settle(gateway, worlds.router(fips=[FIP]))
+        self.settle(gateway, cloud.router(fips=[FIP]))
         order = gateway.world.order('create')
         self.assertLess(order.index('prefix_list_entry'),
                         order.index('announcement'))
@@ -208,10 +209,10 @@ class BesideTest(gateways.ReconcilerTestCase):
         gateway, nb = self.slow()
         nb.gate.clear()
         for _pass in range(5):
-            gateway.run(worlds.router())
+            gateway.run(cloud.router())
         nb.gate.set()
         self.ended(gateway)
-        gateway.run(worlds.router())
+        gateway.run(cloud.router())
         self.assertEqual(
             1, [ref.kind for _v, ref in gateway.world.journal].count(
                 'default_route'))
@@ -221,39 +222,39 @@ class BesideTest(gateways.ReconcilerTestCase):
         # own work is collected.
         gateway, nb = self.slow()
         nb.gate.clear()
-        gateway.run(worlds.router())
+        gateway.run(cloud.router())
         nb.gate.set()
         self.ended(gateway)
         ref = resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))
         gateway.world.put(dataclasses.replace(
             gateway.world.objects[ref], mac='0a:00:00:00:00:99'))
-        gateway.run(worlds.router(), stale=['northbound'])
+        gateway.run(cloud.router(), stale=['northbound'])
         self.ended(gateway)
-        self.assertTrue(gateway.run(worlds.router()).settled)
-        self.assertEqual(worlds.BRIDGE_MAC, gateway.world.objects[ref].mac)
+        self.assertTrue(gateway.run(cloud.router()).settled)
+        self.assertEqual(cloud.BRIDGE_MAC, gateway.world.objects[ref].mac)
 
     def test_a_failure_comes_back(self):
         gateway, nb = self.slow()
         gateway.run()
         gateway.world.down.add('northbound')
-        gateway.run(worlds.router())
+        gateway.run(cloud.router())
         self.ended(gateway)
-        outcome = gateway.run(worlds.router())
+        outcome = gateway.run(cloud.router())
         self.assertEqual('northbound is down',
                          outcome.unreadable['northbound'])
         self.assertFalse(outcome.settled)
         gateway.world.down.clear()
         gateway.clock += 60
-        gateway.run(worlds.router())
+        gateway.run(cloud.router())
         self.ended(gateway)
-        self.assertTrue(gateway.run(worlds.router()).settled)
+        self.assertTrue(gateway.run(cloud.router()).settled)
 
     def test_a_bug_beside_the_loop_costs_only_its_plane(self):
         gateway, nb = self.slow()
         gateway.run()
         gateway.world.raises['northbound'] = KeyError('a bug')
-        gateway.run(worlds.router())
+        gateway.run(cloud.router())
         self.ended(gateway)
-        outcome = gateway.run(worlds.router(fips=[FIP]))
+        outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertIn('a bug', outcome.unreadable['northbound'])
         self.assertIn(DST, gateway.addresses())

@@ -22,6 +22,7 @@ from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime.process import shutdown
 from ovn_network_agent.runtime.process import status
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.metrics import test_store
 
@@ -40,7 +41,7 @@ class Seen(ovn_side.NodeView):
         error, self.error = self.error, None
         if error:
             raise error
-        self.last = world.snapshot(*self.routers, phase=phase)
+        self.last = cloud.snapshot(*self.routers, phase=phase)
         return self.last
 
 
@@ -82,7 +83,7 @@ class CollectionTest(base.BaseTestCase):
         return self.value('announcements', driver=driver, state=state)
 
     def announces(self, *addresses):
-        self.seen.routers = (world.router(fips=addresses),)
+        self.seen.routers = (cloud.router(fips=addresses),)
 
     def test_before_anything(self):
         self.assertEqual(0, self.value('reconcile_in_progress'))

@@ -8,14 +8,14 @@ import uuid
 from oslotest import base
 
 from ovn_network_agent.ovn import confirmation
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 
 FIP = '198.51.100.10'
-ROUTER = world.router().uuid
+ROUTER = cloud.router().uuid
 
 
 def router(fips=(FIP,), **port):
-    return world.router(fips=fips, ports=(world.port(**port),))
+    return cloud.router(fips=fips, ports=(cloud.port(**port),))
 
 
 class Server:
@@ -51,7 +51,7 @@ class LossTest(base.BaseTestCase):
         """
         nb = {'Logical_Router': {uuid.UUID(ROUTER): None} if known else {}}
         found = confirmation.loss(
-            world.snapshot(before or router()), world.snapshot(*now), nb, None)
+            cloud.snapshot(before or router()), cloud.snapshot(*now), nb, None)
         return found.local, found.routers
 
     def test_nothing(self):
@@ -61,7 +61,7 @@ class LossTest(base.BaseTestCase):
             router(networks=('198.51.100.1/24', '203.0.113.1/24'))))
 
     def test_the_port_is_elsewhere_or_on_no_chassis(self):
-        for chassis in (world.OTHER, ''):
+        for chassis in (cloud.OTHER, ''):
             local, _routers = self.lost(router(local=False, chassis=chassis))
             self.assertTrue(local)
 
@@ -73,7 +73,7 @@ class LossTest(base.BaseTestCase):
 
     def test_the_router_does_not_have_the_port(self):
         self.assertEqual((True, {ROUTER}), self.lost(
-            world.router(fips=[FIP], ports=())))
+            cloud.router(fips=[FIP], ports=())))
 
     def test_a_network_or_an_address(self):
         for now in (router(networks=('203.0.113.1/24',)), router(fips=())):

@@ -23,6 +23,7 @@ from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import comparison
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime.process import status
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views
 from ovn_network_agent.watches import base as watches
@@ -55,7 +56,7 @@ class Torn:
 
     def snapshot(self, phase, full=False):
         self.looks += 1
-        self.last = (world.snapshot(phase=phase) if self.looks > 1 else
+        self.last = (cloud.snapshot(phase=phase) if self.looks > 1 else
                      views.view(own=5))
         if not self.confirmed:
             self._trigger.fire('test')
@@ -120,7 +121,7 @@ class Moving(view.View):
     def snapshot(self, phase, full=False):
         self.full.append(full)
         self.delay()
-        self.last = world.snapshot(*self.routers, phase=phase)
+        self.last = cloud.snapshot(*self.routers, phase=phase)
         return self.last
 
 
@@ -207,7 +208,7 @@ class PeriodicTest(base.BaseTestCase):
 
     def test_only_a_view_that_the_servers_confirm_withdraws(self):
         """Nor does a start without OVN."""
-        self.seen.routers = (world.router(fips=['198.51.100.10']),)
+        self.seen.routers = (cloud.router(fips=['198.51.100.10']),)
         self.made(urgent=False)
         announced = self.announced()
         self.assertEqual({'198.51.100.1/32', '198.51.100.10/32'}, announced)
@@ -223,7 +224,7 @@ class PeriodicTest(base.BaseTestCase):
 
     def test_it_waits_until_the_addresses_are_announced(self):
         self.clock += self.interval
-        self.seen.routers = (world.router(fips=['198.51.100.10']),)
+        self.seen.routers = (cloud.router(fips=['198.51.100.10']),)
         self.assertFalse(self.made(urgent=True))
         self.clock += comparison.AFTER_TAKEOVER / 2
         self.assertFalse(self.made(urgent=False))
@@ -255,7 +256,7 @@ class PeriodicTest(base.BaseTestCase):
         """Without BGP, for example, no default route comes in."""
         self.loop._observers = [Complaining()]
         self.seen.routers = (dataclasses.replace(
-            world.router(), problems=('a row is malformed',)),)
+            cloud.router(), problems=('a row is malformed',)),)
         self.made(urgent=False)
         first, *others = self.loop._status.reasons
         self.assertEqual('no BGP neighbour', first)
@@ -301,7 +302,7 @@ class FirstTest(base.BaseTestCase):
         conf = world.conf(drivers=['fip_route'])
         clock = [1000.0]
         driver, seen = world.driver('fip_route', conf, Asked), Late(conf)
-        seen.routers = tuple(map(world.router, range(3)))
+        seen.routers = tuple(map(cloud.router, range(3)))
         work = reconciler.Reconciler(
             [driver], world.backends(world.World()), lambda reason: None)
         self.addCleanup(work.close)

@@ -17,6 +17,7 @@ from ovn_network_agent.engine import reconciler
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 
@@ -181,7 +182,7 @@ class LongPassTest(base.BaseTestCase):
             lambda reason: None, alive=lambda: signs.append(clock[0]))
         self.addCleanup(made.close)
         outcome = made.run(passes.Pass(
-            world.snapshot(world.router(fips=['198.51.100.10'])), full=True))
+            cloud.snapshot(cloud.router(fips=['198.51.100.10'])), full=True))
         self.assertGreater(outcome.changes, 0)
         signs.append(clock[0])
         # The pass had many steps, and each one was followed by a sign.

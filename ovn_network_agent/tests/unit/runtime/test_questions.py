@@ -20,6 +20,7 @@ from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views
 
@@ -47,7 +48,7 @@ class Seen(view.View):
             raise AssertionError('the test never let the view go on')
         if self.broken:
             raise self.broken
-        self.last = world.snapshot(phase=phase)
+        self.last = cloud.snapshot(phase=phase)
         return self.last
 
 

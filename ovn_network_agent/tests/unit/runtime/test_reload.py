@@ -24,6 +24,7 @@ from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import reloads
 from ovn_network_agent.runtime.process import status
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.conf import base
@@ -57,8 +58,8 @@ class Seen(view.View):
 
     def snapshot(self, phase, full=False):
         self.full.append(full)
-        router = world.router(fips=['198.51.100.10'])
-        self.last = world.snapshot(router, groups=(world.group(router),),
+        router = cloud.router(fips=['198.51.100.10'])
+        self.last = cloud.snapshot(router, groups=(cloud.group(router),),
                                    phase=phase)
         return self.last
 

@@ -8,6 +8,7 @@ import dataclasses
 from oslotest import base
 
 from ovn_network_agent import model
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.watches.frr import frr_fitness
 from ovn_network_agent.watches.frr import frr_observers
@@ -60,9 +61,9 @@ class NeededTest(base.BaseTestCase):
 
     def needed(self, owner, *candidates):
         made = frr_fitness.Fitness(world.conf(drivers=DRAINS))
-        made.seen(model.Snapshot(world.node(), groups=(model.GatewayGroup(
+        made.seen(model.Snapshot(cloud.node(), groups=(model.GatewayGroup(
             'HA_Chassis_Group', candidates=(
-                model.Candidate(world.CHASSIS, 0), *candidates),
+                model.Candidate(cloud.CHASSIS, 0), *candidates),
             ports=(model.GroupPort('cr-lrp-1', owner),)),)))
         return made._needed
 
@@ -78,7 +79,7 @@ class NeededTest(base.BaseTestCase):
         self.assertFalse(self.needed('', owner))
 
     def test_not_who_has_it(self):
-        self.assertFalse(self.needed(world.CHASSIS, model.Candidate('a', 0)))
+        self.assertFalse(self.needed(cloud.CHASSIS, model.Candidate('a', 0)))
 
 
 class JudgementTest(base.BaseTestCase):

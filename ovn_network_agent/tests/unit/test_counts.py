@@ -12,12 +12,10 @@ from ovn_network_agent.control.reports import text
 class CountsTest(base.BaseTestCase):
 
     def test_one_and_others(self):
-        self.assertEqual(
-            ['0 problems', '1 problem', '2 problems'],
-            [counts.of(number, 'problem') for number in range(3)])
-        self.assertEqual(
-            ['1 address', '2 addresses'],
-            [counts.of(number, 'address') for number in (1, 2)])
+        self.assertEqual(['0 problems', '1 problem', '2 problems'],
+                         [counts.of(number, 'problem') for number in range(3)])
+        self.assertEqual(['1 address', '2 addresses'],
+                         [counts.of(number, 'address') for number in (1, 2)])
         self.assertEqual(
             ['1 entry is', '2 entries are'],
             [counts.of(number, 'entry is', 'entries are')

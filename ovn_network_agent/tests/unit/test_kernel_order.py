@@ -43,8 +43,7 @@ class OrderTest(base.BaseTestCase):
         return {key[1] for key in self.world.found(resources.Announcement)}
 
     def _rule_of(self, address):
-        return resources.Ref(
-            'rule', (1000, None, address, None, None, None))
+        return resources.Ref('rule', (1000, None, address, None, None, None))
 
     def test_without_its_rule_an_address_is_not_announced(self):
         """Row FIP-04: the route is in a table that nobody looks at then."""
@@ -149,12 +148,10 @@ class ForwardOrderTest(base.BaseTestCase):
     def test_made_last_and_removed_first(self):
         """Row PF-27, too: the pair outlives all of it."""
         self.assertEqual([], self.run_pass(golden.vip()).degraded)
-        self.assertEqual(list(reversed(self.RESTS_ON)),
-                         self.order('create'))
+        self.assertEqual(list(reversed(self.RESTS_ON)), self.order('create'))
         self.world.journal.clear()
         self.run_pass(golden.vip(), phase=model.Phase.STOPPED)
-        self.assertEqual(list(reversed(self.RESTS_ON)),
-                         self.order('delete'))
+        self.assertEqual(list(reversed(self.RESTS_ON)), self.order('delete'))
         self.assertEqual({}, self.world.found(resources.NftElement))
 
     def test_without_its_table_a_vip_is_not_attracted(self):

@@ -160,9 +160,8 @@ class NamesTest(base.BaseTestCase):
     def test_the_uuid_of_another_router_is_no_name(self):
         """Whoever names a router chooses any text."""
         for label in (OTHER, OTHER.upper(), f'neutron-{OTHER}'):
-            self.assertEqual(
-                {'row', 'neutron-uuid', 'uuid'},
-                selection.names('neutron-', 'row', 'neutron-uuid', label))
+            self.assertEqual({'row', 'neutron-uuid', 'uuid'}, selection.names(
+                'neutron-', 'row', 'neutron-uuid', label))
 
     def test_there_is_no_empty_name(self):
         """An empty one would be equal to that of another router."""

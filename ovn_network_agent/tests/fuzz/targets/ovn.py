@@ -205,8 +205,7 @@ def _rows(data):
         egress_rows.read_networks(row)
     for table in ('Gateway_Chassis', 'HA_Chassis'):
         for row in nb[table].values():
-            rows.marked_lowered(row.external_ids,
-                                *rows.lowered(row))
+            rows.marked_lowered(row.external_ids, *rows.lowered(row))
     for row in sb['Port_Binding'].values():
         rows.nat_addresses(row)
         rows.order(row)
@@ -220,9 +219,8 @@ def _silence(data):
     _nb, sb, _ovs = database.databases(data)
     for own in {row.name for row in sb['Chassis'].values()}:
         facts = absent_chassis.read(sb, own, frozenset())
-        absent_chassis.owners(
-            facts, {*absent_chassis.behind(facts),
-                    *absent_chassis.outdated(facts, 3)})
+        absent_chassis.owners(facts, {
+            *absent_chassis.behind(facts), *absent_chassis.outdated(facts, 3)})
 
 
 def _drains(data):

@@ -59,8 +59,7 @@ class ModeTest(base.ConfTestCase):
         self.assertEqual([], validate.problems(conf))
         self.assertEqual([], validate.warnings(conf))
         self.assertEqual('port-forward-only', mode.name(conf))
-        self.assertEqual({'veth_leak', 'port_forward'},
-                         used(conf, 'drivers'))
+        self.assertEqual({'veth_leak', 'port_forward'}, used(conf, 'drivers'))
         self.assertEqual({'link', 'sysctl', 'address', 'neighbour',
                           'neighbour_proxy', 'route', 'rule', 'nftables'},
                          used(conf, 'backends'))
@@ -86,8 +85,7 @@ class ModeTest(base.ConfTestCase):
     def test_the_other_remote_alone(self):
         """Row PFM-01: also without any rules."""
         self.check_one('', '[ovn] ovn_nb_remote is not set',
-                       'tcp:192.0.2.1:6641',
-                       env=SB)
+                       'tcp:192.0.2.1:6641', env=SB)
 
     def test_nothing_to_do(self):
         """Row PFM-01."""

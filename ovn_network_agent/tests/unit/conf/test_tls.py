@@ -127,16 +127,14 @@ class ProblemsTest(TlsTestCase):
                            f'[ovn] {option} = {garbage}', '-----BEGIN')
 
     def test_certificate_and_key_in_the_wrong_order(self):
-        self.check_one(self.problems(ovn_ssl_cert=self.pair[1],
-                                     ovn_ssl_key=self.pair[0]),
-                       '[ovn] ovn_ssl_cert = ' + self.pair[1],
-                       'no certificate')
+        self.check_one(
+            self.problems(ovn_ssl_cert=self.pair[1], ovn_ssl_key=self.pair[0]),
+            '[ovn] ovn_ssl_cert = ' + self.pair[1], 'no certificate')
 
     def test_a_key_of_another_certificate(self):
         self.check_one(self.problems(ovn_ssl_key=self.other[1]),
                        '[ovn] ovn_ssl_key = ' + self.other[1],
-                       'does not belong',
-                       'ovn_ssl_cert = ' + self.pair[0])
+                       'does not belong', 'ovn_ssl_cert = ' + self.pair[0])
 
     def test_a_key_with_a_password(self):
         # It must not be asked for at a terminal.

@@ -156,10 +156,9 @@ class ProblemsTest(base.ConfTestCase):
     def test_a_silent_chassis_has_more_time_than_a_missing_one(self):
         """Row A-20."""
         limit = '[gateway_drain]\nsilent_chassis_limit = '
-        self.check_one(f'{limit}299\n',
-                       '[gateway_drain] silent_chassis_limit = 299: ',
-                       'stale_chassis_grace_period (300)', '300 or more',
-                       'off')
+        self.check_one(
+            f'{limit}299\n', '[gateway_drain] silent_chassis_limit = 299: ',
+            'stale_chassis_grace_period (300)', '300 or more', 'off')
         for right in (f'{limit}0\n', f'{limit}300\n',
                       f'{limit}60\nstale_chassis_grace_period = 0\n'):
             self.assertEqual([], self.problems(right))

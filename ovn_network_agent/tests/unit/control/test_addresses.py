@@ -23,9 +23,8 @@ R1 = cloud.router().uuid
 
 class AddressesTestCase(gateways.ReconcilerTestCase):
 
-    names = directory.Directory(
-        {R1: directory.Router(R1, 'neutron-1', 'web')},
-        {cloud.OTHER: 'gw2'})
+    names = directory.Directory({R1: directory.Router(R1, 'neutron-1', 'web')},
+                                {cloud.OTHER: 'gw2'})
 
     def setUp(self):
         super().setUp()
@@ -142,9 +141,8 @@ class StateTest(AddressesTestCase):
     def test_nothing_can_be_made_without_its_segment(self):
         self.passed(cloud.router(
             fips=[FIP], ports=(cloud.port(segment=None),)))
-        self.assertEqual(
-            ('failed', 'its network has no localnet port in SB'),
-            self.state())
+        self.assertEqual(('failed', 'its network has no localnet port in SB'),
+                         self.state())
 
     def test_kept_on_purpose(self):
         self.passed()
@@ -205,9 +203,8 @@ class StateTest(AddressesTestCase):
     def test_a_driver_that_raises(self):
         self.made.fip_route.raises_for.add(FIP)
         self.passed()
-        self.assertEqual(
-            ('failed', 'driver fip_route: RuntimeError: a bug'),
-            self.state())
+        self.assertEqual(('failed', 'driver fip_route: RuntimeError: a bug'),
+                         self.state())
 
     def test_drivers_that_do_not_agree(self):
         self.passed(cloud.router(fips=[FIP]), cloud.router(2, fips=[FIP]))
@@ -273,9 +270,8 @@ class MachinesTest(AddressesTestCase):
 
     def test_of_a_router_too(self):
         """Each has a line, and only the router's is announced."""
-        rows = self.seen(
-            cloud.machine(FIP, claimed='a NAT row of a router'),
-            routers=[cloud.router(fips=[FIP])])
+        rows = self.seen(cloud.machine(FIP, claimed='a NAT row of a router'),
+                         routers=[cloud.router(fips=[FIP])])
         self.assertEqual(
             [('port', 'omitted',
               'a NAT row of a router has the address, too, and comes first'),
@@ -345,8 +341,7 @@ class ChoiceTest(AddressesTestCase):
     def test_in_the_order_of_their_numbers(self):
         fips = ['198.51.100.30', '198.51.100.4', '198.51.100.200']
         self.passed(cloud.router(fips=fips))
-        self.assertEqual([OWN, fips[1], fips[0], fips[2]],
-                         list(self.found()))
+        self.assertEqual([OWN, fips[1], fips[0], fips[2]], list(self.found()))
 
     def test_all_that_was_made_for_one(self):
         self.passed()

@@ -126,8 +126,7 @@ class ComparisonTest(gateways.ReconcilerTestCase):
         self.reads = len(self.made.world.reads)
         self.made.world.objects[gateways.ROUTE] = resources.KernelRoute(
             254, gateways.DST, 'br-ex')
-        self.assertEqual([], inspection.compare(
-            ask, self.parts)['steps'])
+        self.assertEqual([], inspection.compare(ask, self.parts)['steps'])
         self.assertTrue(passes)
 
     def test_a_system_that_may_hang_is_read_beside_the_loop(self):
@@ -156,9 +155,8 @@ class ComparisonTest(gateways.ReconcilerTestCase):
         static.read = lambda known: go_on.wait(30) and []
         self.assertEqual({'frr_static': 'no answer within 0.05 s'},
                          self.compare(patience=0.05)['unreadable'])
-        self.assertEqual(
-            {'frr_static': 'it has been at work for 0.05 s'},
-            self.compare(patience=0.05)['unreadable'])
+        self.assertEqual({'frr_static': 'it has been at work for 0.05 s'},
+                         self.compare(patience=0.05)['unreadable'])
         go_on.set()
         waiting.eventually(
             lambda: self.made.reconciler.wait_for_threads(1), 'its end')

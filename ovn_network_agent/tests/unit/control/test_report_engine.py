@@ -60,8 +60,7 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         self.run_pass('start')
         self.run_pass('a', 'b', 'c', 'd', full=True)
         found, text = self.report()
-        self.assertEqual({'ok'}, {each['state']
-                                  for each in found['backends']})
+        self.assertEqual({'ok'}, {each['state'] for each in found['backends']})
         self.assertRegex(self.backend('route')['last_read'], TIME)
         self.assertEqual([['start'], ['a', 'b', 'c', 'd']],
                          [done['reasons'] for done in found['passes']])

@@ -85,9 +85,8 @@ class ResyncTest(base.BaseTestCase):
         self.assertEqual([('route', 'created', f'254,{FIP}/32')],
                          self.changed(found))
         self.assertNotIn(gateways.ANNOUNCEMENT, self.world.objects)
-        self.assertEqual(
-            [('frr_static', 'created', f'vrf-provider,{FIP}/32')],
-            self.changed(self.resync()))
+        self.assertEqual([('frr_static', 'created', f'vrf-provider,{FIP}/32')],
+                         self.changed(self.resync()))
 
     def test_a_failure(self):
         self.world.objects.pop(gateways.ROUTE)

@@ -60,8 +60,7 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
         """It is there once, although its router has a load balancer."""
         row, = self.rows(
             cloud.tenant('10.0.1.5/32', '10.0.1.0/24', vip=True),
-            router=cloud.router(balanced=(
-                model.BalancedAddress('10.0.1.5'),)))
+            router=cloud.router(balanced=(model.BalancedAddress('10.0.1.5'),)))
         self.assertEqual(
             ('10.0.1.5', 'vip', ['vip', 'tenant'], 'net', 'announced'),
             tuple(row[key] for key in ('address', 'kind', 'kinds', 'network',
@@ -108,6 +107,5 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
             self.one(port=port))
 
     def test_the_segment_is_lost(self):
-        self.assertEqual(
-            ('failed', 'its network has no localnet port in SB'),
-            self.one(port=cloud.port(segment=None)))
+        self.assertEqual(('failed', 'its network has no localnet port in SB'),
+                         self.one(port=cloud.port(segment=None)))

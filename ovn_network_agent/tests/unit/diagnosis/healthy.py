@@ -67,8 +67,7 @@ def machine(address=FIP, binding=None, found=None, **options):
     :param found: dict of further values of the :class:`model.PortAddress`;
         None: the machine is not here, or its port is left out
     """
-    conf = world.conf(**{'drivers': ['provider_port', 'veth_leak'],
-                         **options})
+    conf = world.conf(**{'drivers': ['provider_port', 'veth_leak'], **options})
     node, about = cloud.node(), subject.Subject(
         address, subject.Kind.MACHINE, cloud.node(), owner='gw2',
         binding=ports.Port(**{
@@ -229,8 +228,7 @@ def subject_of(address, conf, values):
 
 def kernel_of(about, conf):
     """A :class:`kernel.Kernel` that has all that is wanted."""
-    names = [name for name in MACS
-             if conf.frr.vrf_name or name == 'br-ex']
+    names = [name for name in MACS if conf.frr.vrf_name or name == 'br-ex']
     default, provider = ownership.VETH_ENDS
     version = networks.family(about.address)
     found = {name: links.Link(

@@ -59,8 +59,7 @@ class HealthyTest(explained.AddressTestCase):
         shown = [line.strip() for line in page.partition(
             ': floating IP\n')[2].splitlines()]
         shown = shown[:shown.index('')]
-        _head, *lines = explanation.explain(
-            healthy.case()).text().splitlines()
+        _head, *lines = explanation.explain(healthy.case()).text().splitlines()
         # The machine of this case is not known.
         self.assertEqual(
             [line[:_EVIDENCE] for line in lines],
@@ -86,8 +85,7 @@ class BrokenTest(explained.AddressTestCase):
         for method, missing in (('static', 'staticd'), ('kernel', 'zebra')):
             found = explanation.explain(dataclasses.replace(
                 healthy.case(fip_route__announce_method=method),
-                missing_daemons=(missing,), zebra=(),
-                path=(False, False, ())))
+                missing_daemons=(missing,), zebra=(), path=(False, False, ())))
             layer, remedy = found.remedy
             self.assertEqual('daemons of FRR', layer)
             self.assertIn(f'set {missing} to "yes"', remedy)
@@ -310,9 +308,8 @@ class BrokenTest(explained.AddressTestCase):
         """Another program's, for the same address: the remedy shows it."""
         explained = explanation.explain(healthy.with_lookup(
             healthy.case(), 'vrf', dev='', error='unreachable'))
-        self.assertIn(
-            f'"ip route show vrf vrf-provider {healthy.FIP}"',
-            explained.remedy[1])
+        self.assertIn(f'"ip route show vrf vrf-provider {healthy.FIP}"',
+                      explained.remedy[1])
 
     def test_the_way_back_decides_about_the_way_in(self):
         """rp_filter refuses a source that nothing leads back to."""

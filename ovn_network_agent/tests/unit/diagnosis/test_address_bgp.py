@@ -86,10 +86,8 @@ class FrrTest(explained.AddressTestCase):
 
     def test_advertised_to_nobody_and_to_some(self):
         one = frr.Neighbour('172.31.1.1', 'Established')
-        other = frr.Neighbour('172.31.1.5', 'Established',
-                              ('route-map OUT',))
-        facts = dataclasses.replace(
-            healthy.case(), neighbours=(one, other))
+        other = frr.Neighbour('172.31.1.5', 'Established', ('route-map OUT',))
+        facts = dataclasses.replace(healthy.case(), neighbours=(one, other))
         self.assertEqual(['advertised'], self.found(facts, Verdict.WARN))
         self.assertIn('route-map OUT', self.evidence(facts, 'advertised'))
         self.assert_broken('advertised', dataclasses.replace(

@@ -71,8 +71,7 @@ class Ipv6Test(explained.AddressTestCase):
                                     (('2001:db8:ffff::/64',), False),
                                     ((), False)):
             wanted = resources.RouterAdvertisement('br-ex', prefixes)
-            self.assertEqual(concerned,
-                             subject.concerns(wanted, healthy.FIP6))
+            self.assertEqual(concerned, subject.concerns(wanted, healthy.FIP6))
 
     def test_rules_and_routes_of_the_family_count(self):
         """Those of IPv4 concern no address of IPv6, nor the reverse."""
@@ -147,8 +146,7 @@ class Ipv6Test(explained.AddressTestCase):
             self.facts, path=(False, False, ()),
             frr_setup=WHOLE._replace(redistributes=()))
         self.assert_broken('redistribute', changed)
-        self.assertIn('routes of IPv6', self.evidence(
-            changed, 'redistribute'))
+        self.assertIn('routes of IPv6', self.evidence(changed, 'redistribute'))
         self.assertIn('"address-family ipv6 unicast" / "redistribute static"',
                       self.remedy(changed))
 

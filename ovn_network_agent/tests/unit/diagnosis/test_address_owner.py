@@ -38,8 +38,7 @@ class OwnerTest(explained.AddressTestCase):
         self.assertEqual([], self.found(facts, Verdict.BROKEN))
 
     def test_unbound(self):
-        self.assert_broken('gateway-port', self.port(chassis='',
-                                                     local=False))
+        self.assert_broken('gateway-port', self.port(chassis='', local=False))
 
     def test_not_followed(self):
         self.assert_broken('gateway-port', self.port(local=False))
@@ -96,9 +95,8 @@ class OwnerTest(explained.AddressTestCase):
             facts = healthy.with_subject(
                 healthy.case(), kind=subject.Kind.FIP,
                 machine=subject.Machine('the-row', '', 'vm', host))
-            self.assertEqual(
-                ['machine'] if verdict is Verdict.WARN else [],
-                self.found(facts, Verdict.WARN))
+            self.assertEqual(['machine'] if verdict is Verdict.WARN else [],
+                             self.found(facts, Verdict.WARN))
             self.assertIs(explanation.Outcome.OK,
                           explanation.explain(facts).outcome)
             self.assertIn('port vm is ', self.evidence(facts, 'machine'))

@@ -65,8 +65,7 @@ class ClaimsTest(explained.AddressTestCase):
             **healthy.case().kernel.neighbours,
             ('br-ex', healthy.FIP): ('', 'FAILED')})
         self.assert_broken('nat-row', facts)
-        self.assertEqual(['neighbour'],
-                         self.found(facts, Verdict.NOT_CHECKED))
+        self.assertEqual(['neighbour'], self.found(facts, Verdict.NOT_CHECKED))
         self.assertIn('(follows from: NAT row in OVN NB)',
                       self.evidence(facts, 'neighbour'))
 
@@ -87,10 +86,8 @@ class ClosingTest(explained.AddressTestCase):
             self.closing(healthy.case()))
 
     def test_a_warning_stands(self):
-        self.assertEqual(
-            'No layer is broken; see the warnings.',
-            self.closing(healthy.with_subject(
-                healthy.case(), claims=(SHOP, OFFICE))))
+        self.assertEqual('No layer is broken; see the warnings.', self.closing(
+            healthy.with_subject(healthy.case(), claims=(SHOP, OFFICE))))
 
     def test_the_node_that_has_the_address(self):
         port = healthy.case().subject.port

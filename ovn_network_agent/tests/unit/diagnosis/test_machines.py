@@ -53,8 +53,7 @@ class HereTest(explained.AddressTestCase):
         self.assertTrue(facts.kernel.proxies)
         self.assert_broken('bridge-device', healthy.with_kernel(
             facts, proxies=frozenset()))
-        self.assertEqual(frozenset(), healthy.machine(
-            found={}).kernel.proxies)
+        self.assertEqual(frozenset(), healthy.machine(found={}).kernel.proxies)
 
     def test_a_machine_that_does_not_answer(self):
         facts = healthy.with_kernel(healthy.machine(found={}), neighbours={
@@ -87,9 +86,8 @@ class HereTest(explained.AddressTestCase):
     def test_a_virtual_port(self):
         facts = healthy.machine(found={}, binding={
             'type': 'virtual', 'parent': 'vm-2', 'mac': ''})
-        self.assertEqual(
-            f'here ({cloud.HOSTNAME}), with port vm-2',
-            self.evidence(facts, 'binding'))
+        self.assertEqual(f'here ({cloud.HOSTNAME}), with port vm-2',
+                         self.evidence(facts, 'binding'))
         self.assertEqual([], self.found(facts, Verdict.WARN))
 
     def test_another_port_with_the_address(self):
@@ -131,8 +129,7 @@ class NotHereTest(explained.AddressTestCase):
         found = explanation.explain(facts)
         self.assertIs(Outcome.WITHHELD, found.outcome)
         self.assertEqual(['port'], [each.check for each in found.findings])
-        self.assertIn('not announced, because it is external',
-                      found.text())
+        self.assertIn('not announced, because it is external', found.text())
         self.assertIn('Warning, port in OVN SB: change it', found.text())
 
     def test_the_agent_of_the_former_node(self):

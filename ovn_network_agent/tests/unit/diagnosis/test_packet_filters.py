@@ -27,9 +27,8 @@ def drop(address, certain=True):
 class PacketFiltersTest(base.BaseTestCase):
 
     def found(self, *some, closed=()):
-        facts = dataclasses.replace(
-            healthy.case(str(FIP)),
-            filters=filters.Found(some, closed))
+        facts = dataclasses.replace(healthy.case(str(FIP)),
+                                    filters=filters.Found(some, closed))
         return self.judged(facts)
 
     def judged(self, facts):
@@ -61,6 +60,5 @@ class PacketFiltersTest(base.BaseTestCase):
 
     def test_nft_that_fails(self):
         _explained, one = self.judged(dataclasses.replace(
-            healthy.case(str(FIP)),
-            filters=readers.Unread('nft: not found')))
+            healthy.case(str(FIP)), filters=readers.Unread('nft: not found')))
         self.assertEqual(diagnosis.Verdict.NOT_CHECKED, one.verdict)

@@ -77,8 +77,7 @@ class PeersTest(explained.AddressTestCase):
     def test_a_router_that_lets_nothing_in(self):
         found = self.case(sources.Way(dataclasses.replace(
             self.peering, gives=('2001:db8::/64',)), self.wanted))
-        self.assertEqual(['peering-policies'],
-                         self.found(found, Verdict.WARN))
+        self.assertEqual(['peering-policies'], self.found(found, Verdict.WARN))
         self.assertIn('lets in nothing', self.evidence(found,
                                                        'peering-policies'))
 
@@ -86,8 +85,7 @@ class PeersTest(explained.AddressTestCase):
         low = dataclasses.replace(FOREIGN, priority=499)
         self.assertEqual([], self.found(self.created(low), Verdict.WARN))
         found = self.created(*[FOREIGN] * 5, low)
-        self.assertEqual(['peering-policies'],
-                         self.found(found, Verdict.WARN))
+        self.assertEqual(['peering-policies'], self.found(found, Verdict.WARN))
         self.assertIn('700 drop "ip4" and 2 more',
                       self.evidence(found, 'peering-policies'))
 
@@ -95,8 +93,7 @@ class PeersTest(explained.AddressTestCase):
         found = self.case(sources.Way(
             self.peering, self.wanted, detours=(dataclasses.replace(
                 FOREIGN, priority=100, action='reroute'),)))
-        self.assertEqual(['peering-policies'],
-                         self.found(found, Verdict.WARN))
+        self.assertEqual(['peering-policies'], self.found(found, Verdict.WARN))
         self.assertIn('at this router, which send packets elsewhere or drop '
                       'them: 100 reroute "ip4"',
                       self.evidence(found, 'peering-policies'))

@@ -61,8 +61,7 @@ class TenantsTest(explained.AddressTestCase):
         for port in cloud.port(), cloud.port(local=False,
                                              chassis=cloud.OTHER):
             facts = healthy.tenant(port=port, withheld='its router (SNAT)')
-            self.assertIs(Outcome.WITHHELD,
-                          explanation.explain(facts).outcome)
+            self.assertIs(Outcome.WITHHELD, explanation.explain(facts).outcome)
             self.assertIn('not announced on purpose: its router (SNAT)',
                           self.evidence(facts, 'tenant-network'))
 

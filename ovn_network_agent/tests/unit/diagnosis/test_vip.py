@@ -45,8 +45,7 @@ class VipTest(explained.AddressTestCase):
     def test_without_an_agent_only_health_is_unknown(self):
         facts = dataclasses.replace(healthy.vip(),
                                     agent=readers.Unread('no agent runs'))
-        self.assertEqual(['backends'],
-                         self.found(facts, Verdict.NOT_CHECKED))
+        self.assertEqual(['backends'], self.found(facts, Verdict.NOT_CHECKED))
 
     def test_destinations(self):
         facts = healthy.vip(said(alive=(True, False)))

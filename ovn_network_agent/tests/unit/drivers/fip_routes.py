@@ -30,8 +30,7 @@ class FipRouteTestCase(base.BaseTestCase):
 
     def kind(self, kind, *args, **options):
         """The same, of one resource class."""
-        return [r for r in self.wants(*args, **options)
-                if r.kind == kind.kind]
+        return [r for r in self.wants(*args, **options) if r.kind == kind.kind]
 
     def announced(self, *args, **options):
         """Addresses that end up in BGP, by either method."""
@@ -41,5 +40,4 @@ class FipRouteTestCase(base.BaseTestCase):
                               resources.AnnouncedRoute)))
 
     def kept(self, *args, **options):
-        return {r.of for r in self.wants(*args, **options)
-                if r.kind == 'keep'}
+        return {r.of for r in self.wants(*args, **options) if r.kind == 'keep'}

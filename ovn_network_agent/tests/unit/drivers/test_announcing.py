@@ -26,9 +26,8 @@ class ProofTest(fip_routes.FipRouteTestCase):
                         {'frr__vrf_name': ''}):
             wanted = self.wants(router, **options)
             found, = (r for r in wanted if r.kind == 'advertised')
-            self.assertEqual(
-                (router.uuid, cloud.OWNER, (OWN, FIP + '/32')),
-                (found.router, found.owner, found.prefixes))
+            self.assertEqual((router.uuid, cloud.OWNER, (OWN, FIP + '/32')),
+                             (found.router, found.owner, found.prefixes))
             self.assertEqual(
                 {r.ref for r in wanted if r.kind == 'default_route' or
                  r.stage is resources.Stage.ANNOUNCE or

@@ -109,8 +109,7 @@ class EgressHostTest(base.BaseTestCase):
         self.assertCountEqual(wanted, self.answers())
         source, = (each for each in self.wanted(host())
                    if isinstance(each, resources.EgressSource))
-        self.assertLess({each.ref for each in wanted[:3]},
-                        {*source.requires})
+        self.assertLess({each.ref for each in wanted[:3]}, {*source.requires})
         self.assertEqual((wanted[1].ref,), next(
             each for each in self.answers()
             if each.ref == wanted[2].ref).requires)

@@ -60,8 +60,7 @@ class EvpnTest(base.BaseTestCase):
                          {(f.in_port, f.family, f.set_dst) for f in flows})
 
     def test_a_mac_of_each_node(self):
-        port, = self.of(resources.VniPort, network(),
-                        evpn__anycast_mac=False)
+        port, = self.of(resources.VniPort, network(), evpn__anycast_mac=False)
         self.assertEqual(evpn_names.own_mac(cloud.CHASSIS), port.mac)
         self.assertNotIn(port.mac, (evpn_names.own_mac('other'),
                                     evpn_names.router_mac(cloud.CHASSIS)))
@@ -75,8 +74,7 @@ class EvpnTest(base.BaseTestCase):
             {(dev, ipv6) for dev in (END, 'br-1001', 'vrf-1001')
              for ipv6 in (None, True)},
             {(rule.iif, rule.ipv6) for rule in rules})
-        self.assertEqual({resources.BLACKHOLE},
-                         {rule.table for rule in rules})
+        self.assertEqual({resources.BLACKHOLE}, {rule.table for rule in rules})
         self.assertLess(resources.VniRule.stage, resources.Stage.LINK)
         # There is no device without them.
         needed = {ref for kind in (resources.VniDevices, resources.VniPort)
@@ -97,8 +95,7 @@ class EvpnTest(base.BaseTestCase):
         proxy, = self.of(resources.NeighbourProxy, network())
         self.assertEqual('2001:db8:50::1', proxy.dst)
         only_four = network(networks=('192.168.50.0/24',))
-        self.assertEqual([], self.of(resources.RouterAdvertisement,
-                                     only_four))
+        self.assertEqual([], self.of(resources.RouterAdvertisement, only_four))
         self.assertEqual([], self.of(
             resources.RouterAdvertisement, network(),
             provider_port__router_advertisements=False))
@@ -344,8 +341,7 @@ class RoutersTest(base.BaseTestCase):
     def test_the_virtual_gateway(self):
         """Its MAC is nobody's in the underlay, and no proof is wanted."""
         router = cloud.router(ports=(port(),)).bare
-        wanted = {each.kind: each for each in self.wanted(router,
-                                                          'fip_route')}
+        wanted = {each.kind: each for each in self.wanted(router, 'fip_route')}
         self.assertEqual({'default_route', 'mac_binding'}, wanted.keys())
         self.assertEqual(ownership.VIRTUAL_GATEWAY_MAC,
                          wanted['mac_binding'].mac)

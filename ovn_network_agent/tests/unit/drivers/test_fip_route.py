@@ -16,9 +16,8 @@ from ovn_network_agent.tests.unit.drivers import fip_routes
 MAC, FIP = cloud.BRIDGE_MAC, fip_routes.FIP
 balanced = fip_routes.balanced
 OTHER_SEGMENT = cloud.segment(datapath='dp-2', localnet_port='provnet-2',
-                              physical_network='physnet2',
-                              bridge='br-other', device='br-other',
-                              mac='0a:00:00:00:00:09')
+                              physical_network='physnet2', bridge='br-other',
+                              device='br-other', mac='0a:00:00:00:00:09')
 
 
 class PlanesTest(fip_routes.FipRouteTestCase):
@@ -81,10 +80,9 @@ class PlanesTest(fip_routes.FipRouteTestCase):
              (910, 4, '198.51.100.1/32')}, set(flows))
         for family in (4, 6):
             tweak = flows[900, family, None]
-            self.assertEqual(
-                ('br-ex', 0x999, 3, None, MAC, 'normal'),
-                (tweak.bridge, tweak.cookie, tweak.in_port, tweak.set_src,
-                 tweak.set_dst, tweak.output))
+            self.assertEqual(('br-ex', 0x999, 3, None, MAC, 'normal'), (
+                tweak.bridge, tweak.cookie, tweak.in_port, tweak.set_src,
+                tweak.set_dst, tweak.output))
         hairpin = flows[910, 4, FIP + '/32']
         self.assertEqual(
             ('br-ex', 0x998, 3, MAC, 'fa:16:3e:00:00:01', 'in_port'),
@@ -232,8 +230,7 @@ class AddressesTest(fip_routes.FipRouteTestCase):
 
     def test_two_gateway_ports_have_each_their_own(self):
         router = cloud.router(
-            ports=(cloud.port(1), cloud.port(
-                2, networks=('203.0.113.1/24',))),
+            ports=(cloud.port(1), cloud.port(2, networks=('203.0.113.1/24',))),
             fips=[FIP, '203.0.113.8'])
         self.assertEqual(
             {'198.51.100.1/32': 'fa:16:3e:00:00:01',
@@ -253,9 +250,8 @@ class UnresolvedTest(fip_routes.FipRouteTestCase):
             router = cloud.router(ports=(cloud.port(segment=segment),),
                                   fips=[FIP])
             self.assertEqual([], self.announced(router), segment)
-            self.assertEqual(
-                {'keep', 'prefix_list_entry'},
-                {r.kind for r in self.wants(router)}, segment)
+            self.assertEqual({'keep', 'prefix_list_entry'},
+                             {r.kind for r in self.wants(router)}, segment)
             kept = self.kept(router)
             for kind, key in (
                     ('kernel_route', (254, FIP + '/32')),
@@ -291,16 +287,14 @@ class NetworksTest(base.BaseTestCase):
 
     def test_provider_networks(self):
         def wants(found, manual=()):
-            return [str(n) for n in networks.provider_networks(found,
-                                                               manual)]
+            return [str(n) for n in networks.provider_networks(found, manual)]
 
         self.assertEqual(
             ['198.51.100.0/24', '203.0.113.0/28', '2001:db8::/64'], wants(
                 ['2001:db8::1/64', '203.0.113.1/28', '198.51.100.1/24',
                  '198.51.100.2/24', 'fe80::1/64', 'nonsense']))
-        self.assertEqual(['192.0.2.0/24'],
-                         wants(['198.51.100.1/24', '2001:db8::1/64'],
-                               ['192.0.2.0/24']))
+        self.assertEqual(['192.0.2.0/24'], wants(
+            ['198.51.100.1/24', '2001:db8::1/64'], ['192.0.2.0/24']))
         self.assertEqual(['192.0.2.0/24', '2001:db8:1::/64'],
                          wants([], ['2001:db8:1::/64', '192.0.2.0/24']))
         self.assertEqual([], wants([]))

@@ -19,8 +19,7 @@ MAC = 'fa:16:3e:00:00:aa'
 
 
 def distributed(address=FIP, resident=True, **values):
-    return cloud.fip(address, distributed_mac=MAC, resident=resident,
-                     **values)
+    return cloud.fip(address, distributed_mac=MAC, resident=resident, **values)
 
 
 def hosting(number=1, **values):
@@ -52,10 +51,9 @@ class MachinesTest(fip_routes.FipRouteTestCase):
         wanted = self.wants(router)
         flows = {flow.dst: flow for flow in wanted
                  if isinstance(flow, resources.Flow)}
-        self.assertEqual(
-            (MAC, cloud.BRIDGE_MAC, 'in_port'),
-            (flows[FIP + '/32'].set_dst, flows[FIP + '/32'].set_src,
-             flows[FIP + '/32'].output))
+        self.assertEqual((MAC, cloud.BRIDGE_MAC, 'in_port'), (
+            flows[FIP + '/32'].set_dst, flows[FIP + '/32'].set_src,
+            flows[FIP + '/32'].output))
         self.assertEqual(2, sum(1 for flow in wanted if isinstance(
             flow, resources.Flow) and flow.dst is None))
         self.assertIn('198.51.100.0/24', [
@@ -115,9 +113,8 @@ class MachinesTest(fip_routes.FipRouteTestCase):
                 self.assertEqual({mac}, {one.mac for one in bindings})
 
     def test_it_is_withheld_like_any_other(self):
-        router = cloud.router(
-            ports=(hosting(),), nats=(distributed(),),
-            withheld=((FIP, 'of its row'),))
+        router = cloud.router(ports=(hosting(),), nats=(distributed(),),
+                              withheld=((FIP, 'of its row'),))
         self.assertEqual([], self.announced(router))
         self.assertEqual({FIP + '/32'}, {
             flow.dst for flow in self.kind(resources.Flow, router)

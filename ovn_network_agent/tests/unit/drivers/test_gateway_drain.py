@@ -106,8 +106,7 @@ class GatewayDrainTest(base.BaseTestCase):
         self.assertEqual({HERE: 2, OTHER: 1, THIRD: 1},
                          self.wanted(group(5, 32767, 32767)))
         # What is at 0 stays so.
-        self.assertEqual({HERE: 2, OTHER: 1},
-                         self.wanted(group(0, 100, 0)))
+        self.assertEqual({HERE: 2, OTHER: 1}, self.wanted(group(0, 100, 0)))
 
     def test_drained_it_is_a_standby_again(self):
         # Row DRN-08, trap T12.
@@ -126,8 +125,7 @@ class GatewayDrainTest(base.BaseTestCase):
         self.assertEqual([()], [r.owned for r in self.found])
 
     def test_held_back_it_is_not_lowered_yet(self):
-        self.assertEqual({}, self.wanted(group(5, 2, 1), DRAINING,
-                                         held=True))
+        self.assertEqual({}, self.wanted(group(5, 2, 1), DRAINING, held=True))
 
     def test_what_is_lowered_stays_so(self):
         for why in ('shutdown', 'maintenance'):
@@ -195,17 +193,14 @@ class GatewayDrainTest(base.BaseTestCase):
 
     def test_a_port_that_is_nowhere_makes_no_standby(self):
         # Decision record 0009: for some milliseconds, of an owner, too.
-        self.assertEqual({}, self.wanted(
-            group(3, 2, owner='', unfit=True)))
+        self.assertEqual({}, self.wanted(group(3, 2, owner='', unfit=True)))
         ports = tuple(model.GroupPort(f'cr-lrp-{n}', owner)
                       for n, owner in enumerate((OTHER, '')))
-        self.assertEqual({}, self.wanted(group(3, 2, ports=ports,
-                                               unfit=True)))
+        self.assertEqual({}, self.wanted(group(3, 2, ports=ports, unfit=True)))
         # Of a shared group it has one.
         ports = tuple(model.GroupPort(f'cr-lrp-{n}', owner)
                       for n, owner in enumerate((OTHER, HERE)))
-        self.assertEqual({}, self.wanted(group(3, 2, ports=ports,
-                                               unfit=True)))
+        self.assertEqual({}, self.wanted(group(3, 2, ports=ports, unfit=True)))
 
     def test_without_another_candidate_it_stays_one(self):
         for alone in (group(1, unfit=True, owner=OTHER),
@@ -228,8 +223,7 @@ class GatewayDrainTest(base.BaseTestCase):
             self.assertEqual({HERE: ('unfit', 7)}, self.marks())
 
     def test_what_somebody_set_to_0_is_not_its_own(self):
-        self.assertEqual({}, self.wanted(
-            group(0, 2, owner=OTHER, unfit=True)))
+        self.assertEqual({}, self.wanted(group(0, 2, owner=OTHER, unfit=True)))
 
     def test_nobody_fit_to_take_over(self):
         unfit = {'peer_marks': ('unfit', 3)}
@@ -357,8 +351,7 @@ class GatewayDrainTest(base.BaseTestCase):
     def test_what_it_was_decided_on_goes_along(self):
         self.wanted(group(5, 32767))
         for resource in self.found:
-            self.assertEqual({HERE: 5, OTHER: 32767},
-                             dict(resource.before))
+            self.assertEqual({HERE: 5, OTHER: 32767}, dict(resource.before))
             self.assertEqual({HERE: 2, OTHER: 1}, dict(resource.after))
 
     def test_at_the_end_nothing(self):
@@ -367,7 +360,5 @@ class GatewayDrainTest(base.BaseTestCase):
 
     def test_it_comes_after_all_that_makes_reachable(self):
         # Row LOOP-03.
-        self.assertEqual(resources.Stage.LEAD,
-                         max(resources.Stage))
-        self.assertEqual(resources.Stage.LEAD,
-                         resources.GatewayPriority.stage)
+        self.assertEqual(resources.Stage.LEAD, max(resources.Stage))
+        self.assertEqual(resources.Stage.LEAD, resources.GatewayPriority.stage)

@@ -258,9 +258,8 @@ class HistoryTest(base.BaseTestCase):
                     group.settle([n for n in order if n in priorities])
                 for row in group.rows.values():
                     standby = row.chassis != group.owner
-                    self.assertEqual(
-                        standby and row.chassis in group.unfit,
-                        row.priority == 0, group.rows)
+                    self.assertEqual(standby and row.chassis in group.unfit,
+                                     row.priority == 0, group.rows)
             for name in priorities:
                 group.lose(name)
             group.settle()

@@ -49,8 +49,7 @@ class Ipv6TestCase(fip_routes.FipRouteTestCase):
         return found
 
     def leak(self, of, **options):
-        driver = world.driver('veth_leak', world.conf(**{**KERNEL,
-                                                         **options}))
+        driver = world.driver('veth_leak', world.conf(**{**KERNEL, **options}))
         return list(world.wanted(driver, of, cloud.node()))
 
 
@@ -87,9 +86,8 @@ class AddressesTest(Ipv6TestCase):
                 'announcement', 'announced_route', 'advertised')]
 
         self.assertEqual(rest(with_kernel), rest(wanted))
-        self.assertIn(
-            resources.Announcement('', FIP6 + '/128', 'br-ex'),
-            self.wants(of, method='static', frr__vrf_name=''))
+        self.assertIn(resources.Announcement('', FIP6 + '/128', 'br-ex'),
+                      self.wants(of, method='static', frr__vrf_name=''))
 
     def test_a_router_of_ipv6_alone(self):
         of = router(FIP6, nets=NETS6)
@@ -214,8 +212,7 @@ class LeakTest(Ipv6TestCase):
         self.assertEqual(5, len(both))
         for ref in both:
             self.assertEqual(from_vips[ref], from_leak[ref])
-            self.assertEqual(from_vips[ref].requires,
-                             from_leak[ref].requires)
+            self.assertEqual(from_vips[ref].requires, from_leak[ref].requires)
 
 
 class NorthboundTest(Ipv6TestCase):

@@ -183,9 +183,8 @@ class PortForwardTest(PortForwardTestCase):
         # Row A-08.
         for gateway, announced in ((True, True), (False, False),
                                    (None, False)):
-            wanted = self.forwards(
-                golden.vip(), gateway=gateway,
-                port_forward__vip_announce='with-gateway')
+            wanted = self.forwards(golden.vip(), gateway=gateway,
+                                   port_forward__vip_announce='with-gateway')
             self.assertEqual(announced, ADDRESS in wanted)
             # bgpd would apply a new line only after some seconds.
             self.assertIn(LINE, wanted)
@@ -229,8 +228,7 @@ class PortForwardTest(PortForwardTestCase):
 
     def test_an_address_that_nobody_has(self):
         # Row A-09.
-        static = resources.Announcement('vrf-provider', PREFIX,
-                                        '169.254.0.1')
+        static = resources.Announcement('vrf-provider', PREFIX, '169.254.0.1')
         kernel = resources.AnnouncedRoute(10, PREFIX, 'veth-provider',
                                           '169.254.0.1')
         drop = resources.Rule(1998, resources.BLACKHOLE, dst=PREFIX,
@@ -345,6 +343,5 @@ class PortForwardTest(PortForwardTestCase):
     def test_a_router_that_is_elsewhere_takes_nothing(self):
         router = cloud.router(fips=('192.0.2.53',),
                               ports=(cloud.port(local=False),))
-        self.assertEqual(frozenset(),
-                         port_forwards.taken(
-                             (golden.vip(),), cloud.snapshot(router)))
+        self.assertEqual(frozenset(), port_forwards.taken(
+            (golden.vip(),), cloud.snapshot(router)))

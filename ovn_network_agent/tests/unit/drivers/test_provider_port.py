@@ -93,10 +93,9 @@ class ProviderPortTest(base.BaseTestCase):
                     [each.kind for each in found])
 
     def test_a_table_of_its_own(self):
-        self.assertIn(
-            resources.Rule(1500, 100, dst=f'{ONE}/32'),
-            self.wanted(address(), fip_route__route_table_id=100,
-                        fip_route__route_rule_priority=1500))
+        self.assertIn(resources.Rule(1500, 100, dst=f'{ONE}/32'), self.wanted(
+            address(), fip_route__route_table_id=100,
+            fip_route__route_rule_priority=1500))
 
     def test_a_network(self):
         found = self.wanted(network())
@@ -177,15 +176,13 @@ class ProviderPortTest(base.BaseTestCase):
 
     def test_the_gateways_of_ipv6(self):
         of = network(networks=('2001:db8::/64', '2001:db8:0:1::/64'))
-        self.assertEqual({'2001:db8::1', '2001:db8:0:1::1'},
-                         self.proxies(of))
+        self.assertEqual({'2001:db8::1', '2001:db8:0:1::1'}, self.proxies(of))
         self.assertEqual(
             {'2001:db8::fe', '2001:db8::ff', '2001:db8:0:1::1'},
             self.proxies(of, provider_port__ipv6_gateways=[
                 '2001:db8::fe', '2001:db8::ff']))
-        self.assertEqual(
-            {'2001:db8:0:1::1'}, self.proxies(dataclasses.replace(
-                of, routers=('2001:db8::1',))))
+        self.assertEqual({'2001:db8:0:1::1'}, self.proxies(
+            dataclasses.replace(of, routers=('2001:db8::1',))))
         self.assertEqual(set(), self.proxies(network(
             elsewhere=('2001:db8:0:2::5',))))
         self.assertEqual(

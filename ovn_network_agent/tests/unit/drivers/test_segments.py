@@ -58,8 +58,7 @@ class ObjectionTest(base.BaseTestCase):
                 ({'patch_port': 0}, 'no patch port for provnet-101')):
             self.assertIn(text, segments.objection(
                 dataclasses.replace(VLAN, **values), ('br-ex',)))
-        self.assertIn('no localnet port',
-                      segments.objection(None, ('br-ex',)))
+        self.assertIn('no localnet port', segments.objection(None, ('br-ex',)))
 
     def test_the_device_is_known_without_its_mac_and_its_patch_port(self):
         bare = dataclasses.replace(VLAN, mac='', patch_port=0)
@@ -160,8 +159,7 @@ class FurtherBridgeTest(fip_routes.FipRouteTestCase):
             r.dev for r in only(resources.Address, wanted)})
 
     def test_only_bridges_that_are_named_are_served(self):
-        router = cloud.router(fips=[FIP], ports=(cloud.port(
-            segment=FURTHER),))
+        router = cloud.router(fips=[FIP], ports=(cloud.port(segment=FURTHER),))
         self.assertEqual([], self.announced(router))
         self.assertIn(FIP, self.announced(router, **TWO))
         self.assertEqual({('br-two', 4)}, {

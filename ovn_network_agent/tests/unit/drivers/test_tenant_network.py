@@ -56,9 +56,8 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertEqual('prefix_list_entry', entry.kind)
         self.assertEqual(resources.Announcement(
             '', NET, f'{VIA} br-ex onlink'), announced)
-        *_entry, announced = self.wanted(
-            tenant(tag=4400001), frr__vrf_name='',
-            fip_route__announce_method='kernel')
+        *_entry, announced = self.wanted(tenant(tag=4400001), frr__vrf_name='',
+                                         fip_route__announce_method='kernel')
         self.assertEqual(resources.AnnouncedRoute(
             254, NET, 'br-ex', VIA, 4400001), announced)
 
@@ -74,10 +73,9 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertEqual('10.0.0.5/32', route.dst)
 
     def test_a_table_of_its_own(self):
-        self.assertIn(
-            resources.Rule(1500, 100, dst=NET),
-            self.wanted(tenant(), fip_route__route_table_id=100,
-                        fip_route__route_rule_priority=1500))
+        self.assertIn(resources.Rule(1500, 100, dst=NET), self.wanted(
+            tenant(), fip_route__route_table_id=100,
+            fip_route__route_rule_priority=1500))
 
     def test_a_handover(self):
         port = cloud.port(local=False, handover=HANDOVER.ANNOUNCE, relay=7)

@@ -96,9 +96,8 @@ class VethLeakTest(base.BaseTestCase):
     def test_no_way_back_before_the_table_it_looks_at(self):
         rule = next(r for r in self.router(cloud.router())
                     if r.kind == 'rule' and r.src)
-        self.assertEqual(
-            (resources.Ref('kernel_route', (200, '0.0.0.0/0')),),
-            rule.requires)
+        self.assertEqual((resources.Ref('kernel_route', (200, '0.0.0.0/0')),),
+                         rule.requires)
 
     def test_without_the_vrf_there_is_no_route_in_it(self):
         node = cloud.node(devices=())

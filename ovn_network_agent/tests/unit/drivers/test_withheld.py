@@ -104,9 +104,8 @@ class RoutedByOvnTest(fip_routes.FipRouteTestCase):
                      'port_forward'):
             driver = world.driver(name, world.conf(drivers=[name]))
             for handover in model.Handover:
-                port = cloud.port(
-                    local=handover is model.Handover.NONE, relay=7,
-                    handover=handover)
+                port = cloud.port(local=handover is model.Handover.NONE,
+                                  relay=7, handover=handover)
                 self.assertEqual([], list(world.wanted(driver, cloud.router(
                     fips=[FIP], ports=(port,), default_routes=(managed,),
                     routed_by_ovn=True), cloud.node())), (name, handover))

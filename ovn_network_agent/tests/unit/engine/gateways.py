@@ -59,8 +59,7 @@ class Gateway:
         self.world = world or worlds.World()
         self.conf = worlds.conf(**options)
         self.fip_route = worlds.driver('fip_route', self.conf, Counting)
-        self.drivers = [self.fip_route,
-                        worlds.driver('veth_leak', self.conf)]
+        self.drivers = [self.fip_route, worlds.driver('veth_leak', self.conf)]
         self.woken = []
         self._make_threads = threads
         self.backends = backends or worlds.backends(self.world)
@@ -92,8 +91,7 @@ class Gateway:
 
     def addresses(self):
         """What is announced, as prefixes."""
-        return {key[1] for key in
-                self.world.found(resources.Announcement)}
+        return {key[1] for key in self.world.found(resources.Announcement)}
 
 
 class ReconcilerTestCase(base.BaseTestCase):

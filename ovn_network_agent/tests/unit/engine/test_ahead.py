@@ -73,8 +73,7 @@ class AheadTest(AheadTestCase):
             self.static.gate.set()
         self.driver.at[LAST_FIP] = asked
         self.run_pass()
-        self.assertEqual(
-            [({gateways.DST, '198.51.100.1/32'}, set())], found)
+        self.assertEqual([({gateways.DST, '198.51.100.1/32'}, set())], found)
         self.assertTrue(self.finished().settled)
         self.assertEqual({gateways.DST, '198.51.100.1/32', '198.51.100.2/32',
                           LAST_FIP + '/32'}, self.made.addresses())

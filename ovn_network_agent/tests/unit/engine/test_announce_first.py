@@ -49,8 +49,7 @@ class UrgentTest(gateways.ReconcilerTestCase):
         self.assertFalse(written & self.REST)
         self.assertEqual(('announcing',), outcome.pending)
         self.assertEqual({}, outcome.failures)
-        self.assertEqual(reconciler.PAUSE,
-                         self.taker.reconciler.next_retry())
+        self.assertEqual(reconciler.PAUSE, self.taker.reconciler.next_retry())
         # What else happens meanwhile does not hurry it.
         self.taker.run(cloud.router(fips=[FIP]))
         self.assertEqual(set(), self.written())

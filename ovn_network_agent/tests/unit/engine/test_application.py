@@ -74,8 +74,7 @@ class OrderTest(gateways.ReconcilerTestCase):
         backends[0].invalidates = ('address', 'neighbour')
 
         def lose_addresses(verb, resource, failures):
-            worlds.WorldBackend._change(backends[0], verb, resource,
-                                        failures)
+            worlds.WorldBackend._change(backends[0], verb, resource, failures)
             for ref in [r for r in world.objects
                         if r.kind in ('address', 'neighbour')
                         and r.key[0].startswith('veth-')]:
@@ -86,8 +85,7 @@ class OrderTest(gateways.ReconcilerTestCase):
         pair = resources.Ref('veth_pair', ('veth-default',))
         # The pair left its VRF: the kernel drops what was on it when the
         # backend repairs it.
-        world.objects[pair] = dataclasses.replace(world.objects[pair],
-                                                  vrf='')
+        world.objects[pair] = dataclasses.replace(world.objects[pair], vrf='')
         backends[0]._change = lose_addresses
         outcome = gateway.run(cloud.router(), stale=['link'])
         self.assertTrue(outcome.settled)
@@ -113,8 +111,7 @@ class KeptTest(gateways.ReconcilerTestCase):
         for number in range(count):
             self.kept.clock += seconds
             outcome = self.kept.run(
-                cloud.router(fips=[f'198.51.100.{50 + number}']),
-                **values)
+                cloud.router(fips=[f'198.51.100.{50 + number}']), **values)
             self.assertTrue(outcome.settled, outcome)
         return len(self.kept.world.refused)
 
@@ -152,8 +149,7 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         self.assertNotIn(DST, gateway.addresses())
         self.assertIn('198.51.100.11/32', gateway.addresses())
         self.assertEqual('no memory', outcome.failures[ROUTE])
-        self.assertIn('waits for kernel_route',
-                      outcome.failures[ANNOUNCEMENT])
+        self.assertIn('waits for kernel_route', outcome.failures[ANNOUNCEMENT])
         self.assertFalse(outcome.settled)
         # The failure was one of a moment.
         gateway.clock += 60
@@ -168,8 +164,7 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertEqual({'198.51.100.1/32'}, gateway.addresses())
         # Trap T16: with one address missing the router is not taken over.
-        self.assertEqual({HAIRPIN, ANNOUNCEMENT, PROOF},
-                         set(outcome.failures))
+        self.assertEqual({HAIRPIN, ANNOUNCEMENT, PROOF}, set(outcome.failures))
         self.assertEqual({}, gateway.world.found(resources.Advertised))
 
     def test_one_cause_is_one_line_of_the_log(self):
@@ -249,8 +244,7 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         gateway.world.put(resources.Announcement(
             'vrf-provider', DST, '169.254.0.1'))
         gateway.run()
-        self.assertIn((254, DST),
-                      gateway.world.found(resources.KernelRoute))
+        self.assertIn((254, DST), gateway.world.found(resources.KernelRoute))
         gateway.world.down.clear()
         gateway.clock += 60
         self.assertTrue(gateway.run().settled)

@@ -312,8 +312,7 @@ class ProofTest(base.BaseTestCase):
     def test_a_conflict_of_tenants_is_no_doubt(self):
         alone = self.prefixes(withheld='no')
         for claim in (model.Claim.UNKNOWN, model.Claim.REFUSED):
-            self.assertEqual(alone, self.prefixes(rivals=('x',),
-                                                  claim=claim))
+            self.assertEqual(alone, self.prefixes(rivals=('x',), claim=claim))
 
     def test_no_proof_while_the_driver_raises(self):
         """Of a prefix that nobody has answered about, nothing is known."""

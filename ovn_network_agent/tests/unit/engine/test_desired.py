@@ -51,8 +51,7 @@ class DesiredStateTest(base.BaseTestCase):
             lowered = resources.GatewayPriority(
                 'Gateway_Chassis', 'key', 'gw1', 0, before=before)
             self.state.contribute(A, [lowered])
-            self.assertEqual(before,
-                             self.tracker.desired(lowered.ref).before)
+            self.assertEqual(before, self.tracker.desired(lowered.ref).before)
 
     def test_in_a_conflict_the_name_decides_and_it_is_reported(self):
         for order in ((A, B), (B, A)):
@@ -108,8 +107,7 @@ class DesiredStateTest(base.BaseTestCase):
         self.state.contribute(A, ())
         self.assertFalse(self.tracker.delta(['kernel_route']))
         self.state.contribute(B, ())
-        self.assertEqual((ROUTE,),
-                         self.tracker.delta(['kernel_route']).delete)
+        self.assertEqual((ROUTE,), self.tracker.delta(['kernel_route']).delete)
 
     def test_from_wanted_to_kept_leaves_it_in_place(self):
         self.state.contribute(A, [ROUTE])
@@ -121,8 +119,7 @@ class DesiredStateTest(base.BaseTestCase):
     def test_wanted_by_one_and_kept_by_another(self):
         self.state.contribute(A, [resources.Keep(ROUTE.ref)])
         self.state.contribute(B, [ROUTE])
-        self.assertEqual((ROUTE,),
-                         self.tracker.delta(['kernel_route']).create)
+        self.assertEqual((ROUTE,), self.tracker.delta(['kernel_route']).create)
 
     def test_other_requirements_alone_are_taken_over(self):
         # The flow that an announcement rests on is another one when the

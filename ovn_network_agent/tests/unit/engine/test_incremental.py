@@ -72,8 +72,7 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
     @stateful.rule(there=strategies.booleans())
     def change_devices(self, there):
         """The VRF vanishes or comes back."""
-        self.node = {} if there else {
-            'devices': cloud.node().devices[:1]}
+        self.node = {} if there else {'devices': cloud.node().devices[:1]}
 
     @stateful.rule(number=strategies.integers(2, 5),
                    kind=strategies.sampled_from(

@@ -120,8 +120,7 @@ class IsolationTest(gateways.ReconcilerTestCase):
     def test_port_forwards_without_their_plane(self):
         """Row LOOP-01: no nftables, no VIP, and all else as ever."""
         gateway = self.gateway()
-        gateway.drivers.append(worlds.driver(
-            'port_forward', worlds.conf()))
+        gateway.drivers.append(worlds.driver('port_forward', worlds.conf()))
         gateway.start()
         view = dataclasses.replace(
             cloud.snapshot(cloud.router(fips=[FIP])),

@@ -29,9 +29,8 @@ class TableTest(gateways.OneGatewayTestCase):
         self.assertTrue(self.run_pass().settled)
         rows = self.made.reconciler.table().rows()
         self.assertEqual({State.IN_PLACE}, {row.state for row in rows})
-        self.assertEqual(
-            {r.ref for r in self.made.world.objects.values()},
-            {row.ref for row in rows})
+        self.assertEqual({r.ref for r in self.made.world.objects.values()},
+                         {row.ref for row in rows})
         row = self.row(gateways.ROUTE)
         self.assertEqual(row.wanted, row.there)
         self.assertEqual(('', None, None, 'route'),
@@ -107,8 +106,7 @@ class TableTest(gateways.OneGatewayTestCase):
                          (row.state, row.wanted, row.there))
 
     def test_what_drivers_do_not_agree_about(self):
-        self.made.run(cloud.router(1, fips=[FIP]),
-                      cloud.router(2, fips=[FIP]))
+        self.made.run(cloud.router(1, fips=[FIP]), cloud.router(2, fips=[FIP]))
         row = self.row(gateways.HAIRPIN)
         self.assertIs(State.DISPUTED, row.state)
         self.assertIn('fip_route', row.reason)
@@ -152,15 +150,13 @@ class MomentsTest(gateways.ReconcilerTestCase):
         self.made.world.objects.pop(gateways.ROUTE)
         self.after(10, stale=['route'])
         self.assertIn(gateways.ROUTE, self.made.world.objects)
-        self.assertEqual((State.IN_PLACE, 1000.0),
-                         self.began(gateways.ROUTE))
+        self.assertEqual((State.IN_PLACE, 1000.0), self.began(gateways.ROUTE))
 
     def test_a_refusal_and_its_end(self):
         self.made.world.refuses[gateways.ROUTE] = 'no space'
         self.after(0)
         self.after(10)
-        self.assertEqual((State.REFUSED, 1000.0),
-                         self.began(gateways.ROUTE))
+        self.assertEqual((State.REFUSED, 1000.0), self.began(gateways.ROUTE))
         self.assertEqual((State.WAITS, 1000.0),
                          self.began(gateways.ANNOUNCEMENT))
         del self.made.world.refuses[gateways.ROUTE]
@@ -185,8 +181,7 @@ class MomentsTest(gateways.ReconcilerTestCase):
         self.assertIsNone(
             self.made.reconciler.table().row(gateways.ROUTE).began)
         self.after(10)
-        self.assertEqual((State.IN_PLACE, 1020.0),
-                         self.began(gateways.ROUTE))
+        self.assertEqual((State.IN_PLACE, 1020.0), self.began(gateways.ROUTE))
 
     def test_a_table_does_not_change_with_the_next_pass(self):
         """Another thread looks at it while the loop goes on."""

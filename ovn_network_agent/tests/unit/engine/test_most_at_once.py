@@ -63,8 +63,7 @@ class MostAtOnceTest(test_ahead.AheadTestCase):
         self.rounds(router)
         lines = self.created(resources.PrefixListEntry.kind)
         self.assertEqual(len(NETWORKS), len(lines))
-        self.assertLess(self.created(resources.Announcement.kind)[0],
-                        lines[1])
+        self.assertLess(self.created(resources.Announcement.kind)[0], lines[1])
 
     def test_an_order_is_for_the_changes_that_wait(self):
         """When these are no longer wanted, lines come first again."""

@@ -232,7 +232,6 @@ class PartsTest(base.BaseTestCase):
         machine.look()
 
     def test_it_is_as_if_asked_for_afresh(self):
-        stateful.run_state_machine_as_test(
-            PartsMachine, settings=hypothesis(
-                max_examples=budget.examples(40), stateful_step_count=30,
-                deadline=None, database=None))
+        stateful.run_state_machine_as_test(PartsMachine, settings=hypothesis(
+            max_examples=budget.examples(40), stateful_step_count=30,
+            deadline=None, database=None))

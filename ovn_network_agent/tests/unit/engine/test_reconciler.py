@@ -73,8 +73,7 @@ class PhaseTest(gateways.ReconcilerTestCase):
 
     def test_nor_when_its_driver_raises_then(self):
         gateway = self.gateway()
-        doubtful = cloud.router(fips=[FIP],
-                                 ports=(cloud.port(segment=None),))
+        doubtful = cloud.router(fips=[FIP], ports=(cloud.port(segment=None),))
         gateway.run(cloud.router(fips=[FIP]))
         gateway.run(doubtful)
         gateway.fip_route.raises_for.add(doubtful.uuid)
@@ -169,8 +168,7 @@ class PlanTest(gateways.ReconcilerTestCase):
             resources.KernelRoute(254, DST, 'br-other'),
             resources.Announcement('vrf-provider', '203.0.113.9/32',
                                    '169.254.0.1'))
-        routers = (cloud.router(1, [FIP]),
-                   cloud.router(2, ['198.51.100.20']))
+        routers = (cloud.router(1, [FIP]), cloud.router(2, ['198.51.100.20']))
         steps, outcome = self.planned(gateway, *routers)
         self.assertTrue(outcome.settled)
         self.assertEqual({'create', 'update', 'delete'},
@@ -185,8 +183,7 @@ class PlanTest(gateways.ReconcilerTestCase):
         stray = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')
         gateway.world.put(stray)
         steps, outcome = self.planned(gateway, cloud.router(1, [FIP]))
-        self.assertEqual(['frr_static: frr_static is down'],
-                         outcome.degraded)
+        self.assertEqual(['frr_static: frr_static is down'], outcome.degraded)
         # And what it says for certain is what a pass then does.
         gateway.start()
         gateway.run(cloud.router(1, [FIP]))
@@ -237,5 +234,4 @@ class VniTest(gateways.ReconcilerTestCase):
         gate.set()
         self.assertTrue(self.made.reconciler.wait_for_threads(10))
         self.made.run()
-        self.assertEqual([self.instance.ref, self.devices.ref],
-                         self.deleted())
+        self.assertEqual([self.instance.ref, self.devices.ref], self.deleted())

@@ -56,8 +56,7 @@ class MethodTest(gateways.ReconcilerTestCase):
             for before, old, after, new in self.methods():
                 gateway = self.started(before, frr__vrf_name=vrf)
                 gateway.set('announce_method', after, 'fip_route')
-                self.assertTrue(
-                    gateway.run(*self.routers, full=True).settled)
+                self.assertTrue(gateway.run(*self.routers, full=True).settled)
                 self.switched(gateway, old, new)
 
     def test_over_a_restart(self):
@@ -127,8 +126,7 @@ class MethodTest(gateways.ReconcilerTestCase):
                 else:
                     continue
                 gateway.run(*self.routers)
-                self.assertEqual(self.prefixes,
-                                 self.announced(gateway, old))
+                self.assertEqual(self.prefixes, self.announced(gateway, old))
                 for what in (world.refuses, world.down, world.raises):
                     what.clear()
                 gateway.clock += 100

@@ -69,8 +69,7 @@ class ShapeTest(documents.RulesTestCase):
     def test_switches(self):
         self.says(self.vip('manage_vip: "yes"'), 'manage_vip = "yes"',
                   'true or false', 'remove the quotes')
-        self.says(self.vip('manage_vip: 1'), 'manage_vip = 1',
-                  'true or false')
+        self.says(self.vip('manage_vip: 1'), 'manage_vip = 1', 'true or false')
 
     def test_what_is_missing(self):
         self.says('port_forwards: [{rules: [{proto: tcp, port: 1, '

@@ -213,8 +213,7 @@ class SourceTest(SourceTestCase):
         made.start(self.trigger)
         self.write(text('192.0.2.53', '192.0.2.54'))
         self.assertIn('file of port forwards', self.trigger.wait(60).reasons)
-        self.assertEqual(['192.0.2.53', '192.0.2.54'],
-                         self.addresses_of(made))
+        self.assertEqual(['192.0.2.53', '192.0.2.54'], self.addresses_of(made))
 
     def test_a_bad_file_changes_nothing(self):
         log = self.useFixture(fixtures.FakeLogger())
@@ -243,8 +242,7 @@ class SourceTest(SourceTestCase):
         made = self.source(text('192.0.2.53'))
         before = made.current(cloud.snapshot())
         # Nobody thought of a path that cannot be one.
-        made._conf.set_override('rules_file', self.path + '\0',
-                                'port_forward')
+        made._conf.set_override('rules_file', self.path + '\0', 'port_forward')
         made.file.take()
         self.assertIs(before, made.current(cloud.snapshot()))
         self.assertIn('ValueError: embedded null', made.reasons[0])
@@ -275,8 +273,7 @@ class SourceTest(SourceTestCase):
 
     def test_rules_need_the_leak(self):
         """CFG-35, at a start and at any change."""
-        off = {'frr__vrf_name': 'vrf-x',
-               'veth_leak__veth_leak_enabled': False}
+        off = {'frr__vrf_name': 'vrf-x', 'veth_leak__veth_leak_enabled': False}
         error = self.assertRaises(file_problems.BadFile, self.source,
                                   text('192.0.2.53'), **off)
         self.assertIn('[port_forward] rules_file = ' + self.path, str(error))

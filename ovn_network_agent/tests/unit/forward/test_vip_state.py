@@ -125,15 +125,13 @@ class StandingTest(base.BaseTestCase):
         """What announces that is not about the VIP."""
         self.want(resources.Announcement('vrf-x', '192.0.2.5/32',
                                          '169.254.0.1'))
-        self.assertEqual(
-            ('refused', 'router r1 has this address'),
-            self.after(dataclasses.replace(OTHER, taken='router r1')))
+        self.assertEqual(('refused', 'router r1 has this address'), self.after(
+            dataclasses.replace(OTHER, taken='router r1')))
 
     def test_no_backend_is_alive(self):
         """A VIP is withdrawn when all are dead, not before."""
         self.want(ADDRESS, LINE)
-        self.assertEqual('announced',
-                         self.after(dying(VIP, '10.0.0.5'))[0])
+        self.assertEqual('announced', self.after(dying(VIP, '10.0.0.5'))[0])
         self.assertEqual(('down', 'none of its destinations is alive'),
                          self.after(dying(VIP, '10.0.0.5', '10.0.0.6')))
 
@@ -148,8 +146,7 @@ class StandingTest(base.BaseTestCase):
 
     def test_dormant(self):
         """Row A-08."""
-        self.conf.set_override('vip_announce', 'with-gateway',
-                               'port_forward')
+        self.conf.set_override('vip_announce', 'with-gateway', 'port_forward')
         self.want(ADDRESS, LINE)
         self.assertEqual('announced', self.after(VIP)[0])
         self.assertEqual(('dormant', 'no router has its gateway here'),
@@ -161,8 +158,7 @@ class StandingTest(base.BaseTestCase):
 
     def test_each_change_is_said_once(self):
         """Trap T62: one line for all, and none as long as it is so."""
-        self.conf.set_override('vip_announce', 'with-gateway',
-                               'port_forward')
+        self.conf.set_override('vip_announce', 'with-gateway', 'port_forward')
         many = [dataclasses.replace(VIP, address=f'192.0.2.{n}')
                 for n in range(1, 31)]
         for _pass in range(5):

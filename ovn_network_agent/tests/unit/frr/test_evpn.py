@@ -132,9 +132,8 @@ class ReadTest(unittest.TestCase):
     def test_the_rest(self):
         empty = without('vni 1001', lines=OF_VRF)
         for lines, complete in ((OF_VRF, False), (empty, None)):
-            self.assertEqual(
-                (evpn.Wanted(1001, 0, '', '', (), ()), complete),
-                evpn.value(1001, found(lines)))
+            self.assertEqual((evpn.Wanted(1001, 0, '', '', (), ()), complete),
+                             evpn.value(1001, found(lines)))
         for lines in (changed('vni 1001', ' vni 7', lines=OF_VRF),
                       changed('vni 1001', ' ip route 1.1.1.1/32 lo',
                               lines=OF_VRF)):

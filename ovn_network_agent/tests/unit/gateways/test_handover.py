@@ -154,8 +154,7 @@ class HandoverTest(base.BaseTestCase):
 
     def test_a_router_that_is_deleted_is_over(self):
         self.view(HERE)
-        self.assertEqual({self.seen.routers[0].uuid},
-                         self.handovers.routers)
+        self.assertEqual({self.seen.routers[0].uuid}, self.handovers.routers)
         self.handovers.update(cloud.snapshot())
         self.assertEqual(frozenset(), self.handovers.routers)
         self.assertIs(NONE, self.view(OTHER))

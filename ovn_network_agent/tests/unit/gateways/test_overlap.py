@@ -162,12 +162,10 @@ class OverlapTest(base.BaseTestCase):
 
     def test_what_the_driver_makes_of_it(self):
         """While it is held nothing is lowered; at the end nothing is left."""
-        driver = world.driver('gateway_drain', world.conf(
-            drivers=DRIVERS))
+        driver = world.driver('gateway_drain', world.conf(drivers=DRIVERS))
         self.view(group(), **DRAINING)
-        self.assertEqual(
-            [resources.Overlap(('192.0.2.2',))],
-            list(driver.resources(self.seen.node, self.seen.node)))
+        self.assertEqual([resources.Overlap(('192.0.2.2',))], list(
+            driver.resources(self.seen.node, self.seen.node)))
         self.assertEqual([], [
             r for r in driver.resources(self.seen.groups[0], self.seen.node)
             if r.kind == resources.GatewayPriority.kind])
@@ -180,12 +178,10 @@ class OverlapTest(base.BaseTestCase):
         wanted = drain.Drain(world.conf(drivers=DRIVERS), threading.Event(),
                              lambda: self.now)
         gone = group(owner=OTHER, own=0)
-        wanted.begin(dataclasses.replace(cloud.snapshot(), groups=(
-            group(),)))
+        wanted.begin(dataclasses.replace(cloud.snapshot(), groups=(group(),)))
         for node in ({'overlap': ('192.0.2.2',)}, {'overlapping': True}):
             wanted.consider(dataclasses.replace(
                 cloud.snapshot(**node), groups=(gone,)))
             self.assertIsNone(wanted.result)
-        wanted.consider(dataclasses.replace(cloud.snapshot(),
-                                            groups=(gone,)))
+        wanted.consider(dataclasses.replace(cloud.snapshot(), groups=(gone,)))
         self.assertIs(drain.Result.COMPLETED, wanted.result)

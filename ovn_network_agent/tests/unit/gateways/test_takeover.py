@@ -36,28 +36,24 @@ class TakeoverTest(base.BaseTestCase):
     def test_a_router_that_comes_is_timed(self):
         # Trap T20.
         self.looked()
-        self.assertEqual(
-            takeover.Takeover((cloud.router().name,), 1, 1.0),
-            self.looked(cloud.router(), announced=[ANNOUNCED]))
+        self.assertEqual(takeover.Takeover((cloud.router().name,), 1, 1.0),
+                         self.looked(cloud.router(), announced=[ANNOUNCED]))
 
     def test_what_is_here_at_the_start_is_none(self):
         """Trap T21."""
-        self.assertIsNone(
-            self.looked(cloud.router(), announced=[ANNOUNCED]))
+        self.assertIsNone(self.looked(cloud.router(), announced=[ANNOUNCED]))
 
     def test_a_repair_is_none(self):
         """Trap T21."""
         self.looked(cloud.router(), announced=[ANNOUNCED])
-        self.assertIsNone(
-            self.looked(cloud.router(), announced=[ANNOUNCED]))
+        self.assertIsNone(self.looked(cloud.router(), announced=[ANNOUNCED]))
 
     def test_without_an_announcement_no_clock_goes_on(self):
         """Trap T20: the floating IP that comes later is no takeover."""
         self.looked()
         self.looked(cloud.router())
         self.clock += 3600
-        self.assertIsNone(
-            self.looked(cloud.router(), announced=[ANNOUNCED]))
+        self.assertIsNone(self.looked(cloud.router(), announced=[ANNOUNCED]))
 
     def test_what_fails_first_counts_until_it_is_announced(self):
         self.looked()

@@ -85,9 +85,8 @@ class TablesTest(base.BaseTestCase):
 
     def test_the_picture_is_that_of_the_tables(self):
         states = tools.load('gateway_states')
-        self.assertEqual(
-            states.picture(), states.PICTURE.read_text(),
-            'make it anew: tools/gateway_states.py --write')
+        self.assertEqual(states.picture(), states.PICTURE.read_text(),
+                         'make it anew: tools/gateway_states.py --write')
 
 
 class GroupTest(base.BaseTestCase):
@@ -115,8 +114,7 @@ class GroupTest(base.BaseTestCase):
         own = wanted.pop(HERE, None)
         self.assertEqual({}, wanted, what)
         before = node.group.candidate(HERE)
-        highest = max((c.priority for c in node.group.peers(HERE)),
-                      default=0)
+        highest = max((c.priority for c in node.group.peers(HERE)), default=0)
         if wants.order is Order.AS_IT_IS:
             self.assertIsNone(own, what)
         elif wants.order is Order.ZERO:

@@ -23,8 +23,7 @@ def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE,
     :param other: priority of the other chassis
     :param drained: mark of the other chassis
     """
-    port = cloud.port(1, chassis=owner, local=owner == HERE,
-                      handover=handover)
+    port = cloud.port(1, chassis=owner, local=owner == HERE, handover=handover)
     group = model.GatewayGroup(
         'Gateway_Chassis', 'key', 'lrp-1', (
             model.Candidate(HERE, own),

@@ -103,8 +103,7 @@ class CollectionTest(base.BaseTestCase):
             self.assertEqual(times, self.value('reconcile_total',
                                                trigger=word), word)
         self.assertEqual(3, self.value('reconcile_duration_seconds_count'))
-        self.assertEqual(1.7e9,
-                         self.value('last_reconcile_timestamp_seconds'))
+        self.assertEqual(1.7e9, self.value('last_reconcile_timestamp_seconds'))
 
     def test_a_pass_that_fails(self):
         self.seen.error = OSError('broken')
@@ -221,8 +220,7 @@ class CollectionTest(base.BaseTestCase):
             self.made(revived=frozenset(['flow']))
         self.assertEqual(1, self.value('ovs_flow_apply_errors_total',
                                        flow='hairpin'))
-        self.assertEqual(1, self.value('ovs_flow_drift_total',
-                                       flow='hairpin'))
+        self.assertEqual(1, self.value('ovs_flow_drift_total', flow='hairpin'))
         desired = self.value('hairpin_flows_desired')
         self.assertEqual(desired - 1, self.value('hairpin_flows_installed'))
 
@@ -242,8 +240,7 @@ class CollectionTest(base.BaseTestCase):
                                                backend='route'))
         self.assertEqual(0, self.value('route_drift_total', plane='frr'))
         self.made(stale=frozenset(['route']))
-        self.assertEqual(0, self.value('consecutive_readds',
-                                       backend='route'))
+        self.assertEqual(0, self.value('consecutive_readds', backend='route'))
 
     def test_lines_of_frr_that_others_removed(self):
         self.announces(FIP)

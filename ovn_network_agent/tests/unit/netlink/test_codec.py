@@ -169,9 +169,8 @@ class ObjectsTest(unittest.TestCase):
         body = addresses.encode(7, f'{address}/{length}')
         message = messages.decode(addresses.MESSAGE, body, 0, len(body))
         found = route_codec.attributes(body, IFADDRMSG)
-        self.assertEqual(
-            (7, address.packed, length),
-            (message['index'], found[IFA_LOCAL], message['prefixlen']))
+        self.assertEqual((7, address.packed, length), (
+            message['index'], found[IFA_LOCAL], message['prefixlen']))
 
     @given(st.ip_addresses(), st.binary(min_size=6, max_size=6))
     def test_neighbour(self, dst, mac):

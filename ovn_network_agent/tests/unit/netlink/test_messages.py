@@ -46,8 +46,7 @@ class NarrowTest(unittest.TestCase):
         made = messages.narrow(ifaddrmsg.ifaddrmsg, 'IFA_LOCAL',
                                (77, 'IFA_OURS', 'uint8'))
         body = messages.encode(made, [('IFA_OURS', 5)])
-        self.assertEqual({77: b'\5'},
-                         route_codec.attributes(body, IFADDRMSG))
+        self.assertEqual({77: b'\5'}, route_codec.attributes(body, IFADDRMSG))
         found = messages.decode(made, body, 0, len(body))
         self.assertEqual({'IFA_OURS': 5}, messages.attributes(found))
 

@@ -136,8 +136,7 @@ class Further:
         """The machine of a port answers for an address, or the gateway."""
         self.cloud.change_nat(
             address, logical_port=port or ovsdb.ovsdb_set(()),
-            external_mac='fa:16:3e:00:00:aa' if port else
-            ovsdb.ovsdb_set(()))
+            external_mac='fa:16:3e:00:00:aa' if port else ovsdb.ovsdb_set(()))
 
     def _do_gateway_port(self, address, name):
         found = self._uuids('Logical_Router_Port', f'lrp-{name}2')

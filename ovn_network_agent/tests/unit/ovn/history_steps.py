@@ -192,8 +192,7 @@ class Steps:
                            ha_chassis_group=group)
 
     def _found(self, table, name, column):
-        return self.nb.rows(table, column, where=ovsdb.clauses(
-            {'name': name}))
+        return self.nb.rows(table, column, where=ovsdb.clauses({'name': name}))
 
     def _uuids(self, table, name):
         """The rows of that name, as JSON has them."""

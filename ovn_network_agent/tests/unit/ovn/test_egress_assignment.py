@@ -44,8 +44,7 @@ class AssignmentTest(base.BaseTestCase):
         # A place is without one only if none is left for it.
         for each in spots:
             if each.key not in made and each.accepts:
-                self.assertFalse(
-                    each.valid & {*addresses} - {*made.values()})
+                self.assertFalse(each.valid & {*addresses} - {*made.values()})
         # The order in which rows were read does not count.
         self.assertEqual(made, assignment.assign(spots[::-1], addresses))
         # What is there and valid never moves, whoever comes and goes.

@@ -67,8 +67,7 @@ class SameAddressTest(base.BaseTestCase):
         # Another machine of the same router is in nobody's way.
         self.cloud.machine('other', 'r2', '10.0.1.6')
         self.assertEqual([('other', '10.0.1.6')], self.cloud.machines('b'))
-        self.assertEqual([('c1', self.ADDRESSES['b'])],
-                         self.cloud.places('b'))
+        self.assertEqual([('c1', self.ADDRESSES['b'])], self.cloud.places('b'))
 
     def test_who_has_none_is_in_nobodys_way(self):
         for change, back in (
@@ -169,7 +168,6 @@ class SameAddressTest(base.BaseTestCase):
         for name in 'abc':
             chassis = next((at for at, who in now.items() if who == name), '')
             if chassis:
-                self.row(self.objects[name]['select']['router'], name,
-                         chassis)
+                self.row(self.objects[name]['select']['router'], name, chassis)
             else:
                 self.cloud.put('NAT', f'nat-{name}')

@@ -141,8 +141,7 @@ class RouterTest(base.BaseTestCase):
             options={'ovn-network-agent:tag': '4400002',
                      'ovn-network-agent:announce': 'maybe'}))
         self.assertEqual(4400002, found.tags[0].number)
-        self.assertIn('options:ovn-network-agent:announce',
-                      found.problems[0])
+        self.assertIn('options:ovn-network-agent:announce', found.problems[0])
 
     def test_they_say_nothing_in_other_rows(self):
         for kind in ('network', 'NAT row', 'port'):

@@ -65,8 +65,7 @@ class FramingTest(base.BaseTestCase):
     def test_what_begins_no_object(self):
         for text in (b'}', b'[{}]', b'x{}', b'{}1', b'"{}"', b'{}}{'):
             with self.subTest(text):
-                self.assertRaises(rpc.Malformed,
-                                  rpc.Framer().feed, text)
+                self.assertRaises(rpc.Malformed, rpc.Framer().feed, text)
 
     def test_a_bad_value(self):
         for text in (b'{"a": }', b'{"a": NaN}', b'{"a": "\xff"}',
@@ -109,8 +108,7 @@ class ConnectionTest(base.BaseTestCase):
         text = b'{"id":null,"method":"%s","params":["\xc3\xa9{"]}'
         self.peer.sendall(text % b'a' + text % b'b' + b'{"id":')
         error, first = self.connection.recv()
-        self.assertEqual((0, 'a', ['é{']),
-                         (error, first.method, first.params))
+        self.assertEqual((0, 'a', ['é{']), (error, first.method, first.params))
         # No event of the socket comes for the second.
         self.assertTrue(self.wakes_at_once())
         self.assertEqual('b', self.connection.recv()[1].method)
@@ -135,6 +133,5 @@ class ConnectionTest(base.BaseTestCase):
             with self.subTest(data):
                 self.connect()
                 self.peer.sendall(data)
-                self.assertEqual((errno.EPROTO, None),
-                                 self.connection.recv())
+                self.assertEqual((errno.EPROTO, None), self.connection.recv())
                 self.assertIn('no message of JSON-RPC', self.log.output)

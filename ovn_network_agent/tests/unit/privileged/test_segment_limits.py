@@ -57,8 +57,7 @@ class SegmentLimitsTest(base.BaseTestCase):
     def test_no_other_address_and_no_wider_route(self):
         within = self.limits()
         self.refused(within.check_address, 'br-ex.101', '192.0.2.1/24')
-        self.refused(within.check_route, 254, '0.0.0.0/0', 'br-ex.101', '',
-                     10)
+        self.refused(within.check_route, 254, '0.0.0.0/0', 'br-ex.101', '', 10)
 
     def test_advertised_prefixes(self):
         within = self.limits()

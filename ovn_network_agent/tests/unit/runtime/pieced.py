@@ -38,6 +38,5 @@ class Pieced(view.View):
         self.looks.append('full' if full else '' if piece is None else number)
         if number is not None and number == self.fails_at:
             raise view.NotReady('NB is away')
-        self.last = cloud.snapshot(cloud.router(fips=self.fips),
-                                    phase=phase)
+        self.last = cloud.snapshot(cloud.router(fips=self.fips), phase=phase)
         return self.last

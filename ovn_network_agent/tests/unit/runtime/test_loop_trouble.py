@@ -107,9 +107,8 @@ class LoopTest(base.BaseTestCase):
 
     def test_a_view_that_fails_does_not_end_the_agent(self):
         """The clean-up comes after the drain, whatever happens.  Trap T27."""
-        seen = test_loop.Failing(
-            self.conf, {'ovs': None},
-            handovers=test_loop.Leaving(self.conf))
+        seen = test_loop.Failing(self.conf, {'ovs': None},
+                                 handovers=test_loop.Leaving(self.conf))
         seen.last = views.view(own=5)
         second_stop = threading.Event()
         second_stop.set()

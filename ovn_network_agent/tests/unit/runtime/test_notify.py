@@ -28,8 +28,7 @@ class NotifyTest(base.BaseTestCase):
         self.addCleanup(listening.close)
         listening.bind(address.replace('@', '\0', 1))
         listening.settimeout(5)
-        self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET',
-                                                     address))
+        self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET', address))
         return listening
 
     def test_a_socket_in_the_file_system_and_an_abstract_one(self):
@@ -38,8 +37,7 @@ class NotifyTest(base.BaseTestCase):
                         f'@ovn-network-agent-test-{os.getpid()}'):
             listening = self.supervisor(address)
             status.notify(READY=1, STATUS='in sync')
-            self.assertEqual(b'READY=1\nSTATUS=in sync',
-                             listening.recv(1000))
+            self.assertEqual(b'READY=1\nSTATUS=in sync', listening.recv(1000))
 
     def test_a_name_of_ovn_is_no_message_of_its_own(self):
         folder = self.useFixture(fixtures.TempDir()).path

@@ -100,8 +100,7 @@ class SourceTest(base.BaseTestCase):
     def test_a_kind_of_the_agent(self):
         driver = self.driver('one', type('Nodes', (Machines,),
                                          {'KIND': model.Node}))
-        raised = self.assertRaises(ValueError, loader.check_driver,
-                                   driver)
+        raised = self.assertRaises(ValueError, loader.check_driver, driver)
         self.assertIn('which the agent makes itself', str(raised))
 
 
@@ -114,8 +113,7 @@ class DriverTest(base.BaseTestCase):
                 ((model.Router,), TypeError, 'no method resources')):
             driver = Driver()
             driver.SUBJECTS = kinds
-            raised = self.assertRaises(error, loader.check_driver,
-                                       driver)
+            raised = self.assertRaises(error, loader.check_driver, driver)
             self.assertIn(words, str(raised))
 
     def refused(self, error, words, asks=(), *watches):

@@ -113,13 +113,11 @@ class ReloadTestCase(base.ConfTestCase):
         self.rules = [self.file('port_forwards: []\n', name)
                       for name in ('rules.yaml', 'other.yaml')]
         self.conf = self.load(self.text())
-        self.log = self.useFixture(fixtures.FakeLogger(
-            level=logging.DEBUG))
+        self.log = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
         self.clock = 1000.0
         self.seen = Seen(self.conf)
         self.work = reconciler.Reconciler(
-            self.drivers(), world.backends(world.World()),
-            lambda reason: None)
+            self.drivers(), world.backends(world.World()), lambda reason: None)
         self.addCleanup(self.work.close)
         self.loop = loop.Loop(
             self.conf, self.seen, self.work, trigger.Trigger(0),
@@ -216,14 +214,12 @@ class AnswerTest(ReloadTestCase):
         self.assertEqual((None, False), self.answered(number))
         self.loop._apply_configuration()
         answer, in_force = self.answered(number)
-        self.assertEqual(
-            (['reconcile_interval'], ['bridge_dev'], (), False),
-            ([c.option for c in answer.changed],
-             [c.option for c in answer.waiting], answer.refused, in_force))
+        self.assertEqual((['reconcile_interval'], ['bridge_dev'], (), False), (
+            [c.option for c in answer.changed],
+            [c.option for c in answer.waiting], answer.refused, in_force))
         self.assertFalse(self.answered(number, in_force=True)[1])
         self.made()
-        self.assertEqual((answer, True),
-                         self.answered(number, in_force=True))
+        self.assertEqual((answer, True), self.answered(number, in_force=True))
         self.assertEqual({'at', 'refused', 'changed', 'waiting'},
                          {*json.loads(json.dumps(answer.json()))})
         # What waits is named in the log.
@@ -271,8 +267,7 @@ class AnswerTest(ReloadTestCase):
 class RefusedTest(ReloadTestCase):
 
     def drivers(self):
-        return [*super().drivers(),
-                world.driver('choosy', self.conf, Choosy)]
+        return [*super().drivers(), world.driver('choosy', self.conf, Choosy)]
 
     def test_a_driver_refuses_its_options(self):
         before = self.work.wanted.drivers

@@ -19,10 +19,9 @@ class TroubleTest(base.BaseTestCase):
 
     def troubles(self, drivers, drained='', **node):
         conf = world.conf(drivers=drivers)
-        group = model.GatewayGroup(
-            'Gateway_Chassis', 'key', 'lrp-1', (
-                model.Candidate(cloud.CHASSIS, 0, drained=drained),
-                model.Candidate(cloud.OTHER, 1, drained='shutdown')))
+        group = model.GatewayGroup('Gateway_Chassis', 'key', 'lrp-1', (
+            model.Candidate(cloud.CHASSIS, 0, drained=drained),
+            model.Candidate(cloud.OTHER, 1, drained='shutdown')))
         snapshot = dataclasses.replace(cloud.snapshot(**node), groups=(group,))
         return snapshot_problems.SnapshotProblems().problems(
             snapshot, ('br-ex',), plugins.requested(conf, plugins.RANKING))

@@ -116,8 +116,7 @@ class PrivilegesTest(base.JudgeTestCase):
         self.judged(agents.judge_privileges, '', base.OK)
         self.judged(agents.judge_privileges, 'this needs root; run it so',
                     base.NOT_CHECKED)
-        self.judged(agents.judge_privileges, 'no privileges: x',
-                    base.BROKEN)
+        self.judged(agents.judge_privileges, 'no privileges: x', base.BROKEN)
 
     def test_what_sudo_runs(self):
         program = agents.helper.program()

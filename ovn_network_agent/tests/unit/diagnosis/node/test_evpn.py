@@ -34,8 +34,7 @@ class LocalTest(base.JudgeTestCase):
             base.BROKEN, address='', wanted='eth7'))
 
     def test_the_device_is_down(self):
-        self.assertIn('"ip link set lo up"', self.judge(base.BROKEN,
-                                                        up=False))
+        self.assertIn('"ip link set lo up"', self.judge(base.BROKEN, up=False))
 
     def test_a_device_of_another_vrf(self):
         self.assertIn('on lo in the default VRF, and the tunnels are in VRF '

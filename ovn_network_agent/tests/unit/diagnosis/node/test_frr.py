@@ -110,8 +110,7 @@ class ListsTest(base.JudgeTestCase):
         said = self.judged(frr.judge_lists, self.lists(
             zebra=((7, 'deny', '10.0.0.0/8', 0, 0),)),
             base.BROKEN, base.BROKEN)
-        self.assertIn('only zebra has these entries of LIST: 10.0.0.0/8',
-                      said)
+        self.assertIn('only zebra has these entries of LIST: 10.0.0.0/8', said)
         self.assertIn('only bgpd has these entries of LIST: 198.51.100.0/24',
                       said)
 

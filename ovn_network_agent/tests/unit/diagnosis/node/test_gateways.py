@@ -15,9 +15,8 @@ def candidate(chassis, priority, **more):
 
 
 def group(*candidates, owner=HERE, name='lrp'):
-    return model.GatewayGroup(
-        'Gateway_Chassis', name, name, candidates,
-        (model.GroupPort('cr-' + name, owner, name),))
+    return model.GatewayGroup('Gateway_Chassis', name, name, candidates,
+                              (model.GroupPort('cr-' + name, owner, name),))
 
 
 GOOD = candidate(HERE, 2), candidate(THERE, 1)
@@ -51,8 +50,7 @@ class PrioritiesTest(base.JudgeTestCase):
         self.judge(group(candidate(HERE, 0, drained='maintenance'),
                          candidate(THERE, 1), owner=THERE),
                    verdicts=[base.OK])
-        self.judge(group(GOOD[0], candidate(THERE, 0)),
-                   verdicts=[base.WARN])
+        self.judge(group(GOOD[0], candidate(THERE, 0)), verdicts=[base.WARN])
 
     def test_nobody_else(self):
         self.judge(group(GOOD[0]), verdicts=[base.WARN])

@@ -22,10 +22,9 @@ class MachinesTest(base.JudgeTestCase):
                       'why not', said)
 
     def test_addresses_that_are_not_announced(self):
-        said = self.judge(
-            base.WARN, base.WARN,
-            outside=tuple(f'192.0.2.{n:d}' for n in range(9)),
-            claimed=(('198.51.100.20', 'port vm-2'),))
+        said = self.judge(base.WARN, base.WARN,
+                          outside=tuple(f'192.0.2.{n:d}' for n in range(9)),
+                          claimed=(('198.51.100.20', 'port vm-2'),))
         self.assertIn('192.0.2.0, ', said)
         self.assertIn('more: in no subnet', said)
         self.assertIn('198.51.100.20 (port vm-2): something else', said)

@@ -28,8 +28,7 @@ class NeighbourTablesTest(base.JudgeTestCase):
         self.assertIn('gc_thresh3 = 1024: each address', said)
         self.assertIn('net.ipv4.neigh.default.gc_thresh3=4096 '
                       'net.ipv4.neigh.default.gc_thresh2=2048', said)
-        self.assertIn('thresh3=65536', self.judge(
-            base.WARN, addresses=10000))
+        self.assertIn('thresh3=65536', self.judge(base.WARN, addresses=10000))
 
     def test_it_was_full(self):
         """Other users of the kernel have neighbours, too."""

@@ -18,9 +18,8 @@ class OutboundTest(base.JudgeTestCase):
     def found(self, *denied, neighbours=PEERS, **lists):
         own = tuple(output.Entry(number, 'deny', prefix, 0, 32)
                     for number, prefix in enumerate(denied, 5))
-        return sessions.Outbound(
-            (FIRST, SECOND), OWN, neighbours,
-            filters.Filters(OWN, {OWN: own, **lists}, {}))
+        return sessions.Outbound((FIRST, SECOND), OWN, neighbours,
+                                 filters.Filters(OWN, {OWN: own, **lists}, {}))
 
     def judge(self, found, *verdicts):
         return self.judged(sessions.judge_outbound, found, *verdicts)

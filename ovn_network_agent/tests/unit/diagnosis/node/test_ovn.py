@@ -57,9 +57,8 @@ class ChassisTest(base.JudgeTestCase):
 
     def test_no_gateway(self):
         key = 'ovn-cms-options-c1'
-        self.assertIn(f'external_ids:{key}=enable-chassis-as-gw"',
-                      self.judged(ovn.judge_gateway, chassis(
-                          key=key, options=()), base.BROKEN))
+        self.assertIn(f'external_ids:{key}=enable-chassis-as-gw"', self.judged(
+            ovn.judge_gateway, chassis(key=key, options=()), base.BROKEN))
         # A command would take the other words away.
         said = self.judged(ovn.judge_gateway, chassis(
             options=('x', 'enable-chassis')), base.BROKEN)
@@ -80,9 +79,8 @@ class ChassisTest(base.JudgeTestCase):
 
     def test_a_compute_node_with_the_usual_drivers(self):
         """The remedy of a gateway node would have Neutron use the node."""
-        self.assertIn('on a compute node take gateway_drain out ',
-                      self.judged(ovn.judge_gateway, chassis(options=()),
-                                  base.BROKEN))
+        self.assertIn('on a compute node take gateway_drain out ', self.judged(
+            ovn.judge_gateway, chassis(options=()), base.BROKEN))
 
     def test_what_is_a_flaw(self):
         for text, said in (

@@ -41,17 +41,15 @@ class TunnelsTest(base.JudgeTestCase):
 
     def test_somebody_else_has_set_them(self):
         theirs = {**FAST, 'bfd-mult': '5'}
-        said = self.judge(
-            base.WARN, southbound=theirs,
-            fleet=bfd.Fleet(theirs, FAST, {'gw1': NUMBERS}),
-            sessions=(UP._replace(timers=theirs),))
+        said = self.judge(base.WARN, southbound=theirs,
+                          fleet=bfd.Fleet(theirs, FAST, {'gw1': NUMBERS}),
+                          sessions=(UP._replace(timers=theirs),))
         self.assertIn('bfd-mult is 5 and not 3', said)
         self.assertIn('ovn-nbctl remove', said)
 
     def test_requests_differ(self):
         said = self.judge(base.WARN, fleet=bfd.Fleet(
-            FAST, FAST, {'gw1': NUMBERS, 'gw2': (100, 100, 3),
-                         'gw3': None}))
+            FAST, FAST, {'gw1': NUMBERS, 'gw2': (100, 100, 3), 'gw3': None}))
         self.assertIn('gw1 200/200/3, gw2 100/100/3', said)
 
     def test_nobody_has_requested_them(self):
@@ -61,8 +59,7 @@ class TunnelsTest(base.JudgeTestCase):
 
     def test_northd_has_not_copied_them(self):
         self.assertIn('ovn-northd', self.judge(
-            base.WARN, southbound={},
-            sessions=(UP._replace(timers={}),)))
+            base.WARN, southbound={}, sessions=(UP._replace(timers={}),)))
 
     def test_a_tunnel_has_others(self):
         self.assertIn('tunnels to 192.0.2.2 have other timers', self.judge(
@@ -96,8 +93,7 @@ class FabricTest(base.JudgeTestCase):
     def test_hold_times(self):
         said = self.judge(frr.Timers('10.0.0.1', 9.0), verdicts=[base.OK])
         self.assertIn('9 s by the hold time', said)
-        said = self.judge(frr.Timers('10.0.0.1', 180.0),
-                          verdicts=[base.WARN])
+        said = self.judge(frr.Timers('10.0.0.1', 180.0), verdicts=[base.WARN])
         self.assertIn('10.0.0.1 has no BFD and a hold time of 180 s', said)
 
     def test_bfd(self):

@@ -69,8 +69,7 @@ class RulesTest(base.JudgeTestCase):
                         (rule(1999, 254, 0, iif='eth0'), True),
                         (rule(2000, 200, OURS), False),
                         (rule(1998, 200, 4, dst=NETWORK), True)):
-            said = self.judged(routing.judge_rules, found(strange),
-                               base.WARN)
+            said = self.judged(routing.judge_rules, found(strange), base.WARN)
             self.assertIn(f'{strange[0].priority:d}', said)
 
     def test_other_priorities_are_free(self):
@@ -84,8 +83,7 @@ class RulesTest(base.JudgeTestCase):
         # That of IPv6 does not help IPv4.
         six = L3MDEV[0]._replace(ipv6=True), False
         self.judged(routing.judge_l3mdev, found(six), base.BROKEN)
-        self.judged(routing.judge_l3mdev, found(vrf=False),
-                    base.NOT_CHECKED)
+        self.judged(routing.judge_l3mdev, found(vrf=False), base.NOT_CHECKED)
 
 
 class DefaultTest(base.JudgeTestCase):

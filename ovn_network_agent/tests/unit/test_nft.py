@@ -196,8 +196,7 @@ class ListingTest(base.BaseTestCase):
             {'table': {'name': 't', 'handle': 7}},
             {'set': {'name': 'guarded', 'handle': 8}},
             rule('loaded', 8, expr=[], comment='x'),
-            {'set': {'name': 'leaving_targets', 'elem': [
-                {'concat': TARGET}]}},
+            {'set': {'name': 'leaving_targets', 'elem': [{'concat': TARGET}]}},
             rule('c', 9, expr=[{'counter': {'packets': 5, 'bytes': 7}},
                                {'match': {'right': {'set': [2, 1]}}}])))
 

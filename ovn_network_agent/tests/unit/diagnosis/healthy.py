@@ -119,8 +119,7 @@ def facts_of(about, conf):
             packet_trace(each, about) for each in packets.for_address(
                 address, client, about.segment, about.mac)),
         kernel=kernel_of(about, conf), zebra=zebra_of(conf, version),
-        lists={daemon: (_entry(about),)
-               for daemon in ('zebra', 'bgpd')},
+        lists={daemon: (_entry(about),) for daemon in ('zebra', 'bgpd')},
         path=(True, True, ('172.31.1.1',)),
         neighbours=(frr.Neighbour('172.31.1.1', 'Established'),),
         filters=filters.Found())

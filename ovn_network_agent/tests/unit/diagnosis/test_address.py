@@ -121,8 +121,7 @@ class BrokenTest(explained.AddressTestCase):
             for each in facts.packet_traces))
         # Without ARP, the kernel finds no neighbour.
         lost = healthy.with_kernel(lost, neighbours={
-            **facts.kernel.neighbours, ('br-ex', healthy.FIP): (
-                '', 'FAILED')})
+            **facts.kernel.neighbours, ('br-ex', healthy.FIP): ('', 'FAILED')})
         self.assert_broken('other-flows', lost)
         self.assertIn('br-ex table 0, cookie 0x7 priority 2000 '
                       'ip,nw_dst=198.51.100.10: drops ICMP to',
@@ -193,8 +192,7 @@ class BrokenTest(explained.AddressTestCase):
         facts = healthy.case()
         for entry, verdict in ((('', 'FAILED'), Verdict.BROKEN),
                                (('', 'INCOMPLETE'), Verdict.WARN),
-                               (('0a:0a:0a:0a:0a:0a', 'STALE'),
-                                Verdict.WARN)):
+                               (('0a:0a:0a:0a:0a:0a', 'STALE'), Verdict.WARN)):
             changed = healthy.with_kernel(facts, neighbours={
                 **facts.kernel.neighbours, ('br-ex', healthy.FIP): entry})
             self.assertEqual(['neighbour'], self.found(changed, verdict))
@@ -294,8 +292,7 @@ class BrokenTest(explained.AddressTestCase):
                 (northbound.Inside('10.0.0.1/24', 'port'), Verdict.OK),
                 (northbound.Inside(), Verdict.BROKEN),
                 (northbound.Inside('10.0.0.1/24'), Verdict.BROKEN),
-                (northbound.Inside('10.0.0.1/24', judged=False),
-                 Verdict.WARN),
+                (northbound.Inside('10.0.0.1/24', judged=False), Verdict.WARN),
                 (readers.Unread('away'), Verdict.NOT_CHECKED)):
             facts = dataclasses.replace(healthy.case(), inside=inside)
             self.assertEqual(

@@ -135,8 +135,7 @@ class Ipv6Test(explained.AddressTestCase):
         deny = output.Entry(5, 'deny', '::/0', 0, 128)
         changed = dataclasses.replace(
             self.facts, path=(True, True, ()), lists={
-                **self.facts.lists, 'bgpd': (
-                    deny, *self.facts.lists['bgpd'])})
+                **self.facts.lists, 'bgpd': (deny, *self.facts.lists['bgpd'])})
         self.assert_broken('prefix-list-bgpd', changed)
         self.assertIn('"no ipv6 prefix-list ANNOUNCED-NETWORKS seq 5 deny '
                       '::/0 le 128"', self.remedy(changed))

@@ -101,8 +101,7 @@ def kernel_of(about):
                          each.iif, each.fwmark, ownership.RULE_PROTOCOL,
                          each.suppress, each.ipv6)
               for each in about.wanted_of(resources.VniRule)), {},
-        {'vrf': lookups.Lookup('', TABLE, about.address + host, END, None,
-                               44),
+        {'vrf': lookups.Lookup('', TABLE, about.address + host, END, None, 44),
          'out': lookups.Lookup('', TABLE, '203.0.113.0/24', BRIDGE,
                                '10.0.100.1', 186)},
         proxies=frozenset((each.dev, each.dst) for each

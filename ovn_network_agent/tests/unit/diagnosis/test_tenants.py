@@ -58,8 +58,7 @@ class TenantsTest(explained.AddressTestCase):
 
     def test_withheld(self):
         """Whether its gateway is here or elsewhere."""
-        for port in cloud.port(), cloud.port(local=False,
-                                             chassis=cloud.OTHER):
+        for port in cloud.port(), cloud.port(local=False, chassis=cloud.OTHER):
             facts = healthy.tenant(port=port, withheld='its router (SNAT)')
             self.assertIs(Outcome.WITHHELD, explanation.explain(facts).outcome)
             self.assertIn('not announced on purpose: its router (SNAT)',

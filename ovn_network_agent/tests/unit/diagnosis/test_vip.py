@@ -36,8 +36,7 @@ class VipTest(explained.AddressTestCase):
             explained = explanation.explain(facts)
             self.assertEqual(
                 [], [each for each in explained.findings
-                     if each.verdict not in (Verdict.OK,
-                                             Verdict.NOT_CHECKED)],
+                     if each.verdict not in (Verdict.OK, Verdict.NOT_CHECKED)],
                 explained.text())
             self.assertIs(explanation.Outcome.OK, explained.outcome)
             self.assertEqual('VIP', explained.kind)

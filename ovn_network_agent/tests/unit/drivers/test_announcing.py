@@ -59,8 +59,7 @@ class ProofTest(fip_routes.FipRouteTestCase):
                 *(('not active', router, None, {}) for router in away),
                 ('in doubt', cloud.router(ports=ports), None, {}),
                 # Nothing is announced by a route in a VRF that is not there.
-                ('no VRF', plain, cloud.node(
-                    devices=cloud.node().devices[:1]),
+                ('no VRF', plain, cloud.node(devices=cloud.node().devices[:1]),
                  {'fip_route__announce_method': 'kernel'}),
                 ('no name', plain, cloud.node(hostname=''), {})):
             self.assertEqual([], self.proofs(router, node, **options), what)

@@ -70,8 +70,7 @@ class EgressIpTest(base.BaseTestCase):
 
     def test_mode_ecmp(self):
         inside = ('10.0.1.0/24', '198.51.100.0/24')
-        places = [place(port='lrp-1', nexthop='198.51.100.254',
-                        inside=inside),
+        places = [place(port='lrp-1', nexthop='198.51.100.254', inside=inside),
                   place(address=E2, port='lrp-2', nexthop='203.0.113.254',
                         inside=inside),
                   place(address='', family=4, port='lrp-3', why='it is so')]

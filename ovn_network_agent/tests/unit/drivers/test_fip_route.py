@@ -188,10 +188,8 @@ class AddressesTest(fip_routes.FipRouteTestCase):
                  ['198.51.100.1']),
                 ('IPv6', cloud.router(fips=['2001:db8::10']), {},
                  ['198.51.100.1']),
-                ('not here', cloud.router(ports=(away,), fips=[FIP]), {},
-                 []),
-                ('no port at all', cloud.router(ports=(), fips=[FIP]), {},
-                 []),
+                ('not here', cloud.router(ports=(away,), fips=[FIP]), {}, []),
+                ('no port at all', cloud.router(ports=(), fips=[FIP]), {}, []),
                 ('manual networks with the port outside', cloud.router(
                     ports=(cloud.port(networks=('192.0.2.1/24',)),),
                     fips=[FIP, '192.0.2.9']), manual, [FIP]),

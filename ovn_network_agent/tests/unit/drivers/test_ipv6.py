@@ -231,8 +231,7 @@ class NorthboundTest(Ipv6TestCase):
     def test_a_route_and_a_binding_of_each_family(self):
         of = router()
         self.assertEqual(
-            [resources.MacBinding('lrp-1', '198.51.100.254',
-                                  cloud.BRIDGE_MAC),
+            [resources.MacBinding('lrp-1', '198.51.100.254', cloud.BRIDGE_MAC),
              resources.DefaultRoute(of.uuid, 'lrp-1', '198.51.100.254',
                                     cloud.OWNER),
              resources.MacBinding('lrp-1', GATEWAY6, cloud.BRIDGE_MAC),
@@ -246,8 +245,7 @@ class NorthboundTest(Ipv6TestCase):
         self.assertEqual(
             [resources.OnLinkRoute(of.uuid, 'lrp-1', GATEWAY6,
                                    cloud.OWNER, prefix=half)
-             for half in ('2001:db8:100::/65',
-                          '2001:db8:100:0:8000::/65')],
+             for half in ('2001:db8:100::/65', '2001:db8:100:0:8000::/65')],
             self.kind(resources.OnLinkRoute, of))
 
     def test_each_port_has_the_routes_of_its_networks(self):

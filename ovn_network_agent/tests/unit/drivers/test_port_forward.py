@@ -302,11 +302,9 @@ class PortForwardTest(PortForwardTestCase):
     def test_an_address_of_a_router_costs_only_that_vip(self):
         for router in (
                 cloud.router(fips=('192.0.2.53',)),
-                cloud.router(ports=(cloud.port(
-                    networks=('192.0.2.53/24',)),)),
+                cloud.router(ports=(cloud.port(networks=('192.0.2.53/24',)),)),
                 cloud.router(sent=('192.0.2.53',)),
-                cloud.router(balanced=(
-                    model.BalancedAddress('192.0.2.53'),))):
+                cloud.router(balanced=(model.BalancedAddress('192.0.2.53'),))):
             tracker = tracking.Tracker()
             wanted = contributions.Contributions(
                 [self.driver()], tracker,

@@ -84,8 +84,7 @@ class RelayTest(base.BaseTestCase):
 
     def test_nothing_without_a_relay(self):
         for router in (cloud.router(1, fips=(FIP,)), dataclasses.replace(
-                LEFT, ports=(dataclasses.replace(LEFT.ports[0],
-                                                 relay=0),))):
+                LEFT, ports=(dataclasses.replace(LEFT.ports[0], relay=0),))):
             self.assertEqual([], self.leaving(router))
 
     def wanted_by(self, one, **node):

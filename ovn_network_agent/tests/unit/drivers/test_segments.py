@@ -104,8 +104,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
         self.assertEqual({4, 6}, {
             f.family for f in flows
             if f.cookie == ownership.COOKIE_MAC_TWEAK and f.set_dst == MAC})
-        self.assertEqual({FIP + '/32', '2001:db8::5/128',
-                          '198.51.100.1/32'}, {
+        self.assertEqual({FIP + '/32', '2001:db8::5/128', '198.51.100.1/32'}, {
             f.dst for f in flows if f.cookie == ownership.COOKIE_HAIRPIN and
             f.set_src == MAC})
 

@@ -39,8 +39,7 @@ class VethLeakTest(base.BaseTestCase):
                                     'veth-provider'),
                 resources.Neighbour('veth-provider', '169.254.0.1',
                                     'veth-default'),
-                resources.Sysctl('net/ipv4/conf/veth-default/forwarding',
-                                 '1'),
+                resources.Sysctl('net/ipv4/conf/veth-default/forwarding', '1'),
                 resources.Sysctl('net/ipv4/conf/veth-provider/forwarding',
                                  '1'),
                 resources.Sysctl('net/ipv4/conf/veth-default/'

@@ -74,6 +74,11 @@ class AheadTest(AheadTestCase):
         self.driver.at[LAST_FIP] = asked
         self.run_pass()
         self.assertEqual([({gateways.DST, '198.51.100.1/32'}, set())], found)
+        # Nobody is asked twice.
+        self.assertEqual([FIRST.uuid, LAST.uuid], self.driver.asked)
+        self.assertEqual(
+            ['198.51.100.1', gateways.FIP, '198.51.100.2', LAST_FIP],
+            sorted(self.driver.asked_addresses))
         self.assertTrue(self.finished().settled)
         self.assertEqual({gateways.DST, '198.51.100.1/32', '198.51.100.2/32',
                           LAST_FIP + '/32'}, self.made.addresses())
@@ -129,13 +134,6 @@ class AheadTest(AheadTestCase):
         self.finished()
         self.assertTrue(self.finished().settled)
         self.assertEqual(4, len(self.made.addresses()))
-
-    def test_nobody_is_asked_twice(self):
-        self.run_pass()
-        self.assertEqual([FIRST.uuid, LAST.uuid], self.driver.asked)
-        self.assertEqual(
-            ['198.51.100.1', gateways.FIP, '198.51.100.2', LAST_FIP],
-            sorted(self.driver.asked_addresses))
 
     def test_the_end_is_the_same(self):
         """Also where two routers want another flow for the same address."""

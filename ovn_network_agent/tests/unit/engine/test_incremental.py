@@ -54,8 +54,7 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
 
     # -- what happens -----------------------------------------------------
 
-    @stateful.rule(data=strategies.data(),
-                   number=strategies.integers(2, 5))
+    @stateful.rule(data=strategies.data(), number=strategies.integers(2, 5))
     def change(self, data, number):
         self.routers[number] = data.draw(routers_of(number))
 

@@ -9,6 +9,7 @@ import fixtures
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base as backends
 from ovn_network_agent.common import normal_wait
 from ovn_network_agent.engine import passes
 from ovn_network_agent.model import port_forwards
@@ -109,14 +110,6 @@ class IsolationTest(gateways.ReconcilerTestCase):
         gateway.run(phase=model.Phase.STOPPED)
         self.assertNotIn(ANNOUNCEMENT, gateway.world.objects)
 
-    def test_a_backend_that_is_down_costs_only_itself(self):
-        gateway = self.gateway()
-        gateway.world.down.add('northbound')
-        outcome = gateway.run(cloud.router(fips=[FIP]))
-        self.assertEqual(['northbound'], list(outcome.unreadable))
-        self.assertEqual({}, gateway.world.found(resources.DefaultRoute))
-        self.assertIn(DST, gateway.addresses())
-
     def test_port_forwards_without_their_plane(self):
         """Row LOOP-01: no nftables, no VIP, and all else as ever."""
         gateway = self.gateway()
@@ -138,15 +131,18 @@ class IsolationTest(gateways.ReconcilerTestCase):
         self.assertEqual([('loopback1', '192.0.2.53/32')],
                          list(gateway.world.found(resources.VipAddress)))
 
-    def test_a_backend_with_a_bug_costs_only_itself(self):
-        gateway = self.gateway()
-        gateway.world.raises['northbound'] = KeyError('a bug')
-        outcome = gateway.run(cloud.router(fips=[FIP]))
-        self.assertIn('a bug', outcome.unreadable['northbound'])
-        self.assertIn(DST, gateway.addresses())
-        gateway.world.raises.clear()
-        gateway.clock += 60
-        self.assertTrue(gateway.run(cloud.router(fips=[FIP])).settled)
+    def test_a_backend_that_fails_costs_only_itself(self):
+        for error in KeyError('a bug'), backends.BackendError('is down'):
+            gateway = self.gateway()
+            gateway.world.raises['northbound'] = error
+            outcome = gateway.run(cloud.router(fips=[FIP]))
+            self.assertEqual(['northbound'], [*outcome.unreadable])
+            self.assertIn(error.args[0], outcome.unreadable['northbound'])
+            self.assertIn(DST, gateway.addresses())
+            self.assertEqual({}, gateway.world.found(resources.DefaultRoute))
+            gateway.world.raises.clear()
+            gateway.clock += 60
+            self.assertTrue(gateway.run(cloud.router(fips=[FIP])).settled)
 
     def test_a_backend_that_gets_its_bug_later(self):
         gateway = self.gateway()

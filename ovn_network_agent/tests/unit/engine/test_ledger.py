@@ -65,28 +65,25 @@ class TableTest(gateways.OneGatewayTestCase):
         # What was there before is still believed to be there.
         self.assertIs(State.IN_PLACE, self.row(gateways.ROUTE).state)
 
-    def test_what_is_under_way_where_nothing_waits_for_it(self):
-        self.made.backend('northbound').concurrent = True
-        self.under_way()
-
     def test_what_is_under_way(self):
-        self.made.backend('northbound').system = 'Northbound'
-        self.under_way()
-
-    def under_way(self):
-        northbound = self.made.backend('northbound')
-        self.addCleanup(northbound.gate.set)
-        self.run_pass()
-        self.assertTrue(self.made.reconciler.wait_for_threads(10))
-        self.run_pass()
-        northbound.gate.clear()
-        self.made.world.objects.pop(ROUTER_ROUTE)
-        self.run_pass(stale=['northbound'])
-        self.assertIs(State.UNDER_WAY, self.row(ROUTER_ROUTE).state)
-        northbound.gate.set()
-        self.assertTrue(self.made.reconciler.wait_for_threads(10))
-        self.run_pass()
-        self.assertIs(State.IN_PLACE, self.row(ROUTER_ROUTE).state)
+        """Whether or not something waits for the backend."""
+        for values in {'concurrent': True}, {'system': 'Northbound'}:
+            self.made = self.gateway()
+            northbound = self.made.backend('northbound')
+            for name, value in values.items():
+                setattr(northbound, name, value)
+            self.addCleanup(northbound.gate.set)
+            self.run_pass()
+            self.assertTrue(self.made.reconciler.wait_for_threads(10))
+            self.run_pass()
+            northbound.gate.clear()
+            self.made.world.objects.pop(ROUTER_ROUTE)
+            self.run_pass(stale=['northbound'])
+            self.assertIs(State.UNDER_WAY, self.row(ROUTER_ROUTE).state)
+            northbound.gate.set()
+            self.assertTrue(self.made.reconciler.wait_for_threads(10))
+            self.run_pass()
+            self.assertIs(State.IN_PLACE, self.row(ROUTER_ROUTE).state)
 
     def test_what_stays_on_purpose(self):
         self.made.world.put(STRAY)

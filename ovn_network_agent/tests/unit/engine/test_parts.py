@@ -46,8 +46,7 @@ PLACES = (
 PROVED = model.NbDefaultRoute(GATEWAY, 'lrp-1', True, cloud.OWNER,
                               cloud.HOSTNAME)
 ROUTES = ((), (PROVED,), (dataclasses.replace(PROVED, advertised=''),),
-          (dataclasses.replace(PROVED, owner=cloud.THEIRS,
-                               advertised='gw2'),),
+          (dataclasses.replace(PROVED, owner=cloud.THEIRS, advertised='gw2'),),
           (model.NbDefaultRoute(GATEWAY, '', False),))
 CHANGES = {
     'withheld': [(), *(((address, 'a word'),) for address in ADDRESSES[:4])],

@@ -38,8 +38,7 @@ class PhaseTest(gateways.ReconcilerTestCase):
         theirs = {
             resources.DefaultRoute(moved.uuid, 'lrp-2', '198.51.100.254',
                                    cloud.OWNER),
-            resources.MacBinding('lrp-2', '198.51.100.254',
-                                 cloud.BRIDGE_MAC)}
+            resources.MacBinding('lrp-2', '198.51.100.254', cloud.BRIDGE_MAC)}
         gateway.world.put(*theirs)
         gateway.run(cloud.router(fips=[FIP]), moved)
         self.assertLess(theirs, gateway.world.values())
@@ -72,23 +71,18 @@ class PhaseTest(gateways.ReconcilerTestCase):
                 r for r in gateway.world.values() if not r.retained})
 
     def test_nor_when_its_driver_raises_then(self):
-        gateway = self.gateway()
-        doubtful = cloud.router(fips=[FIP], ports=(cloud.port(segment=None),))
-        gateway.run(cloud.router(fips=[FIP]))
-        gateway.run(doubtful)
-        gateway.fip_route.raises_for.add(doubtful.uuid)
-        gateway.run(doubtful, phase=model.Phase.STOPPED)
-        self.assertEqual(set(), gateway.addresses())
-
-    def test_a_driver_that_raises_then_leaves_nothing_either(self):
-        gateway = self.gateway()
-        router = cloud.router(fips=[FIP])
-        gateway.run(router)
-        gateway.fip_route.raises_for.add(router.uuid)
-        outcome = gateway.run(router, phase=model.Phase.STOPPED)
-        self.assertTrue(outcome.settled)
-        self.assertEqual(set(), gateway.addresses())
-        self.assertNotIn(ROUTE, gateway.world.objects)
+        """Whether or not its segment was in doubt before."""
+        for segment in None, cloud.segment():
+            gateway = self.gateway()
+            router = cloud.router(fips=[FIP], ports=(
+                cloud.port(segment=segment),))
+            gateway.run(cloud.router(fips=[FIP]))
+            gateway.run(router)
+            gateway.fip_route.raises_for.add(router.uuid)
+            outcome = gateway.run(router, phase=model.Phase.STOPPED)
+            self.assertTrue(outcome.settled)
+            self.assertEqual(set(), gateway.addresses())
+            self.assertNotIn(ROUTE, gateway.world.objects)
 
     def test_nothing_is_deleted_before_the_view_is_complete(self):
         gateway = self.gateway()

@@ -111,8 +111,7 @@ class ShapeTest(documents.RulesTestCase):
                 ('expect: []', ('expect = a list', 'one or more')),
                 ('expect: [99]', ('expect[0] = 99', '200')),
                 ('expect: ["2xx"]', ('expect[0] = "2xx"', '200-299')),
-                ('expect: ["299-200"]', ('expect[0] = "299-200"',
-                                         '200-299')),
+                ('expect: ["299-200"]', ('expect[0] = "299-200"', '200-299')),
                 ('intervall: 1', ('intervall', '"interval"'))):
             self.says(text('http', value), 'health_check.', *parts)
         self.says(text('ping', 'rise: 1'),

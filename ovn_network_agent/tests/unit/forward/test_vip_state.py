@@ -94,8 +94,7 @@ class StandingTest(base.BaseTestCase):
 
     def test_announced_by_a_route(self):
         for resource in (
-                resources.Announcement('vrf-x', '192.0.2.5/32',
-                                       '169.254.0.1'),
+                resources.Announcement('vrf-x', '192.0.2.5/32', '169.254.0.1'),
                 resources.AnnouncedRoute(10, '192.0.2.5/32', 'veth-provider',
                                          '169.254.0.1')):
             self.want(resource)
@@ -219,8 +218,7 @@ class StandingTest(base.BaseTestCase):
         self.assertEqual([{
             'proto': 'tcp', 'port': 53, 'dest_port': 1053,
             'masquerade': False, 'checked': True, 'backends': [
-                {'address': '10.0.0.5', 'weight': 1, 'alive': True,
-                 'why': ''},
+                {'address': '10.0.0.5', 'weight': 1, 'alive': True, 'why': ''},
                 {'address': '10.0.0.6', 'weight': 1, 'alive': False,
                  'why': 'timed out'}]}],
             vip['rules'])

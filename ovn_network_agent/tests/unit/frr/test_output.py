@@ -99,8 +99,7 @@ class TestJson(unittest.TestCase):
                 ('FRR 8, over the socket and by vtysh',
                  f'{{\n  "ZEBRA":{LIST}}}\n', '{\n  "ZEBRA":{\n  }\n}\n'),
                 ('FRR 10, over the socket', LIST, ''),
-                ('FRR 10, by vtysh', f'{{"zebra":{LIST}\n}}',
-                 '{"zebra":}\n')):
+                ('FRR 10, by vtysh', f'{{"zebra":{LIST}\n}}', '{"zebra":}\n')):
             with self.subTest(version):
                 self.assertEqual(expected, output.prefix_list(one, 'AN'))
                 self.assertIsNone(output.prefix_list(none, 'AN'))

@@ -134,8 +134,7 @@ class Places:
          Situation.UNFIT_OWNER: lambda: self.look(
              0, 'unfit', others=(candidate(OTHER, 0),),
              facts=(model.Fact.UNFIT,)),
-         Situation.OWNER: lambda: self.look(
-             others=(candidate(OTHER, 5),)),
+         Situation.OWNER: lambda: self.look(others=(candidate(OTHER, 5),)),
          Situation.RANKED: lambda: self.look(1, 'shutdown', OTHER),
          Situation.LOWERED_BY_AGENT: lambda: self.look(0, 'shutdown', OTHER),
          Situation.LOWERED_BY_OTHERS: lambda: self.look(0, owner=OTHER),

@@ -157,8 +157,7 @@ class DrainTest(base.BaseTestCase):
                 (model.Candidate('third', 1), True),
                 # One that has died would only seem to take it.
                 (model.Candidate('third', 1, silent=True), False),
-                (model.Candidate('third', 1, silent=True, dead=True),
-                 False)):
+                (model.Candidate('third', 1, silent=True, dead=True), False)):
             made = self.begun(dataclasses.replace(
                 seen, groups=(dataclasses.replace(
                     group, candidates=(*group.candidates, third)),)))

@@ -180,8 +180,7 @@ class HandoverTest(base.BaseTestCase):
 
     def test_relayed_before_it_leaves(self):
         """What is to go, or outranked, goes to both sides already."""
-        for values in ({'phase': model.Phase.DRAINING}, {'own': 1,
-                                                         'other': 2},
+        for values in ({'phase': model.Phase.DRAINING}, {'own': 1, 'other': 2},
                        {'drains': frozenset({model.ALL})},
                        {'drains': frozenset({cloud.router(1).uuid})}):
             self.make()
@@ -287,8 +286,7 @@ class HandoverTest(base.BaseTestCase):
     def test_relayed_to_that_one_and_not_to_a_third(self):
         relays = (RELAY, model.Relay('br-ex', '192.0.2.3', 11, True))
         port = cloud.port(1)
-        for owner, other, relay in ((OTHER, 3, 0), (HERE, 3, 9),
-                                    (HERE, 0, 9)):
+        for owner, other, relay in ((OTHER, 3, 0), (HERE, 3, 9), (HERE, 0, 9)):
             router = cloud.router(1, ports=(dataclasses.replace(
                 port, chassis=owner, local=owner == HERE),))
             group = model.GatewayGroup('Gateway_Chassis', 'key', 'lrp-1', (

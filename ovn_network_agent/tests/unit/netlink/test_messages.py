@@ -67,8 +67,7 @@ class TrapsTest(unittest.TestCase):
 
     def test_marks_that_0_8_does_not_know(self):
         for body, header, number in (
-                (addresses.encode(7, '10.0.0.1/32', 44), IFADDRMSG,
-                 IFA_PROTO),
+                (addresses.encode(7, '10.0.0.1/32', 44), IFADDRMSG, IFA_PROTO),
                 (neighbours.encode(7, '10.0.0.1', '02:00:00:00:00:01', 44),
                  NDMSG, NDA_PROTOCOL)):
             self.assertEqual(

@@ -154,7 +154,6 @@ class DigestTest(base.BaseTestCase):
             self.assertLessEqual(len(after.keys() - before.keys()), 2)
 
     def test_equal_flows_count_twice(self):
-        one, two = (bridge.portions(bridge.plain(
-                        [body(*[flow(1)] * count)]))
+        one, two = (bridge.portions(bridge.plain([body(*[flow(1)] * count)]))
                     for count in (1, 2))
         self.assertNotEqual(one.keys(), two.keys())

@@ -67,8 +67,7 @@ class AssignmentTest(base.BaseTestCase):
                 # Fewest first.
                 ([spot('a', load=2), spot('b', load=1), spot('c', load=1)],
                  {'b': one, 'c': two}),
-                ([spot('a', load=2), spot('b', load=1)],
-                 {'b': one, 'a': two}),
+                ([spot('a', load=2), spot('b', load=1)], {'b': one, 'a': two}),
                 # What is there comes before all.
                 ([spot('a'), spot('b', load=9, present=[one])],
                  {'b': one, 'a': two}),

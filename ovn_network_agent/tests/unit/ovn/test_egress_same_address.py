@@ -133,8 +133,7 @@ class SameAddressTest(base.BaseTestCase):
                           for subject in found.values()
                           for each in subject.places if each.address
                           for machine in subject.machines
-                          if machine.router == each.router and
-                          not machine.why]
+                          if machine.router == each.router and not machine.why]
                 self.assertEqual(sorted(set(places)), sorted(places), seed)
                 # Who is on the node still, and had its row, has won again.
                 now = {each.chassis: name for name, subject in found.items()

@@ -31,8 +31,7 @@ class NamesTest(base.BaseTestCase):
                 ({EXPORT + 'a': '10.0.0.0/24'}, 'names no router'),
                 ({TARGET + 'a': 'x', IMPORT + 'a': '10.0.0.1/24'},
                  "peer-import:a: '10.0.0.1/24' is no prefix"),
-                ({TARGET + 'a': 'x', EXPORT + 'a': ' , '},
-                 'names no prefix'),
+                ({TARGET + 'a': 'x', EXPORT + 'a': ' , '}, 'names no prefix'),
                 ({TARGET + 'a': 'x', EXPORT + 'a': '10.0.0.0/8, a\nb'},
                  'is no prefix')):
             problem = peer_intents.read(words)['a'].problem

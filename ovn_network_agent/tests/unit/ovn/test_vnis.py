@@ -74,8 +74,7 @@ class VnisTest(base.BaseTestCase):
             self.assertEqual((), found.imports)
 
     def test_targets_of_both_forms(self):
-        for text in ('65535:4294967295', '4294967295:65535',
-                     '10.0.0.1:65535'):
+        for text in ('65535:4294967295', '4294967295:65535', '10.0.0.1:65535'):
             self.assertEqual((text,), vnis.targets(text))
 
     def test_two_networks_with_one_vni(self):
@@ -88,8 +87,7 @@ class VnisTest(base.BaseTestCase):
 
     def test_gateways(self):
         for cidr, router, wanted in (
-                ('192.168.50.0/24', '192.168.50.1',
-                 ('192.168.50.1',)),
+                ('192.168.50.0/24', '192.168.50.1', ('192.168.50.1',)),
                 ('192.168.50.0/24', '192.168.51.1', ()),
                 ('192.168.50.0/24', '2001:db8::1', ()),
                 ('192.168.50.0/24', '', ()), ('x', '192.168.50.1', ()),

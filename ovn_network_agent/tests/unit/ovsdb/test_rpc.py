@@ -23,8 +23,7 @@ from ovn_network_agent.tests import budget
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2 ** 63, 2 ** 63 - 1) |
-    st.text(st.characters(exclude_characters='\0',
-                          exclude_categories=['Cs'])),
+    st.text(st.characters(exclude_characters='\0', exclude_categories=['Cs'])),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
         st.sampled_from('{}"\\[]:, aé'), inner, max_size=3), max_leaves=12)
 _OBJECTS = st.lists(st.dictionaries(st.text('{}"\\x', max_size=3), _VALUES,

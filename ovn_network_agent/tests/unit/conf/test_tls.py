@@ -56,12 +56,6 @@ class TlsTestCase(base.ConfTestCase):
         self.assertEqual([], validate.problems(conf))
         return validate.warnings(conf)
 
-    def check_one(self, found, *parts):
-        """Exactly one text, and it has these parts."""
-        self.assertEqual(1, len(found), found)
-        for part in parts:
-            self.assertIn(part, found[0])
-
 
 class ProblemsTest(TlsTestCase):
 

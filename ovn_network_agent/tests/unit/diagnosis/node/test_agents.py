@@ -19,44 +19,36 @@ def helper(**changed):
 
 class AloneTest(base.JudgeTestCase):
 
-    def judge(self, found, holder, *verdicts):
-        return self.judged(agents.judge_alone, agents.Alone(found, holder),
-                           *verdicts)
-
-    def test_nobody_or_one(self):
-        self.judge((), '', base.OK)
-        self.judge((ONE,), 'process 7 here', base.OK)
-        # In another container, which shares the network.
-        self.judge((), 'in another container', base.OK)
-
-    def test_the_original_program_takes_no_lock(self):
-        self.assertIn('process 7', self.judge((ONE,), '', base.WARN))
-
-    def test_two(self):
-        said = self.judge((ONE, TWO), 'process 7 here', base.BROKEN)
-        self.assertIn('process 7', said)
-        self.assertIn('process 8', said)
+    def test_how_many(self):
+        for found, holder, verdict, words in (
+                ((), '', base.OK, ()),
+                ((ONE,), 'process 7 here', base.OK, ()),
+                # In another container, which shares the network.
+                ((), 'in another container', base.OK, ()),
+                # The original program takes no lock.
+                ((ONE,), '', base.WARN, ['process 7']),
+                ((ONE, TWO), 'process 7 here', base.BROKEN,
+                 ['process 7', 'process 8'])):
+            said = self.judged(agents.judge_alone,
+                               agents.Alone(found, holder), verdict)
+            for word in words:
+                self.assertIn(word, said)
 
 
 class FormerTest(base.JudgeTestCase):
 
-    def judge(self, *verdicts, running=(), enabled=(), installed=()):
-        return self.judged(agents.judge_original, single_instance.Original(
-            running, enabled, installed), *verdicts)
-
-    def test_none(self):
-        self.judge(base.OK)
-
-    def test_running(self):
-        self.assertIn('process 7', self.judge(base.BROKEN, running=(7,)))
-
-    def test_its_unit(self):
-        self.assertIn('systemctl disable x.service', self.judge(
-            base.WARN, enabled=('x.service',)))
-
-    def test_installed(self):
-        self.assertIn('remove the package', self.judge(
-            base.WARN, installed=('/usr/bin/ovn-network-agent',)))
+    def test_what_is_left_of_it(self):
+        for verdict, said, values in (
+                (base.OK, '', {}),
+                (base.BROKEN, 'process 7', {'running': (7,)}),
+                (base.WARN, 'systemctl disable x.service',
+                 {'enabled': ('x.service',)}),
+                (base.WARN, 'remove the package',
+                 {'installed': ('/usr/bin/ovn-network-agent',)})):
+            self.assertIn(said, self.judged(
+                agents.judge_original, single_instance.Original(**{
+                    'running': (), 'enabled': (), 'installed': (), **values}),
+                verdict))
 
 
 class RunningTest(base.JudgeTestCase):

@@ -44,35 +44,32 @@ class ChassisTest(base.JudgeTestCase):
             self.judged(judge, chassis(), base.OK)
 
     def test_names(self):
-        own = own_chassis.OwnChassis('c1', 'no chassis c1', 'delete c2')
-        said = self.judged(ovn.judge_chassis, chassis(own=own), base.BROKEN)
-        self.assertIn('no chassis c1', said)
-        self.assertIn('delete c2', said)
-
-    def test_another_chassis_with_the_host_name(self):
-        said = self.judged(ovn.judge_chassis, chassis(
-            namesakes=('c2 (192.0.2.2)',)), base.WARN)
-        self.assertIn('also that of chassis c2 (192.0.2.2)', said)
-        self.assertIn('external_ids:hostname=NAME', said)
+        self.judged_each(
+            ovn.judge_chassis,
+            (chassis(own=own_chassis.OwnChassis(
+                'c1', 'no chassis c1', 'delete c2')), base.BROKEN,
+             'no chassis c1', 'delete c2'),
+            (chassis(namesakes=('c2 (192.0.2.2)',)), base.WARN,
+             'also that of chassis c2 (192.0.2.2)',
+             'external_ids:hostname=NAME'))
 
     def test_gateways(self):
         """Drivers of a gateway node, and those of a compute node."""
         key = 'ovn-cms-options-c1'
-        for values, verdict, words in (
-                ({'key': key, 'options': ()}, base.BROKEN,
-                 [f'external_ids:{key}=enable-chassis-as-gw"']),
-                ({'options': ()}, base.BROKEN,
-                 ['on a compute node take gateway_drain out ']),
-                ({'options': (), 'gateway': False}, base.OK,
-                 ['a compute node']),
-                ({'gateway': False}, base.WARN, ['lacks gateway_drain']),
-                # A command would take the other words away.
-                ({'options': ('x', 'enable-chassis')}, base.BROKEN,
-                 ['"x,enable-chassis"', 'append ",enable-chassis-as-gw"'])):
-            said = self.judged(ovn.judge_gateway, chassis(**values), verdict)
-            for word in words:
-                self.assertIn(word, said)
-        self.assertNotIn('ovs-vsctl', said)
+        # A command would take the other words away.
+        others = chassis(options=('x', 'enable-chassis'))
+        self.judged_each(
+            ovn.judge_gateway,
+            (chassis(key=key, options=()), base.BROKEN,
+             f'external_ids:{key}=enable-chassis-as-gw"'),
+            (chassis(options=()), base.BROKEN,
+             'on a compute node take gateway_drain out '),
+            (chassis(options=(), gateway=False), base.OK, 'a compute node'),
+            (chassis(gateway=False), base.WARN, 'lacks gateway_drain'),
+            (others, base.BROKEN, '"x,enable-chassis"',
+             'append ",enable-chassis-as-gw"'))
+        self.assertNotIn('ovs-vsctl', self.judged(
+            ovn.judge_gateway, others, base.BROKEN))
 
     def test_what_is_a_flaw(self):
         for text, said in (
@@ -85,22 +82,19 @@ class ChassisTest(base.JudgeTestCase):
             self.assertEqual(bool(said), bool(found))
 
     def test_mappings(self):
-        for values, words in (
-                ({'mappings': ()}, ['names nothing']),
-                ({'mappings': (('physnet1', 'br-x'),)}, ['physnet1:br-x']),
+        self.judged_each(ovn.judge_mappings, *(
+            (chassis(**values), base.BROKEN, *words) for values, *words in (
+                ({'mappings': ()}, 'names nothing'),
+                ({'mappings': (('physnet1', 'br-x'),)}, 'physnet1:br-x'),
                 ({'mappings': (), 'mapped_by': 'ovn-bridge-mappings-c1'},
-                 ['external_ids:ovn-bridge-mappings-c1=']),
-                ({'bridges': frozenset()}, ['no bridge br-ex']),
+                 'external_ids:ovn-bridge-mappings-c1='),
+                ({'bridges': frozenset()}, 'no bridge br-ex'),
                 ({'served': ('br-ex', 'br-two')},
-                 ['[DEFAULT] further_bridges = br-two',
-                  '=physnet1:br-ex,PHYSICAL-NETWORK:br-two']),
+                 '[DEFAULT] further_bridges = br-two',
+                 '=physnet1:br-ex,PHYSICAL-NETWORK:br-two'),
                 ({'mappings': ((' physnet1', 'br-ex'), ('b', 'br-b ')),
                   'flaw': 'ovn-controller takes the space for'},
-                 ['=physnet1:br-ex,b:br-b"'])):
-            said = self.judged(ovn.judge_mappings, chassis(**values),
-                               base.BROKEN)
-            for word in words:
-                self.assertIn(word, said)
+                 '=physnet1:br-ex,b:br-b"'))))
         self.assertNotIn('"ovs-vsctl', self.judged(
             ovn.judge_mappings, chassis(flaw='"x" is no NETWORK:BRIDGE'),
             base.BROKEN))
@@ -109,7 +103,8 @@ class ChassisTest(base.JudgeTestCase):
 class ControllerTest(base.JudgeTestCase):
 
     def test_states(self):
-        for facts, verdict, word in (
+        self.judged_each(ovn.judge_controller, *(
+            (ovn.Controller(*facts), *said) for facts, *said in (
                 (('running', 'connected', False), base.OK, 'running'),
                 (('',), base.BROKEN, 'does not run'),
                 (('paused', 'connected', False), base.BROKEN, 'resume'),
@@ -117,6 +112,4 @@ class ControllerTest(base.JudgeTestCase):
                 (('running', 'not connected', False), base.BROKEN,
                  'not connected'),
                 (('', '', False, 'timed out'), base.BROKEN,
-                 'does not answer: timed out')):
-            self.assertIn(word, self.judged(
-                ovn.judge_controller, ovn.Controller(*facts), verdict))
+                 'does not answer: timed out'))))

@@ -116,3 +116,17 @@ class PrivilegesTest(base.JudgeTestCase):
             ((helper(found=False), helper()), base.BROKEN),
             ((helper(allowed=False),), base.BROKEN, '[privsep_frr]'),
             ((helper(allowed=False, own=True),), base.OK))
+
+
+class ObjectsTest(base.JudgeTestCase):
+
+    def test_differences_by_what_is_wrong(self):
+        found = agents.Objects
+        self.judged_each(
+            agents.judge_objects, (found((), ()), base.OK),
+            (found((*(('create', 'flow', f'number={n}') for n in range(5)),
+                    ('delete', 'rule', 'priority=1')), ()),
+             (base.BROKEN, base.BROKEN),
+             'missing: flow number=0; flow number=1; flow number=2 and 2 more',
+             'left over: rule priority=1'),
+            (found((), ('flow: no bridge',)), base.WARN))

@@ -149,12 +149,6 @@ class PortForwardTest(PortForwardTestCase):
     def test_ipv6(self):
         wanted = self.forwards(golden.vip(address='2001:db8::53'))
         for resource in (
-                resources.Address('veth-default', 'fe80::a9fe:1/64'),
-                resources.Address('veth-provider', 'fe80::a9fe:2/64'),
-                resources.Neighbour('veth-default', 'fe80::a9fe:2',
-                                    'veth-provider'),
-                resources.Neighbour('veth-provider', 'fe80::a9fe:1',
-                                    'veth-default'),
                 resources.KernelRoute(201, '::/0', 'veth-default',
                                       'fe80::a9fe:2'),
                 resources.Rule(150, 254, fwmark=(0x100, 0x100), ipv6=True),
@@ -183,6 +177,8 @@ class PortForwardTest(PortForwardTestCase):
         # Row A-08.
         for gateway, announced in ((True, True), (False, False),
                                    (None, False)):
+            self.assertIn(ADDRESS, self.forwards(golden.vip(),
+                                                 gateway=gateway))
             wanted = self.forwards(golden.vip(), gateway=gateway,
                                    port_forward__vip_announce='with-gateway')
             self.assertEqual(announced, ADDRESS in wanted)
@@ -199,24 +195,15 @@ class PortForwardTest(PortForwardTestCase):
         self.assertNotIn(LINE, self.forwards(
             self.unmanaged(present=True), **dormant))
 
-    def test_always_is_always(self):
-        for gateway in (True, False, None):
-            self.assertIn(ADDRESS, self.forwards(golden.vip(),
-                                                 gateway=gateway))
-
     def test_a_dead_vip_is_withdrawn_and_still_translated(self):
-        dead = port_forwards.Destination('10.0.0.1', alive=False)
-        wanted = self.forwards(golden.vip(
-            port_forwards.Rule('udp', 53, 53, (dead,))))
-        self.assertNotIn(ADDRESS, wanted)
-        self.assertEqual(1, len(self.only(resources.NftTable, wanted)))
-
-    def test_one_live_rule_keeps_a_vip(self):
-        dead = port_forwards.Destination('10.0.0.1', alive=False)
-        self.assertIn(ADDRESS, self.forwards(golden.vip(
-            port_forwards.Rule('udp', 53, 53, (dead,)),
-            port_forwards.Rule('udp', 54, 54,
-                            (port_forwards.Destination('10.0.0.1'),)))))
+        """One live rule keeps it."""
+        dead = port_forwards.Rule('udp', 53, 53, (
+            port_forwards.Destination('10.0.0.1', alive=False),))
+        for rules, there in (([dead], False), ([dead, golden.rule(port=54)],
+                                               True)):
+            wanted = self.forwards(golden.vip(*rules))
+            self.assertEqual(there, ADDRESS in wanted)
+            self.assertEqual(1, len(self.only(resources.NftTable, wanted)))
 
     def test_an_address_of_the_operator_is_only_let_out(self):
         # Rows PF-19, A-09, trap T36: its connected route is announced.
@@ -233,23 +220,20 @@ class PortForwardTest(PortForwardTestCase):
                                           '169.254.0.1')
         drop = resources.Rule(1998, resources.BLACKHOLE, dst=PREFIX,
                               iif='veth-default')
-        for method, route in (('static', static), ('kernel', kernel)):
-            wanted = self.forwards(self.unmanaged(),
-                                   fip_route__announce_method=method)
+        for method, route, plain in (
+                ('static', static,
+                 resources.Announcement('', PREFIX, 'loopback1')),
+                ('kernel', kernel,
+                 resources.AnnouncedRoute(254, PREFIX, 'loopback1'))):
+            options = {'fip_route__announce_method': method}
+            wanted = self.forwards(self.unmanaged(), **options)
             self.assertIn(LINE, wanted)
             self.assertIn(drop, wanted)
             found = wanted[wanted.index(route)]
             self.assertIn(TABLE, found.requires)
             self.assertEqual([], self.only(resources.VipAddress, wanted))
-
-    def test_an_address_that_nobody_has_in_the_default_vrf(self):
-        for method, route in (
-                ('static', resources.Announcement('', PREFIX, 'loopback1')),
-                ('kernel', resources.AnnouncedRoute(254, PREFIX,
-                                                    'loopback1'))):
-            self.assertIn(route, self.forwards(
-                self.unmanaged(), frr__vrf_name='',
-                fip_route__announce_method=method))
+            self.assertIn(plain, self.forwards(
+                self.unmanaged(), frr__vrf_name='', **options))
 
     def test_ipv6_that_nobody_has_is_said(self):
         wanted = self.forwards(self.unmanaged('2001:db8::53'))

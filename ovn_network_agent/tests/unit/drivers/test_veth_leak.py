@@ -98,11 +98,6 @@ class VethLeakTest(base.BaseTestCase):
         self.assertEqual((resources.Ref('kernel_route', (200, '0.0.0.0/0')),),
                          rule.requires)
 
-    def test_without_the_vrf_there_is_no_route_in_it(self):
-        node = cloud.node(devices=())
-        self.assertEqual({'rule'}, {r.kind for r in self.router(
-            cloud.router(), node)})
-
     def test_untranslated_packets_of_an_owner_and_of_a_former_owner(self):
         nats = tuple(model.Nat(type_, '198.51.100.1', inside)
                      for type_, inside in (
@@ -158,11 +153,6 @@ class VethLeakTest(base.BaseTestCase):
         self.assertEqual(self.node(), self.node(
             network_cidr=['192.0.2.0/24'], **alone))
 
-    def test_nothing_without_a_vrf(self):
-        options = {'frr__vrf_name': ''}
-        self.assertEqual([], self.node(**options))
-        self.assertEqual([], self.router(cloud.router(), **options))
-
     def test_where_it_is_off_all_stays_as_found(self):
         """Row VETH-13: nothing is made, and nothing removed."""
         options = {'veth_leak__veth_leak_enabled': False}
@@ -197,7 +187,13 @@ class VethLeakTest(base.BaseTestCase):
                     r for r in self.router(router, node)
                     if r.kind == 'problem' and 'vrf-provider' in r.text]))
 
-    def test_a_router_that_is_not_here(self):
-        moved = cloud.router(ports=(cloud.port(local=False),))
-        self.assertEqual([], self.router(moved))
-        self.assertEqual([], self.router(cloud.Router('uuid', 'name')))
+    def test_no_router_and_no_vrf(self):
+        """Nothing is wanted, and without the VRF no route in it."""
+        for router, options in (
+                (cloud.router(ports=(cloud.port(local=False),)), {}),
+                (cloud.Router('uuid', 'name'), {}),
+                (cloud.router(), {'frr__vrf_name': ''})):
+            self.assertEqual([], self.router(router, **options))
+        self.assertEqual([], self.node(frr__vrf_name=''))
+        self.assertEqual({'rule'}, {r.kind for r in self.router(
+            cloud.router(), cloud.node(devices=()))})

@@ -204,22 +204,18 @@ class BrokenTest(explained.AddressTestCase):
         for question in ('in', 'vrf', 'out'):
             down = healthy.with_lookup(down, question, **NO_ROUTE)
         down = healthy.with_kernel(down, routes={200: ()})
-        down = dataclasses.replace(down, zebra=(), path=(False, False, ()))
-        self.assert_broken('veth-pair', down)
-        for name in (DEFAULT, PROVIDER):
-            self.assert_broken('veth-pair', healthy.with_kernel(
-                facts, addresses={**facts.kernel.addresses, name: ()}))
-        self.assert_broken('veth-pair', healthy.with_link(
-            facts, PROVIDER, master=0))
-        self.assert_broken('veth-pair', healthy.with_link(
-            facts, PROVIDER, lower=99))
-
-    def test_permanent_neighbours(self):
-        facts = healthy.case()
-        changed = {key: value for key, value in
-                   facts.kernel.neighbours.items() if key[0] == 'br-ex'}
-        self.assert_broken('veth-pair', healthy.with_kernel(
-            facts, neighbours=changed))
+        for broken in (
+                dataclasses.replace(down, zebra=(), path=(False, False, ())),
+                *(healthy.with_kernel(facts, addresses={
+                    **facts.kernel.addresses, name: ()})
+                  for name in (DEFAULT, PROVIDER)),
+                healthy.with_link(facts, PROVIDER, master=0),
+                healthy.with_link(facts, PROVIDER, lower=99),
+                # Without its permanent neighbours.
+                healthy.with_kernel(facts, neighbours={
+                    key: value for key, value
+                    in facts.kernel.neighbours.items() if key[0] == 'br-ex'})):
+            self.assert_broken('veth-pair', broken)
 
     def test_rules(self):
         facts = healthy.case()
@@ -247,30 +243,32 @@ class BrokenTest(explained.AddressTestCase):
         self.assertEqual([], self.found(healthy.with_kernel(
             healthy.case(), towards=(other,)), Verdict.BROKEN))
 
-    def test_leak_table(self):
-        facts = healthy.with_lookup(healthy.case(), 'out', **NO_ROUTE)
-        # rp_filter refuses a source that nothing leads back to.
-        facts = healthy.with_lookup(facts, 'in', **NO_ROUTE)
-        self.assert_broken('leak-table', healthy.with_kernel(
-            facts, routes={200: ()}))
-
-    def test_kernel_route(self):
-        facts = healthy.with_lookup(
+    def test_the_kernel(self):
+        out = healthy.with_lookup(healthy.case(), 'out', **NO_ROUTE)
+        here = healthy.with_lookup(
             healthy.case(), 'here', dst='0.0.0.0/0', dev='mgmt')
-        self.assert_broken('kernel-route', healthy.with_lookup(
-            facts, 'in', error='dropped'))
+        for check, facts in (
+                # rp_filter refuses a source that nothing leads back to.
+                ('leak-table', healthy.with_kernel(healthy.with_lookup(
+                    out, 'in', **NO_ROUTE), routes={200: ()})),
+                ('kernel-route', healthy.with_lookup(here, 'in',
+                                                     error='dropped')),
+                # The VRF answers from the main table, or sends it back.
+                ('vrf-default', healthy.with_lookup(
+                    healthy.case(), 'out vrf', table=254, dev='mgmt')),
+                ('vrf-default', healthy.with_lookup(
+                    healthy.case(), 'out vrf', dev=PROVIDER)),
+                *((check, healthy.with_lookup(healthy.case(), question,
+                                              **NO_ROUTE))
+                  for question, check in (('in', 'kernel-lookup'),
+                                          ('vrf', 'vrf-lookup'),
+                                          ('out', 'way-back'),
+                                          ('out vrf', 'vrf-default')))):
+            self.assert_broken(check, facts)
 
     def test_a_route_of_somebody_else(self):
         facts = healthy.with_lookup(healthy.case(), 'here', protocol=4)
         self.assertEqual(['kernel-route'], self.found(facts, Verdict.WARN))
-
-    def test_lookups(self):
-        for question, check in (('in', 'kernel-lookup'),
-                                ('vrf', 'vrf-lookup'),
-                                ('out', 'way-back'),
-                                ('out vrf', 'vrf-default')):
-            self.assert_broken(check, healthy.with_lookup(
-                healthy.case(), question, **NO_ROUTE))
 
     def test_a_wider_route_to_the_pair(self):
         """Packets arrive; whether the address is announced is for FRR."""
@@ -329,14 +327,6 @@ class BrokenTest(explained.AddressTestCase):
                                    'route', missing=True)
         self.assertEqual(['vrf-lookup', 'vrf-default'],
                          self.found(lost, Verdict.BROKEN))
-
-    def test_the_vrf_must_not_answer_from_the_main_table(self):
-        self.assert_broken('vrf-default', healthy.with_lookup(
-            healthy.case(), 'out vrf', table=254, dev='mgmt'))
-
-    def test_the_vrf_must_not_send_it_back(self):
-        self.assert_broken('vrf-default', healthy.with_lookup(
-            healthy.case(), 'out vrf', dev=PROVIDER))
 
     def test_default_route_in_ovn(self):
         facts = healthy.case()

@@ -38,10 +38,10 @@ class OwnerTest(explained.AddressTestCase):
         self.assertEqual([], self.found(facts, Verdict.BROKEN))
 
     def test_unbound(self):
-        self.assert_broken('gateway-port', self.port(chassis='', local=False))
-
-    def test_not_followed(self):
-        self.assert_broken('gateway-port', self.port(local=False))
+        """Of no chassis, and not followed."""
+        for values in {'chassis': ''}, {}:
+            self.assert_broken('gateway-port', self.port(local=False,
+                                                         **values))
 
     def test_the_segment_is_the_cause(self):
         for values, word in (
@@ -61,31 +61,25 @@ class OwnerTest(explained.AddressTestCase):
             self.assertIn('wanted', self.found(facts, Verdict.BROKEN))
             self.assertIn(word, self.evidence(facts, 'wanted'))
 
-    def test_distributed(self):
-        facts = healthy.with_subject(
+    def distributed(self, *host):
+        return healthy.with_subject(
             healthy.case(), kind=subject.Kind.DISTRIBUTED,
             machine=subject.Machine('the-row', 'fa:16:3e:00:00:aa', 'vm',
-                                    'compute7'))
+                                    *host))
+
+    def test_distributed(self):
+        """Elsewhere, on no chassis, and here but not up."""
+        facts = self.distributed('compute7')
         self.assertIn('port vm of its machine is on compute7',
                       self.evidence(facts, 'gateway-port'))
-        self.assertEqual((explanation.Outcome.ELSEWHERE, []), (
+        self.assertEqual((Outcome.ELSEWHERE, []), (
             explanation.explain(facts).outcome,
             self.found(facts, Verdict.BROKEN)))
-
-    def test_distributed_and_on_no_chassis(self):
-        facts = healthy.with_subject(
-            healthy.case(), kind=subject.Kind.DISTRIBUTED,
-            machine=subject.Machine('the-row', 'fa:16:3e:00:00:aa', 'vm'))
+        facts = self.distributed()
         self.assert_broken('gateway-port', facts)
         self.assertIn('"ovn-nbctl clear NAT the-row external_mac"',
                       explanation.explain(facts).remedy[1])
-
-    def test_distributed_and_not_up(self):
-        case = healthy.case()
-        facts = healthy.with_subject(
-            case, kind=subject.Kind.DISTRIBUTED, machine=subject.Machine(
-                'the-row', 'fa:16:3e:00:00:aa', 'vm',
-                'gw1', case.subject.node.chassis))
+        facts = self.distributed('gw1', facts.subject.node.chassis)
         self.assert_broken('gateway-port', facts)
         self.assertIn('is not up', self.evidence(facts, 'gateway-port'))
 

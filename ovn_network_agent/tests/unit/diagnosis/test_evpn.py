@@ -310,18 +310,18 @@ class NotInEvpnTest(explained.AddressTestCase):
         self.assert_broken('segment', case(network=test_evpn.network(
             segment=cloud.segment(bridge='', device='', patch_port=None))))
 
-    def test_in_no_subnet(self):
-        known = case(network=test_evpn.network(networks=()))
-        self.assert_broken('wanted', known)
-        self.assertIn('in no subnet', self.evidence(known, 'wanted'))
-        self.assertIn('vni-devices', self.found(known, Verdict.OK))
-        self.assertNotIn('vni-route', [
-            each.check for each in explanation.explain(known).findings])
-
-    def test_another_port_has_it(self):
-        known = case(found={'claimed': 'port vm-2'})
-        self.assert_broken('wanted', known)
-        self.assertIn('port vm-2 has it, too', self.evidence(known, 'wanted'))
+    def test_not_wanted(self):
+        """In no subnet, and where another port has the address."""
+        for known, words in (
+                (case(network=test_evpn.network(networks=())),
+                 'in no subnet'),
+                (case(found={'claimed': 'port vm-2'}),
+                 'port vm-2 has it, too')):
+            self.assert_broken('wanted', known)
+            self.assertIn(words, self.evidence(known, 'wanted'))
+            self.assertIn('vni-devices', self.found(known, Verdict.OK))
+            self.assertNotIn('vni-route', [
+                each.check for each in explanation.explain(known).findings])
 
     def test_withheld(self):
         known = case(found={'withheld': 'the row says so'})

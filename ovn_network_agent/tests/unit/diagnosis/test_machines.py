@@ -68,20 +68,17 @@ class HereTest(explained.AddressTestCase):
         self.assertIn('Logical_Switch_Port, vm-1',
                       explanation.explain(facts).text())
 
-    def test_claimed(self):
-        facts = healthy.machine(found={'claimed': 'a NAT row of a router'})
-        self.assert_broken('wanted', facts)
-        self.assertIn('a NAT row of a router has it, too',
-                      self.evidence(facts, 'wanted'))
-
-    def test_in_no_subnet(self):
-        self.assert_broken('wanted', healthy.machine(
-            found={'network': cloud.network(networks=())}))
-
-    def test_a_network_that_is_not_here(self):
-        self.assert_broken('segment', healthy.machine(
-            found={'network': cloud.network(segment=cloud.segment(
-                bridge='', device='', patch_port=None))}))
+    def test_not_wanted(self):
+        """Of something else, in no subnet, or of a network elsewhere."""
+        for check, found, words in (
+                ('wanted', {'claimed': 'a NAT row of a router'},
+                 'a NAT row of a router has it, too'),
+                ('wanted', {'network': cloud.network(networks=())}, ''),
+                ('segment', {'network': cloud.network(segment=cloud.segment(
+                    bridge='', device='', patch_port=None))}, '')):
+            facts = healthy.machine(found=found)
+            self.assert_broken(check, facts)
+            self.assertIn(words, self.evidence(facts, check))
 
     def test_a_virtual_port(self):
         facts = healthy.machine(found={}, binding={

@@ -20,23 +20,17 @@ DRAINS = ['fip_route', 'gateway_drain']
 
 class LackTest(base.BaseTestCase):
 
-    def test_one_neighbour_is_enough(self):
-        self.assertEqual('', frr_fitness.lack([], UP, 'vrf-provider'))
-
-    def test_none_is_established(self):
-        self.assertEqual(
-            'no BGP neighbour of VRF vrf-provider is established '
-            '(2 configured)', frr_fitness.lack([], DOWN, 'vrf-provider'))
+    def test_what_is_lacking(self):
+        """Without neighbours nobody is judged, but for daemons."""
+        for daemons, neighbours, vrf, said in (
+                ([], UP, 'vrf-provider', ''), ([], {}, '', ''),
+                ([], DOWN, 'vrf-provider', 'no BGP neighbour of VRF '
+                 'vrf-provider is established (2 configured)'),
+                *((['bgpd', 'zebra'], each, '',
+                   'bgpd and zebra of FRR not running')
+                  for each in (UP, DOWN, {}))):
+            self.assertEqual(said, frr_fitness.lack(daemons, neighbours, vrf))
         self.assertIn('the default VRF', frr_fitness.lack([], DOWN, ''))
-
-    def test_without_neighbours_nobody_is_judged(self):
-        self.assertEqual('', frr_fitness.lack([], {}, ''))
-
-    def test_daemons(self):
-        for neighbours in (UP, DOWN, {}):
-            self.assertEqual(
-                'bgpd and zebra of FRR not running',
-                frr_fitness.lack(['bgpd', 'zebra'], neighbours, ''))
 
     def test_which_daemons(self):
         for method, needed in (('static', {'zebra', 'bgpd', 'staticd'}),

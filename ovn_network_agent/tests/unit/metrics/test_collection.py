@@ -18,31 +18,15 @@ from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.metrics import store
 from ovn_network_agent.runtime import loop
-from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime.process import shutdown
 from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests.unit import cloud
+from ovn_network_agent.tests.unit import seen
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.metrics import test_store
 
 FIP = '198.51.100.10'
-
-
-class Seen(ovn_side.NodeView):
-    """A view whose routers the test sets; ``error`` is raised once."""
-
-    def __init__(self, conf):
-        super().__init__(conf)
-        self.routers = ()
-        self.error = None
-
-    def snapshot(self, phase, full=False):
-        error, self.error = self.error, None
-        if error:
-            raise error
-        self.last = cloud.snapshot(*self.routers, phase=phase)
-        return self.last
 
 
 class CollectionTest(base.BaseTestCase):
@@ -53,7 +37,7 @@ class CollectionTest(base.BaseTestCase):
         self.world = world.World()
         self.clock = 1000.0
         self.backends = world.backends(self.world)
-        self.seen = Seen(self.conf)
+        self.seen = seen.Seen(self.conf)
         self.record = collection.Collection(
             self.backends, lambda: self.clock, lambda: 1.7e9)
         self.record.store = store.Store(
@@ -106,7 +90,9 @@ class CollectionTest(base.BaseTestCase):
         self.assertEqual(1.7e9, self.value('last_reconcile_timestamp_seconds'))
 
     def test_a_pass_that_fails(self):
-        self.seen.error = OSError('broken')
+        def fail():
+            raise OSError('broken')
+        self.seen.meanwhile = fail
         self.made()
         self.assertEqual(1, self.value('reconcile_failures_total'))
         self.assertEqual(1, self.value('reconcile_duration_seconds_count'))

@@ -24,6 +24,7 @@ from ovn_network_agent.runtime import comparison
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests.unit import cloud
+from ovn_network_agent.tests.unit import seen
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views
 from ovn_network_agent.watches import base as watches
@@ -63,13 +64,6 @@ class Torn:
         return self.last
 
 
-class Failing(view.View):
-    """A row has something that nobody has thought of."""
-
-    def snapshot(self, phase, full=False):
-        raise ValueError('a bug')
-
-
 class Exhausted(source.Source):
     """The process has no file descriptor left."""
 
@@ -102,40 +96,6 @@ class Complaining(watches.Observer):
         pass
 
 
-class Moving(view.View):
-    """A router that comes here, and which looks were to be complete.
-
-    :ivar routers: tuple of :class:`model.Router`
-    :ivar full: list of bool, one for each look
-    :ivar delay: function that passes the time that a look takes
-    """
-
-    confirmed = True
-
-    def __init__(self, conf):
-        super().__init__(conf, {'ovs': None})
-        self.routers = ()
-        self.full = []
-        self.delay = lambda: None
-
-    def snapshot(self, phase, full=False):
-        self.full.append(full)
-        self.delay()
-        self.last = cloud.snapshot(*self.routers, phase=phase)
-        return self.last
-
-
-class Late(Moving):
-    """OVN is not there at first."""
-
-    there = False
-
-    def snapshot(self, phase, full=False):
-        if not self.there:
-            raise view.NotReady('not yet')
-        return super().snapshot(phase, full)
-
-
 class Asked(fip_route.FipRouteDriver):
     """Counts how often it is asked about each router."""
 
@@ -158,7 +118,7 @@ class PeriodicTest(base.BaseTestCase):
         self.interval = self.conf.reconcile_interval
         self.clock = 1000.0
         self.world = world.World()
-        self.seen = Moving(self.conf)
+        self.seen = seen.Seen(self.conf)
         self.trigger = trigger.Trigger(0)
         self.loop = self.make()
         self.made(urgent=False)
@@ -244,9 +204,9 @@ class PeriodicTest(base.BaseTestCase):
             self.clock += 3 * self.interval
 
         self.clock += self.interval
-        self.seen.delay = starve
+        self.seen.meanwhile = starve
         self.assertTrue(self.made(urgent=False))
-        self.seen.delay = lambda: None
+        self.seen.meanwhile = lambda: None
         self.assertFalse(self.made(urgent=False))
         self.assertGreater(self.loop._timeout(), 2 * self.interval)
         self.clock += 3 * self.interval
@@ -301,17 +261,22 @@ class FirstTest(base.BaseTestCase):
     def test_drivers_are_asked_once_although_ovn_comes_late(self):
         conf = world.conf(drivers=['fip_route'])
         clock = [1000.0]
-        driver, seen = world.driver('fip_route', conf, Asked), Late(conf)
-        seen.routers = tuple(map(cloud.router, range(3)))
+        driver = world.driver('fip_route', conf, Asked)
+        late = seen.Seen(conf, *map(cloud.router, range(3)))
+        errors = [view.NotReady('not yet')]
+
+        def away():
+            if errors:
+                raise errors.pop()
+        late.meanwhile = away
         work = reconciler.Reconciler(
             [driver], world.backends(world.World()), lambda reason: None)
         self.addCleanup(work.close)
-        made = loop.Loop(conf, seen, work, trigger.Trigger(0),
+        made = loop.Loop(conf, late, work, trigger.Trigger(0),
                          status.Status({}), threading.Event(),
                          clock=lambda: clock[0])
         # Before and after the time at which the loop tries again by itself.
         for seconds in (0, 0.6, 0.6):
             clock[0] += seconds * backoff.FIRST
             made._guarded_pass(trigger.Wake(('test',)))
-            seen.there = True
         self.assertEqual([1, 1, 1], [*driver.asked.values()])

@@ -18,6 +18,7 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime.process import status
+from ovn_network_agent.tests.unit import seen
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views
 from ovn_network_agent.tests.unit.runtime import test_loop
@@ -99,19 +100,23 @@ class LoopTest(base.BaseTestCase):
 
     def test_a_drain_ends_only_by_what_the_servers_confirm(self):
         """Trap T27: a replica that lacks rows looks as if all had left."""
-        seen = test_loop.Torn(self.trigger)
+        torn = test_loop.Torn(self.trigger)
         draining = drain.Drain(self.conf, threading.Event())
-        self.loop(seen).drain(draining)
+        self.loop(torn).drain(draining)
         self.assertIs(drain.Result.COMPLETED, draining.result)
-        self.assertEqual(4, seen.looks)
+        self.assertEqual(4, torn.looks)
 
     def test_a_view_that_fails_does_not_end_the_agent(self):
         """The clean-up comes after the drain, whatever happens.  Trap T27."""
-        seen = test_loop.Failing(self.conf, {'ovs': None},
-                                 handovers=test_loop.Leaving(self.conf))
-        seen.last = views.view(own=5)
+        failing = seen.Seen(self.conf,
+                            handovers=test_loop.Leaving(self.conf))
+        failing.last = views.view(own=5)
+
+        def fail():
+            raise ValueError('a bug')
+        failing.meanwhile = fail
         second_stop = threading.Event()
         second_stop.set()
         draining = drain.Drain(self.conf, second_stop)
-        self.loop(seen).drain(draining)
+        self.loop(failing).drain(draining)
         self.assertIs(drain.Result.ERROR, draining.result)

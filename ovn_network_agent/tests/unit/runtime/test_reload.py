@@ -18,7 +18,6 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.model import port_forwards
-from ovn_network_agent.ovn import view
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import loop
@@ -26,6 +25,7 @@ from ovn_network_agent.runtime import reloads
 from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import golden
+from ovn_network_agent.tests.unit import seen
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.conf import base
 
@@ -42,26 +42,6 @@ CONCERNED = {
     'frr_prefix_list': {*NAMES}}
 # Of the node, the port forwards, a group, a router and its two addresses.
 EACH = {'fip_route': 5, 'veth_leak': 3, 'gateway_drain': 2, 'port_forward': 6}
-
-
-class Seen(view.View):
-    """One router and its group, always the same.
-
-    :ivar full: whether each look was a full one
-    """
-
-    confirmed = True
-
-    def __init__(self, conf):
-        super().__init__(conf, {'ovs': None})
-        self.full = []
-
-    def snapshot(self, phase, full=False):
-        self.full.append(full)
-        router = cloud.router(fips=['198.51.100.10'])
-        self.last = cloud.snapshot(router, groups=(cloud.group(router),),
-                                   phase=phase)
-        return self.last
 
 
 class Rules:
@@ -115,7 +95,8 @@ class ReloadTestCase(base.ConfTestCase):
         self.conf = self.load(self.text())
         self.log = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
         self.clock = 1000.0
-        self.seen = Seen(self.conf)
+        router = cloud.router(fips=['198.51.100.10'])
+        self.seen = seen.Seen(self.conf, router, groups=(cloud.group(router),))
         self.work = reconciler.Reconciler(
             self.drivers(), world.backends(world.World()), lambda reason: None)
         self.addCleanup(self.work.close)

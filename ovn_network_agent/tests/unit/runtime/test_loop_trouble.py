@@ -3,11 +3,8 @@
 
 """What the loop does while something fails."""
 
-import os
-import socket
 import threading
 
-import fixtures
 from oslotest import base
 
 from ovn_network_agent.common import trigger
@@ -22,6 +19,7 @@ from ovn_network_agent.tests.unit import seen
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views
 from ovn_network_agent.tests.unit.runtime import test_loop
+from ovn_network_agent.tests.unit.runtime import test_notify
 
 
 class LoopTest(base.BaseTestCase):
@@ -65,26 +63,21 @@ class LoopTest(base.BaseTestCase):
         self.assertLess(made._timeout(), 10)
 
     def test_a_reload_does_not_say_ready_before_the_first_pass(self):
-        folder = self.useFixture(fixtures.TempDir()).path
-        supervisor = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.addCleanup(supervisor.close)
-        supervisor.bind(os.path.join(folder, 'notify'))
-        supervisor.settimeout(0)
-        self.useFixture(fixtures.EnvironmentVariable(
-            'NOTIFY_SOCKET', os.path.join(folder, 'notify')))
+        supervisor = test_notify.Supervisor(self)
         told = status.Status({})
         made = loop.Loop(self.conf, None, None, self.trigger, told,
                          threading.Event(),
                          forwards=test_loop.Rules(self.conf))
         made.reload()
         made._apply_configuration()
-        self.assertRaises(BlockingIOError, supervisor.recv, 1000)
+        self.assertEqual([], supervisor.heard())
         told.ready(0)
-        self.assertEqual(b'READY=1', supervisor.recv(1000))
+        self.assertEqual([b'READY=1'], supervisor.heard())
         made.reload()
         made._apply_configuration()
-        self.assertIn(b'RELOADING=1', supervisor.recv(1000))
-        self.assertEqual(b'READY=1', supervisor.recv(1000))
+        reloading, ready = supervisor.heard()
+        self.assertIn(b'RELOADING=1', reloading)
+        self.assertEqual(b'READY=1', ready)
 
     def test_a_reload_reads_the_rules_again(self):
         """Whether or not the rest of the configuration can be used."""

@@ -80,8 +80,7 @@ class OwnerTest(explained.AddressTestCase):
         self.assertIn('"ovn-nbctl clear NAT the-row external_mac"',
                       explanation.explain(facts).remedy[1])
         facts = self.distributed('gw1', facts.subject.node.chassis)
-        self.assert_broken('gateway-port', facts)
-        self.assertIn('is not up', self.evidence(facts, 'gateway-port'))
+        self.assert_broken('gateway-port', facts, 'is not up')
 
     def test_the_machine_behind_the_gateway(self):
         """It may be elsewhere; no chassis at all is a warning."""

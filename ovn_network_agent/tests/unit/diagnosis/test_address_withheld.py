@@ -25,9 +25,8 @@ class WithheldTest(explained.AddressTestCase):
                 facts = healthy.case(router=router, **options)
                 found = explanation.explain(facts)
                 self.assertIs(Outcome.WITHHELD, found.outcome, found.text())
-                self.assertEqual(['wanted'], self.found(facts, Verdict.WARN))
-                self.assertIn('not announced on purpose: ' + reason,
-                              self.evidence(facts, 'wanted'))
+                self.assert_one('wanted', facts, Verdict.WARN,
+                                'not announced on purpose: ' + reason)
                 self.assertEqual('withheld', found.json()['outcome'])
 
     def test_the_last_line_says_it(self):

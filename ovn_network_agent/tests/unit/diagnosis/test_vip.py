@@ -48,8 +48,7 @@ class VipTest(explained.AddressTestCase):
 
     def test_destinations(self):
         facts = healthy.vip(said(alive=(True, False)))
-        self.assertEqual(['backends'], self.found(facts, Verdict.WARN))
-        self.assertIn('connection refused', self.evidence(facts, 'backends'))
+        self.assert_one('backends', facts, Verdict.WARN, 'connection refused')
         self.assert_broken('backends', healthy.vip(said(
             'down', 'none of its destinations is alive', (False, False))))
 

@@ -69,15 +69,13 @@ class StatusTest(base.JudgeTestCase):
             (agents.Status(True, '', 'restoring', ('x',)), base.WARN),
             (agents.Status(True, '', 'running'), base.OK))
         good = agents.Status(True, '', 'running')
-        self.judged_each(
-            agents.judge_drain, (good, base.OK),
-            (good._replace(drains=('all',)), base.WARN),
-            (agents.Status(False), base.NOT_CHECKED),
-            (good._replace(failure='x'), base.NOT_CHECKED))
-        self.judged_each(
-            agents.judge_privileges, ('', base.OK),
-            ('this needs root; run it so', base.NOT_CHECKED),
-            ('no privileges: x', base.BROKEN))
+        self.judged_each(agents.judge_drain, (good, base.OK),
+                         (good._replace(drains=('all',)), base.WARN),
+                         (agents.Status(False), base.NOT_CHECKED),
+                         (good._replace(failure='x'), base.NOT_CHECKED))
+        self.judged_each(agents.judge_privileges, ('', base.OK),
+                         ('this needs root; run it so', base.NOT_CHECKED),
+                         ('no privileges: x', base.BROKEN))
 
     def test_each_reason_of_a_degraded_agent(self):
         said = self.judged(agents.judge_status, agents.Status(

@@ -53,17 +53,15 @@ class VrfTest(base.JudgeTestCase):
         self.judged_each(
             devices.judge_vrf, (vrf(), base.OK, 'table 10'),
             (devices.Vrf(''), base.NOT_CHECKED),
-            (vrf(known=False, missing=missing), base.BROKEN,
-             'CONFIG_NET_VRF'), (vrf(missing=missing), base.BROKEN),
-            (vrf(up=False), base.BROKEN))
+            (vrf(known=False, missing=missing), base.BROKEN, 'CONFIG_NET_VRF'),
+            (vrf(missing=missing), base.BROKEN), (vrf(up=False), base.BROKEN))
 
     def test_uplinks(self):
         down = ('eth1', False), ('eth2', False)
-        self.judged_each(
-            devices.judge_uplink, (vrf(), base.OK),
-            (devices.Vrf(''), base.NOT_CHECKED),
-            (vrf(uplinks=()), base.BROKEN),
-            (vrf(uplinks=down), base.BROKEN, 'eth1, eth2'))
+        self.judged_each(devices.judge_uplink, (vrf(), base.OK),
+                         (devices.Vrf(''), base.NOT_CHECKED),
+                         (vrf(uplinks=()), base.BROKEN),
+                         (vrf(uplinks=down), base.BROKEN, 'eth1, eth2'))
         self.assertNotIn('eth1', self.judged(devices.judge_uplink, vrf(
             uplinks=(('eth1', True), down[1])), base.WARN))
 

@@ -257,8 +257,7 @@ class HereTest(explained.AddressTestCase):
                 ('evpn-route', 'no type 5 route', {'routes': {}}),
                 ('evpn-route', 'to no neighbour', {'routes': {
                     '192.168.50.10/32': ()}})):
-            broken = with_vni(known, **values)
-            self.assert_broken(check, broken, text)
+            self.assert_broken(check, with_vni(known, **values), text)
 
     def test_the_route_is_not_in_bgp(self):
         known = dataclasses.replace(case(), path=(False, False, ()))

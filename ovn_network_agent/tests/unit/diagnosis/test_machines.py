@@ -76,8 +76,7 @@ class HereTest(explained.AddressTestCase):
                 ('wanted', {'network': cloud.network(networks=())}, ''),
                 ('segment', {'network': cloud.network(segment=cloud.segment(
                     bridge='', device='', patch_port=None))}, '')):
-            facts = healthy.machine(found=found)
-            self.assert_broken(check, facts, words)
+            self.assert_broken(check, healthy.machine(found=found), words)
 
     def test_a_virtual_port(self):
         facts = healthy.machine(found={}, binding={

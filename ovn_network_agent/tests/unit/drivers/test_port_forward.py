@@ -229,8 +229,7 @@ class PortForwardTest(PortForwardTestCase):
             wanted = self.forwards(self.unmanaged(), **options)
             self.assertIn(LINE, wanted)
             self.assertIn(drop, wanted)
-            found = wanted[wanted.index(route)]
-            self.assertIn(TABLE, found.requires)
+            self.assertIn(TABLE, wanted[wanted.index(route)].requires)
             self.assertEqual([], self.only(resources.VipAddress, wanted))
             self.assertIn(plain, self.forwards(
                 self.unmanaged(), frr__vrf_name='', **options))

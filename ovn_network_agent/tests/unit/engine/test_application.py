@@ -42,8 +42,7 @@ class OrderTest(gateways.ReconcilerTestCase):
         # But for what no packet from outside needs.
         gateway = self.announcing()
         del gateway.world.journal[:]
-        outcome = gateway.run(cloud.router())
-        self.assertTrue(outcome.settled)
+        self.assertTrue(gateway.run(cloud.router()).settled)
         self.assertEqual([('delete', HAIRPIN), ('delete', ANNOUNCEMENT),
                           ('delete', ROUTE)], gateway.world.journal)
 
@@ -87,8 +86,7 @@ class OrderTest(gateways.ReconcilerTestCase):
         # backend repairs it.
         world.objects[pair] = dataclasses.replace(world.objects[pair], vrf='')
         backends[0]._change = lose_addresses
-        outcome = gateway.run(cloud.router(), stale=['link'])
-        self.assertTrue(outcome.settled)
+        self.assertTrue(gateway.run(cloud.router(), stale=['link']).settled)
         self.assertEqual(3, len(world.found(resources.Address)))
         self.assertEqual(2, len(world.found(resources.Neighbour)))
 
@@ -198,8 +196,7 @@ class HoldBackTest(gateways.ReconcilerTestCase):
     def test_what_leaves_early_holds_no_withdrawal(self):
         gateway = self.announcing()
         gateway.world.down.add('flow')
-        outcome = gateway.run(cloud.router())
-        self.assertIn(HAIRPIN, outcome.failures)
+        self.assertIn(HAIRPIN, gateway.run(cloud.router()).failures)
         self.assertNotIn(DST, gateway.addresses())
         self.assertNotIn(ROUTE, gateway.world.objects)
 

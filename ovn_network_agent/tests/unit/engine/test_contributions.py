@@ -257,8 +257,7 @@ class DriverTest(gateways.ReconcilerTestCase):
         gateway = self.gateway()
         one = cloud.router(1, fips=[FIP])
         two = cloud.router(2, fips=[FIP, '198.51.100.20'])
-        outcome = gateway.run(one, two)
-        self.assertEqual([HAIRPIN], list(outcome.failures))
+        self.assertEqual([HAIRPIN], list(gateway.run(one, two).failures))
         self.assertEqual('fa:16:3e:00:00:01',
                          gateway.world.objects[HAIRPIN].set_dst)
         self.assertIn('198.51.100.20/32', gateway.addresses())

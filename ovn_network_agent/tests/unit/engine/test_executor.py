@@ -70,8 +70,7 @@ class BesideTest(gateways.ReconcilerTestCase):
             self):
         gateway, nb = self.slow()
         nb.gate.clear()
-        outcome = gateway.run(cloud.router(fips=[FIP]))
-        self.assertEqual([], outcome.degraded)
+        self.assertEqual([], gateway.run(cloud.router(fips=[FIP])).degraded)
         self.assertNotIn(PROOF, gateway.world.objects)
         nb.gate.set()
         self.ended(gateway)

@@ -131,8 +131,7 @@ class GuardTest(gateways.ReconcilerTestCase):
         self.cross_check.confirmed = self.run_pass(
             self.without(15)).held.unconfirmed
         self.assertEqual(15, len(self.cross_check.confirmed))
-        outcome = self.run_pass()
-        self.assertEqual(6, len(outcome.held.unconfirmed))
+        self.assertEqual(6, len(self.run_pass().held.unconfirmed))
         self.assertEqual(6, len(self.gate.addresses()))
 
     def test_a_share_that_is_not_exceeded(self):

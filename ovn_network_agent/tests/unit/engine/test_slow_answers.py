@@ -136,8 +136,7 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
         self.pass_(full=True)
         self.answer(*FRR)
         reads = len(self.made.world.reads)
-        outcome = self.pass_(full=True)
-        self.assertFalse(outcome.settled)
+        self.assertFalse(self.pass_(full=True).settled)
         del self.made.woken[:]
         self.answer(*FRR)
         self.assertEqual(set(FRR), {

@@ -67,8 +67,7 @@ class UnchangedTest(gateways.ReconcilerTestCase):
 
     def test_drift_after_it_is_found(self):
         del self.made.world.objects[ROUTE]
-        outcome = self.periodic()
-        self.assertEqual([ROUTE], [*outcome.lost])
+        self.assertEqual([ROUTE], [*self.periodic().lost])
         self.assertIn(ROUTE, self.made.world.objects)
 
     def test_a_write_that_was_lost_is_found(self):

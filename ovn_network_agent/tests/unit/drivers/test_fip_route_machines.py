@@ -85,21 +85,21 @@ class MachinesTest(fip_routes.FipRouteTestCase):
                 ports=ports, nats=(cloud.fip(FIP, gateway_port=named),))))
 
     def test_a_node_without_the_network_says_so(self):
-        port = hosting(segment=cloud.segment(bridge='', device='', mac='',
-                                             patch_port=0))
-        router = cloud.router(ports=(port,), nats=(distributed(),))
-        self.assertEqual([], self.announced(router))
-        problem, = self.kind(resources.Problem, router)
-        self.assertEqual((FIP,), problem.addresses)
-        for words in ('1 of the distributed', FIP, 'set ovn-bridge-mappings'):
-            self.assertIn(words, problem.text)
-
-    def test_the_mappings_are_no_remedy_for_another_fault(self):
-        port = hosting(segment=cloud.segment(patch_port=0))
-        problem, = self.kind(resources.Problem, cloud.router(
-            ports=(port,), nats=(distributed(),)))
-        self.assertIn('ovn-controller', problem.text)
-        self.assertNotIn('mappings', problem.text)
+        """The mappings are no remedy for another fault."""
+        for values, words, other in (
+                ({'bridge': '', 'device': '', 'mac': '', 'patch_port': 0},
+                 ('1 of the distributed', FIP, 'set ovn-bridge-mappings'),
+                 'ovn-controller'),
+                ({'patch_port': 0}, ('ovn-controller',), 'mappings')):
+            router = cloud.router(
+                ports=(hosting(segment=cloud.segment(**values)),),
+                nats=(distributed(),))
+            self.assertEqual([], self.announced(router))
+            problem, = self.kind(resources.Problem, router)
+            self.assertEqual((FIP,), problem.addresses)
+            for word in words:
+                self.assertIn(word, problem.text)
+            self.assertNotIn(other, problem.text)
 
     def test_the_binding_of_a_router_with_distributed_addresses(self):
         """It is not the MAC of one node: all nodes use it at once."""

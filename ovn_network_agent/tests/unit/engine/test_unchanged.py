@@ -103,20 +103,18 @@ class UnchangedTest(gateways.ReconcilerTestCase):
         self.assertFalse(self.said())
         self.assertTrue(self.said())
 
-    def test_a_notice_has_everything_read(self):
-        self.made.run(self.router, stale=['route'])
-        self.assertFalse(self.routes.said[-1])
+    def test_what_has_everything_read(self):
+        """A notice, a full pass for another reason, and what is wanted now.
+
+        The kind of an object may depend on what is wanted.
+        """
+        for values in {'stale': ['route']}, {'full': True}:
+            self.made.run(self.router, **values)
+            self.assertFalse(self.routes.said[-1])
         self.assertFalse(self.said(stale=('route',)))
         self.assertTrue(self.said())
-
-    def test_what_is_wanted_now_has_everything_read(self):
-        """The kind of an object may depend on what is wanted."""
         self.assertFalse(self.said(cloud.router(
             fips=[gateways.FIP, '198.51.100.11'])))
-
-    def test_a_full_pass_for_another_reason_has_everything_read(self):
-        self.made.run(self.router, full=True)
-        self.assertFalse(self.routes.said[-1])
 
     def test_a_driver_that_raised_is_asked_again(self):
         self.made.fip_route.raises_for.add(gateways.FIP)

@@ -75,8 +75,7 @@ class Objects:
     def _read(self):
         found = set()
         for what in _OURS:
-            for body in self._dump(what[0],
-                                   _QUESTIONS.get(what, bytes(4))):
+            for body in self._dump(what[0], _QUESTIONS.get(what, bytes(4))):
                 made = self._object(what, body)
                 if made is not None:
                     found.add(made)

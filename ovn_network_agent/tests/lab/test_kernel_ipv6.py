@@ -20,6 +20,7 @@ from ovn_network_agent.backends.kernel import rule
 from ovn_network_agent.netlink import connection
 from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 FIP, FIP6 = '198.51.100.10', '2001:db8:100::10'
@@ -44,11 +45,11 @@ class TestKernelIpv6(base.KernelTestCase):
 
     def wanted(self, *networks, fips=(FIP, FIP6)):
         """The resources of the kernel that two drivers want, each once."""
-        devices = (model.Device('br-ex', world.BRIDGE_MAC, True),
+        devices = (model.Device('br-ex', cloud.BRIDGE_MAC, True),
                    model.Device('vrf-provider', '', True, 10, True))
-        node = world.node(devices=devices)
-        router = world.router(fips=fips, ports=(
-            world.port(networks=networks),))
+        node = cloud.node(devices=devices)
+        router = cloud.router(fips=fips, ports=(
+            cloud.port(networks=networks),))
         found = {}
         for name in ('veth_leak', 'fip_route'):
             driver = world.driver(name, self.conf)

@@ -7,7 +7,7 @@ from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.tests.functional.engine import test_ownership
 from ovn_network_agent.tests.functional.engine import whole
 from ovn_network_agent.tests.lab import vrf_cases
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 
 STOPPED = vrf_cases.STOPPED
 VRF = vrf_cases.VRF
@@ -61,7 +61,7 @@ class LeakStateTest(vrf_cases.VrfCase):
         for name in ('veth-default/forwarding', 'veth-provider/forwarding',
                      'veth-provider/accept_local'):
             self.assertEqual('1', self.sysctl(f'net/ipv4/conf/{name}'))
-        router = worlds.router(1)
+        router = cloud.router(1)
         self.settled(agent.run(router))
         own = {'198.51.100.1 dev br-ex table 254 proto 44',
                '198.51.100.1 dev br-ex proto 44'}
@@ -72,7 +72,7 @@ class LeakStateTest(vrf_cases.VrfCase):
         self.assertEqual(pair, links.read_all()['veth-default'].index)
         # Row VETH-07: a candidate has the way back in advance.
         away = test_ownership.elsewhere(router)
-        self.settled(agent.run(away, groups=(worlds.group(away),)))
+        self.settled(agent.run(away, groups=(cloud.group(away),)))
         self.assertEqual(self.NODE | WAY_BACK, self.leak())
         self.settled(agent.run(away))
         self.assertEqual(self.NODE, self.leak())

@@ -10,7 +10,7 @@ import subprocess
 
 from ovn_network_agent import model
 from ovn_network_agent.tests.functional.engine import whole
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 
 STOPPED = model.Phase.STOPPED
 VRF = 'vrf-provider'
@@ -29,8 +29,8 @@ IN_THE_VRF = (
     'metric 70',
     'neighbour add 169.254.0.1 lladdr 02:00:00:00:00:09 dev uplink '
     'nud permanent')
-ALPHA = worlds.router(1, nats=(
-    *(worlds.fip(a) for a in ('198.51.100.10', '198.51.100.11')),
+ALPHA = cloud.router(1, nats=(
+    *(cloud.fip(a) for a in ('198.51.100.10', '198.51.100.11')),
     model.Nat('snat', '198.51.100.1', '10.0.0.0/24')))
 # How what OVN sends leaves; 6 is FR_ACT_BLACKHOLE.
 WAY_BACK = frozenset((

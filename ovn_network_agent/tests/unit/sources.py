@@ -34,5 +34,4 @@ def imported(path):
             if node.level:
                 raise AssertionError(f'{path}: relative import')
             # What is imported from a package may be a module or not.
-            yield from (f'{node.module}.{alias.name}'
-                        for alias in node.names)
+            yield from (f'{node.module}.{alias.name}' for alias in node.names)

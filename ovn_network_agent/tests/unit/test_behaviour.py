@@ -50,8 +50,7 @@ def everything():
     """All rows that the table can have."""
     names = {f'{prefix}-{number:02d}' for prefix, first, last in ROWS
              for number in range(first, last + 1)}
-    return names | BESIDE | {
-        f'T{number}' for number in range(1, TRAPS + 1)}
+    return names | BESIDE | {f'T{number}' for number in range(1, TRAPS + 1)}
 
 
 def rows(path):

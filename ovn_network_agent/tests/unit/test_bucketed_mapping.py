@@ -72,8 +72,7 @@ class BucketsTest(base.BaseTestCase):
 def one_by_one(data, start, length, head):
     """The same, with a loop."""
     first, count = data[start:start + head], 0
-    while (start + length <= len(data) and
-           data[start:start + head] == first):
+    while (start + length <= len(data) and data[start:start + head] == first):
         start, count = start + length, count + 1
     return count
 

@@ -58,8 +58,7 @@ class CompletionTest(base.BaseTestCase):
         self.assertLessEqual({'drain', 'undrain', 'status', 'health'},
                              self.ctl(''))
         self.assertEqual({'status'}, self.ctl('stat'))
-        self.assertEqual({'--config-file', '--config-dir'},
-                         self.ctl('--conf'))
+        self.assertEqual({'--config-file', '--config-dir'}, self.ctl('--conf'))
 
     def test_options_of_a_command(self):
         self.assertEqual({'--wait'}, self.ctl('drain', '--w'))

@@ -46,9 +46,8 @@ class ConstraintsTest(base.BaseTestCase):
                 self.assertIn(pinned, one.specifier, (path, one.name))
 
     def test_the_lowest_versions_are_those_of_the_requirements(self):
-        lines = self.lowest.constraints(
-            read('requirements.txt'),
-            read('tools', 'constraints', '2025.2.txt'))
+        lines = self.lowest.constraints(read('requirements.txt'), read(
+            'tools', 'constraints', '2025.2.txt'))
         for one in self.required:
             line, = [line for line in lines if line.startswith(
                 self.lowest.canonical(one.name) + '==')]

@@ -81,8 +81,7 @@ def members(name):
                     part.ctx, ast.Store):
                 yield getattr(part, 'id', getattr(part, 'attr', None))
         for base in node.bases:
-            yield from members(getattr(base, 'attr',
-                                       getattr(base, 'id', '')))
+            yield from members(getattr(base, 'attr', getattr(base, 'id', '')))
 
 
 @functools.cache
@@ -230,9 +229,8 @@ class VirtualGatewayTest(unittest.TestCase):
         self.assertEqual(1, len(subnets))
         self.assertEqual(2, len(ends))
         for end in ends:
-            self.assertEqual(
-                networks.virtual_gateway(subnets),
-                str(ipaddress.ip_address(end) + 1))
+            self.assertEqual(networks.virtual_gateway(subnets),
+                             str(ipaddress.ip_address(end) + 1))
 
 
 class GeneratedTest(unittest.TestCase):

@@ -69,8 +69,7 @@ class PureTest(base.BaseTestCase):
                                   f'{name} imports {target}')
 
     def test_nothing_comes_in_at_run_time_either(self):
-        names = sorted(f'{PACKAGE}.{name}'
-                       for name in self.pure_modules())
+        names = sorted(f'{PACKAGE}.{name}' for name in self.pure_modules())
         code = ('import sys; from oslo_config import cfg; '
                 'before = set(sys.modules)\n' +
                 ''.join(f'import {name}\n' for name in names) +

@@ -115,8 +115,7 @@ class ZoneTest(base.BaseTestCase):
                 (ownership.NFT_NETWORKS, prefix),
                 (ownership.NFT_PREFIXES, prefix),
                 (ownership.NFT_SNAT, address),
-                (ownership.NFT_TARGETS,
-                 ['tcp', address, 1, '2001:db8::1', 1]),
+                (ownership.NFT_TARGETS, ['tcp', address, 1, '2001:db8::1', 1]),
                 (ownership.NFT_TARGETS,
                  ['tcp', '2001:db8::1', 1, address, 1])):
             self.refused(elements.written, 'ip6', name, element)

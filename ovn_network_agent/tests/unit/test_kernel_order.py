@@ -13,11 +13,12 @@ from ovn_network_agent import resources
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.model import port_forwards
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world as worlds
 
 FIP, OTHER = '198.51.100.10/32', '198.51.100.11/32'
-ROUTER = worlds.router(1, ['198.51.100.10', '198.51.100.11'])
+ROUTER = cloud.router(1, ['198.51.100.10', '198.51.100.11'])
 
 
 class OrderTest(base.BaseTestCase):
@@ -36,14 +37,13 @@ class OrderTest(base.BaseTestCase):
 
     def run_pass(self, *routers, **values):
         return self.reconciler.run(passes.Pass(
-            worlds.snapshot(*routers, **values), full=True))
+            cloud.snapshot(*routers, **values), full=True))
 
     def announced(self):
         return {key[1] for key in self.world.found(resources.Announcement)}
 
     def _rule_of(self, address):
-        return resources.Ref(
-            'rule', (1000, None, address, None, None, None))
+        return resources.Ref('rule', (1000, None, address, None, None, None))
 
     def test_without_its_rule_an_address_is_not_announced(self):
         """Row FIP-04: the route is in a table that nobody looks at then."""
@@ -102,11 +102,11 @@ class OrderTest(base.BaseTestCase):
 
         But for that of a network that this node is a candidate for.
         """
-        away = worlds.away(ROUTER)
-        self.run_pass(ROUTER, groups=[worlds.group(ROUTER)])
+        away = cloud.away(ROUTER)
+        self.run_pass(ROUTER, groups=[cloud.group(ROUTER)])
         self.assertEqual({ownership.COOKIE_MAC_TWEAK,
                           ownership.COOKIE_HAIRPIN}, self._cookies())
-        self.run_pass(away, groups=[worlds.group(away)])
+        self.run_pass(away, groups=[cloud.group(away)])
         self.assertEqual({ownership.COOKIE_MAC_TWEAK}, self._cookies())
         self.run_pass(away)
         self.assertEqual(set(), self._cookies())
@@ -133,7 +133,7 @@ class ForwardOrderTest(base.BaseTestCase):
 
     def run_pass(self, *vips, **values):
         return self.reconciler.run(passes.Pass(dataclasses.replace(
-            worlds.snapshot(ROUTER, **values),
+            cloud.snapshot(ROUTER, **values),
             forwards=port_forwards.Forwards(vips, True)), full=True))
 
     def order(self, verb):
@@ -148,12 +148,10 @@ class ForwardOrderTest(base.BaseTestCase):
     def test_made_last_and_removed_first(self):
         """Row PF-27, too: the pair outlives all of it."""
         self.assertEqual([], self.run_pass(golden.vip()).degraded)
-        self.assertEqual(list(reversed(self.RESTS_ON)),
-                         self.order('create'))
+        self.assertEqual(list(reversed(self.RESTS_ON)), self.order('create'))
         self.world.journal.clear()
         self.run_pass(golden.vip(), phase=model.Phase.STOPPED)
-        self.assertEqual(list(reversed(self.RESTS_ON)),
-                         self.order('delete'))
+        self.assertEqual(list(reversed(self.RESTS_ON)), self.order('delete'))
         self.assertEqual({}, self.world.found(resources.NftElement))
 
     def test_without_its_table_a_vip_is_not_attracted(self):

@@ -61,8 +61,7 @@ class ElementsTest(base.BaseTestCase):
                 ('guarded', 'veth-default', '"veth-default"'),
                 ('targets', TARGET,
                  'tcp . 192.0.2.53 . 53 . 10.0.0.5 . 5353')):
-            self.assertEqual(written,
-                             elements.written('ip', name, element))
+            self.assertEqual(written, elements.written('ip', name, element))
 
     def test_what_is_none(self):
         for name, bad in (
@@ -119,9 +118,8 @@ class TransactionTest(base.BaseTestCase):
             '{ tcp . 192.0.2.53 . 53 . 10.0.0.5 . 5353 }\n'))
 
     def test_what_is_kept_is_not_touched(self):
-        sent = transaction.extension(
-            TABLE, {'guarded': ['b', 'veth-default']},
-            {'guarded': ['a', 'b']}, [])
+        sent = transaction.extension(TABLE, {'guarded': ['b', 'veth-default']},
+                                     {'guarded': ['a', 'b']}, [])
         self.assertNotIn('delete table', sent)
         self.assertIn('delete element ip ovn-network-agent guarded '
                       '{ "a" }\n', sent)
@@ -171,8 +169,7 @@ class TransactionTest(base.BaseTestCase):
         """nft takes at most 127 bytes."""
         comment = listing.comment('a' * 64, 'b' * 40)
         self.assertLess(len(comment), 128)
-        self.assertIn(comment, transaction.stamp(
-            'ip', 'a' * 64, 'b' * 40))
+        self.assertIn(comment, transaction.stamp('ip', 'a' * 64, 'b' * 40))
 
 
 def printed(*items):
@@ -199,8 +196,7 @@ class ListingTest(base.BaseTestCase):
             {'table': {'name': 't', 'handle': 7}},
             {'set': {'name': 'guarded', 'handle': 8}},
             rule('loaded', 8, expr=[], comment='x'),
-            {'set': {'name': 'leaving_targets', 'elem': [
-                {'concat': TARGET}]}},
+            {'set': {'name': 'leaving_targets', 'elem': [{'concat': TARGET}]}},
             rule('c', 9, expr=[{'counter': {'packets': 5, 'bytes': 7}},
                                {'match': {'right': {'set': [2, 1]}}}])))
 

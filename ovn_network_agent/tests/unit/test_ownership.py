@@ -99,8 +99,7 @@ class ClaimsTest(base.BaseTestCase):
         self.assertEqual(range(5, 8), claims.claim(range(5, 8), 'one'))
         claims.claim(4, 'below')
         claims.claim(range(8, 10), 'above')
-        self.check_taken(claims, range(7, 9), 'number 7 to 8',
-                         '5 to 7 of one')
+        self.check_taken(claims, range(7, 9), 'number 7 to 8', '5 to 7 of one')
 
     def test_marks_clash_by_their_bits(self):
         marks = copy.deepcopy(ownership.MARKS)

@@ -38,8 +38,7 @@ class PackageTest(base.BaseTestCase):
                 [sys.executable, '-c', CODE, hook, self.out], cwd=self.tree,
                 env=env, stdin=subprocess.DEVNULL, capture_output=True,
                 text=True)
-            self.assertEqual(0, built.returncode,
-                             built.stdout + built.stderr)
+            self.assertEqual(0, built.returncode, built.stdout + built.stderr)
 
     def built(self, ending):
         name, = [name for name in os.listdir(self.out)

@@ -108,8 +108,7 @@ class ExamplesTest(unittest.TestCase):
             for node in ast.walk(tree):
                 if isinstance(node, ast.Attribute) and isinstance(
                         node.value, ast.Name) and node.value.id in ours:
-                    self.assertIn(node.attr, known[ours[node.value.id]],
-                                  path)
+                    self.assertIn(node.attr, known[ours[node.value.id]], path)
 
     def test_the_page_has_no_code_of_its_own(self):
         text = PAGE.read_text()

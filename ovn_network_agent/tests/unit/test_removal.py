@@ -113,6 +113,5 @@ class RemovalTest(base.BaseTestCase):
 
     def test_proxy_arp_of_the_bridge(self):
         """The agent sets the sysctl, and never restores its value."""
-        self.assertIn(
-            ['sysctl', '-w', 'net.ipv4.conf.br-ex.proxy_arp=0'],
-            self.removal)
+        self.assertIn(['sysctl', '-w', 'net.ipv4.conf.br-ex.proxy_arp=0'],
+                      self.removal)

@@ -35,23 +35,17 @@ class RowsTest(base.BaseTestCase):
     def reason(self, options=None, **words):
         return selected(**options or {}).objection(subject(**words))
 
-    def test_each_rank_alone(self):
-        for rank in ('own', 'router', 'network', 'native'):
-            self.assertEqual('', self.reason(**{rank: (YES,)}), rank)
-            self.assertEqual(NO.where, self.reason(**{rank: (NO,)}), rank)
-
-    def test_the_rank_before_wins(self):
+    def test_the_first_rank_with_a_word_decides(self):
+        """Where rows of a rank contradict each other, nothing is withheld."""
         ranks = ('own', 'router', 'network', 'native')
-        for number, rank in enumerate(ranks[:-1]):
-            for later in ranks[number + 1:]:
-                self.assertEqual('', self.reason(
-                    **{rank: (YES,), later: (NO,)}), (rank, later))
-                self.assertEqual(NO.where, self.reason(
-                    **{rank: (NO,), later: (YES,)}), (rank, later))
-
-    def test_nothing_is_withheld_where_rows_contradict_each_other(self):
-        for rank in ('own', 'router', 'network', 'native'):
-            self.assertEqual('', self.reason(**{rank: (NO, YES)}), rank)
+        for number, rank in enumerate(ranks):
+            for words, reason in (((YES,), ''), ((NO,), NO.where),
+                                  ((NO, YES), '')):
+                for later in ({}, *({each: other} for each in
+                                    ranks[number + 1:] for other in (
+                                        (YES,), (NO,)))):
+                    self.assertEqual(reason, self.reason(
+                        **{rank: words, **later}), (rank, words, later))
 
     def test_rows_come_before_options(self):
         for option, value in (('cidrs', '198.51.100.0/24'),
@@ -70,45 +64,44 @@ class RowsTest(base.BaseTestCase):
 
 class OptionsTest(base.BaseTestCase):
 
-    def check(self, wanted, changes=None, **options):
-        self.assertEqual(wanted, selected(**options).objection(
-            subject(**changes or {})))
+    def test_options(self):
+        """An exclusion wins, and an address has to pass all of them.
 
-    def test_exclusions(self):
-        self.check('[announce] exclude_cidrs has 198.51.100.8/29',
-                   exclude_cidrs=['192.0.2.0/24', '198.51.100.8/29'])
-        self.check('[announce] exclude_routers has r1',
-                   exclude_routers=['r0', 'r1'])
-        self.check('[announce] exclude_networks has public',
-                   exclude_networks=['public'])
-        self.check('', exclude_cidrs=['198.51.100.0/29'],
-                   exclude_routers=['r2'], exclude_networks=['private'])
-
-    def test_inclusions(self):
-        self.check('no network of [announce] include_cidrs has it',
-                   include_cidrs=['192.0.2.0/24'])
-        self.check('[announce] include_routers does not have its router',
-                   include_routers=['r2'])
-        self.check('[announce] include_networks does not have its network',
-                   include_networks=['private'])
-        self.check('', include_cidrs=['192.0.2.0/24', '198.51.100.0/24'],
-                   include_routers=['r1', 'r2'], include_networks=['public'])
-
-    def test_an_address_has_to_pass_all_of_them(self):
-        self.check('[announce] include_routers does not have its router',
-                   include_cidrs=['198.51.100.0/24'], include_routers=['r2'])
-
-    def test_an_exclusion_wins(self):
-        self.check('[announce] exclude_cidrs has 198.51.100.10/32',
-                   include_cidrs=['198.51.100.0/24'],
-                   exclude_cidrs=['198.51.100.10/32'])
-        self.check('[announce] exclude_routers has r1',
-                   include_cidrs=['198.51.100.0/24'], exclude_routers=['r1'])
-
-    def test_an_unknown_network_withholds_nothing(self):
-        """As long as SB does not say which network that is."""
-        self.check('', {'network_names': frozenset()},
-                   include_networks=['private'], exclude_networks=['public'])
+        As long as SB does not say which network that is, an unknown network
+        withholds nothing.
+        """
+        for wanted, options in (
+                ('exclude_cidrs has 198.51.100.8/29',
+                 {'exclude_cidrs': ['192.0.2.0/24', '198.51.100.8/29']}),
+                ('exclude_routers has r1', {'exclude_routers': ['r0', 'r1']}),
+                ('exclude_networks has public',
+                 {'exclude_networks': ['public']}),
+                ('', {'exclude_cidrs': ['198.51.100.0/29'],
+                      'exclude_routers': ['r2'],
+                      'exclude_networks': ['private']}),
+                ('include_cidrs has it', {'include_cidrs': ['192.0.2.0/24']}),
+                ('include_routers does not have its router',
+                 {'include_routers': ['r2']}),
+                ('include_networks does not have its network',
+                 {'include_networks': ['private']}),
+                ('', {'include_cidrs': ['192.0.2.0/24', '198.51.100.0/24'],
+                      'include_routers': ['r1', 'r2'],
+                      'include_networks': ['public']}),
+                ('include_routers does not have its router',
+                 {'include_cidrs': ['198.51.100.0/24'],
+                  'include_routers': ['r2']}),
+                ('exclude_cidrs has 198.51.100.10/32',
+                 {'include_cidrs': ['198.51.100.0/24'],
+                  'exclude_cidrs': ['198.51.100.10/32']}),
+                ('exclude_routers has r1',
+                 {'include_cidrs': ['198.51.100.0/24'],
+                  'exclude_routers': ['r1']})):
+            said = selected(**options).objection(subject())
+            self.assertEqual(bool(wanted), '[announce] ' in said)
+            self.assertTrue(said.endswith(wanted), said)
+        self.assertEqual('', selected(
+            include_networks=['private'], exclude_networks=['public']
+            ).objection(subject(network_names=frozenset())))
 
     def test_a_selection_is_a_value(self):
         one, two = (selected(exclude_cidrs=['198.51.100.0/24'],
@@ -160,9 +153,8 @@ class NamesTest(base.BaseTestCase):
     def test_the_uuid_of_another_router_is_no_name(self):
         """Whoever names a router chooses any text."""
         for label in (OTHER, OTHER.upper(), f'neutron-{OTHER}'):
-            self.assertEqual(
-                {'row', 'neutron-uuid', 'uuid'},
-                selection.names('neutron-', 'row', 'neutron-uuid', label))
+            self.assertEqual({'row', 'neutron-uuid', 'uuid'}, selection.names(
+                'neutron-', 'row', 'neutron-uuid', label))
 
     def test_there_is_no_empty_name(self):
         """An empty one would be equal to that of another router."""

@@ -40,8 +40,7 @@ class StyleTest(base.BaseTestCase):
 
     def test_a_commit_is_checked_as_tox_checks(self):
         self.assertEqual(5, len(self.commands))
-        self.assertEqual(self.commands,
-                         [hook['entry'] for hook in self.hooks])
+        self.assertEqual(self.commands, [hook['entry'] for hook in self.hooks])
         self.assertEqual({False}, {hook['pass_filenames']
                                    for hook in self.hooks})
 
@@ -56,5 +55,4 @@ class StyleTest(base.BaseTestCase):
     def test_all_programs_of_the_shell_are_checked(self):
         shell, = [command for command in self.commands
                   if command.startswith('bashate ')]
-        self.assertEqual(_SOURCED | set(scripts()),
-                         set(shell.split()[3:]))
+        self.assertEqual(_SOURCED | set(scripts()), set(shell.split()[3:]))

@@ -28,6 +28,7 @@ from ovn_network_agent.netlink.objects import egress_links
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 EGRESS = {4: '203.0.113.77', 6: '2001:db8:7::77'}
@@ -161,7 +162,7 @@ class EgressTestCase(base.KernelTestCase):
         """The subject of a machine."""
         return model.EgressHost(**{
             'name': 'firewall', 'address': EGRESS[family],
-            'chassis': world.CHASSIS, 'machine': machine or MACHINE[family],
+            'chassis': cloud.CHASSIS, 'machine': machine or MACHINE[family],
             'router': 'r-1', 'called': 'router one', 'port': 'lrp-1',
             'mac': self.mac, 'via': GATEWAY[family],
             'segments': (('physnet1', 0),), **values})
@@ -182,7 +183,7 @@ class EgressTestCase(base.KernelTestCase):
             frozenset(['br-ex']), egress=frozenset(
                 each.address for each in hosts)))
         view = dataclasses.replace(
-            world.snapshot(*routers, phase=phase, links=links, egress=True),
+            cloud.snapshot(*routers, phase=phase, links=links, egress=True),
             subjects={model.EgressHost: {
                 f'EgressHost {number:d}': {'': each}
                 for number, each in enumerate(hosts)}})

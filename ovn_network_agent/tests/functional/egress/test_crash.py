@@ -11,14 +11,14 @@ import subprocess
 from ovn_network_agent.privileged.network import channel
 from ovn_network_agent.tests.functional.crash import program
 from ovn_network_agent.tests.functional.egress import base
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 
 
 class CrashTest(base.EgressTestCase):
 
     def test_each_boundary(self):
         """The machine sends all the time; the next agent ends the work."""
-        router = world.router(nats=(world.fip(
+        router = cloud.router(nats=(cloud.fip(
             base.GATEWAY[4], type='snat', logical_ip='10.0.1.0/24'),))
         hosts = [self.host(), self.host(machine=base.OTHER[4]), self.host(6)]
         self.run_pass(routers=[router])

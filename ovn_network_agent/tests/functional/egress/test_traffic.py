@@ -10,7 +10,7 @@ import sys
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.tests.functional.egress import base
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 
 _CONNECT = '''
 import socket, sys
@@ -184,7 +184,7 @@ END
             stdout=subprocess.DEVNULL)
         self.addCleanup(flood.wait)
         self.addCleanup(flood.kill)
-        router = world.router(nats=(world.fip(
+        router = cloud.router(nats=(cloud.fip(
             base.GATEWAY[4], type='snat', logical_ip='10.0.1.0/24'),))
         for _repeat in range(5):
             self.run_pass(other, routers=[router])

@@ -17,6 +17,7 @@ from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.backends.kernel import route
 from ovn_network_agent.backends.kernel import rule
 from ovn_network_agent.tests.functional.frr import base
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -70,7 +71,7 @@ class PassTestCase(base.FrrTestCase):
                 name, world) for name in worlds.BACKENDS], world, **options)
         self.addCleanup(self.gateway.reconciler.close)
         self.addCleanup(self.gateway.run, phase=model.Phase.STOPPED)
-        self.router = worlds.router(fips=[FIP])
+        self.router = cloud.router(fips=[FIP])
 
     def run_pass(self, *routers, **how):
         outcome = self.gateway.run(*routers, **how)

@@ -7,7 +7,7 @@ from ovn_network_agent import model
 from ovn_network_agent.engine import health
 from ovn_network_agent.tests.functional.engine import frr_passes as passes
 from ovn_network_agent.tests.functional.frr import base
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 
 FIP = passes.FIP
 TABLE = passes.TABLE
@@ -29,7 +29,7 @@ class TestPass(passes.PassTestCase):
         self.assertEqual(0, self.run_pass(self.router, full=True).changes)
         self.run_pass(self.router.__class__(
             self.router.uuid, self.router.name, ports=(
-                worlds.port(local=False, chassis=worlds.OTHER),),
+                cloud.port(local=False, chassis=cloud.OTHER),),
             nats=self.router.nats))
         self.assertEqual(set(), self.statics())
         self.assertEqual(set(), self.routes())
@@ -45,8 +45,8 @@ class TestPass(passes.PassTestCase):
         self.run_pass()
         self.assertEqual(before, self.frr.running())
         # Row FIP-21: a candidate has the entry of its network in advance.
-        here = [worlds.group(self.router)]
-        away = [worlds.group(worlds.away(self.router))]
+        here = [cloud.group(self.router)]
+        away = [cloud.group(cloud.away(self.router))]
         self.run_pass(self.router, groups=here)
         entries = self.entries()
         self.run_pass(groups=away)

@@ -10,7 +10,7 @@ import time
 
 from ovn_network_agent.tests.functional.engine import frr_passes as passes
 from ovn_network_agent.tests.functional.frr import base
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 
 FIP = passes.FIP
 ENTRY = passes.ENTRY
@@ -40,7 +40,7 @@ class HangingTestCase(passes.PassTestCase):
     def setUp(self):
         super().setUp()
         self.run_pass(self.router)
-        self.both = worlds.router(fips=[FIP, self.OTHER])
+        self.both = cloud.router(fips=[FIP, self.OTHER])
 
     def hang(self):
         self.frr.signal('bfdd', signal.SIGSTOP)

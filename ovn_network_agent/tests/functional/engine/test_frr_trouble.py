@@ -8,7 +8,7 @@ import time
 
 from ovn_network_agent import model
 from ovn_network_agent.tests.functional.engine import frr_passes as passes
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 
 FIP = passes.FIP
 
@@ -45,7 +45,7 @@ class TestTrouble(passes.PassTestCase):
     def test_what_frr_refuses_to_withdraw_costs_only_itself(self):
         # Trap T43: one bad item in the batch.
         other = '198.51.100.11'
-        self.run_pass(worlds.router(fips=[FIP, other]))
+        self.run_pass(cloud.router(fips=[FIP, other]))
         self._refusing_vtysh(f'no ip route {FIP}/32')
         outcome = self.gateway.run()
         self.assertIn(f'{FIP}/32', ' '.join(outcome.degraded))

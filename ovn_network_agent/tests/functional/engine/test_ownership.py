@@ -18,6 +18,7 @@ from ovn_network_agent.common import notices
 from ovn_network_agent.netlink.objects import addresses
 from ovn_network_agent.privileged.network import netlink
 from ovn_network_agent.tests.functional.engine import whole
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.watches import kernel
 
@@ -79,9 +80,9 @@ ORPHANS = (
 ORPHAN_ADDRESSES = (['br-ex', '169.254.169.253/32'],
                     ['br-ex-peer', '169.254.0.1/30'])
 
-ALPHA = worlds.router(1, ['198.51.100.10', '198.51.100.11'])
-BETA = worlds.router(2, ['198.51.100.20'])
-elsewhere = worlds.away
+ALPHA = cloud.router(1, ['198.51.100.10', '198.51.100.11'])
+BETA = cloud.router(2, ['198.51.100.20'])
+elsewhere = cloud.away
 
 
 def without(router, address):
@@ -168,7 +169,7 @@ class Paths:
         agent = self.agent()
         self.settled(agent.run())
         bare = self.ours()
-        here, away = worlds.group(ALPHA), worlds.group(elsewhere(ALPHA))
+        here, away = cloud.group(ALPHA), cloud.group(elsewhere(ALPHA))
         for prepare, groups, prepared in (
                 (True, (away,), self.PREPARED), (True, (), set()),
                 (False, (away,), set())):

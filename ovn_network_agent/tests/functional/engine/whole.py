@@ -23,6 +23,7 @@ from ovn_network_agent.ovn import local_state
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests.functional.netlink import base
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 
 KERNEL = (link.LinkBackend, link.SysctlBackend, address.AddressBackend,
@@ -61,7 +62,7 @@ class Agent:
         # As a reload would have it.
         self.reconciler.wanted.drivers = loader.renewed(
             self.reconciler.wanted.drivers, settings.live(self.conf))
-        return self.reconciler.run(passes.Pass(worlds.snapshot(
+        return self.reconciler.run(passes.Pass(cloud.snapshot(
             *routers, groups=groups, phase=phase,
             devices=local_state.relevant_devices(self.conf, ())),
             **{'full': True, **kwargs}))

@@ -11,6 +11,7 @@ from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.drivers import egress_ip
 from ovn_network_agent.drivers import network_peer
 from ovn_network_agent.tests.functional.service import egress
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 
 TARGET = ownership.EXT_ID_PEER_TARGET
@@ -67,7 +68,7 @@ class PeersTest(egress.EgressTestCase):
         # No finding of "explain" is about it.
         conf = agent._conf
         way, = (way for way in sources.read_peerings(conf, [worlds.driver(
-            'network_peer', conf)], '10.0.2.5', worlds.node())
+            'network_peer', conf)], '10.0.2.5', cloud.node())
             if way.peering.router == self.routers['r1'])
         self.assertEqual(((), (), (), ()), (
             way.missing, way.others, way.foreign, way.detours))

@@ -106,8 +106,7 @@ def _servers(data):
         answers = [json.dumps(answer).encode() for answer in json.loads(data)]
     except (ValueError, TypeError, RecursionError):
         answers = [data]
-    with peers.speaking(answers, 'nb.sock',
-                        b'}') as path, query.Session(
+    with peers.speaking(answers, 'nb.sock', b'}') as path, query.Session(
             ['unix:' + path], 'OVN_Northbound', 0.2) as session:
         session.has('NAT', 'external_ip')
         session.by_uuid('NAT', ['0'])

@@ -195,9 +195,8 @@ def _fill(row, columns, values, tables):
     for column, kind in columns.items():
         value = _of_type(kind, values.get(column), tables)
         setattr(row, column, value)
-        data[column] = types.SimpleNamespace(
-            values=_atoms(value), type=_Type(_Key(_Table(
-                kind[0] if isinstance(kind, tuple) else kind))))
+        data[column] = types.SimpleNamespace(values=_atoms(value), type=_Type(
+            _Key(_Table(kind[0] if isinstance(kind, tuple) else kind))))
     row._data = data
 
 

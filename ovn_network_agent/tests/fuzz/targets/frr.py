@@ -117,8 +117,7 @@ def _node():
     cfg.CONF.set_override('vtysh_timeout', 1, 'frr')
     for context in privileged.CONTEXTS:
         context.set_client_mode(False)
-    limits.fix(configs.conf(
-        frr__vrf_name=_VRF, frr__frr_prefix_list=_LIST))
+    limits.fix(configs.conf(frr__vrf_name=_VRF, frr__frr_prefix_list=_LIST))
     yield
 
 
@@ -158,22 +157,17 @@ def _denials(outbound):
 
 
 def _privileged(data):
-    _daemons(data,
-             lambda: bgp.read_sessions(_VRF, ['bgpd']),
-             lambda: bgp.read_peers(_VRF),
-             lambda: bgp.read_effect_digest(_VRF),
-             lambda: vtysh.read_static(_VRF),
-             lambda: vtysh.read_static_again(_VRF, ''),
-             lambda: prefix_lists.read(_LIST),
-             lambda: prefix_lists.read_of(_LIST, ['198.51.100.0/24']),
-             lambda: monitors.list_digests(_LIST, True),
-             router_advertisements.read,
-             evpn_instances.read,
-             lambda: monitors.vni_digests('', True),
-             lambda: prefix_lists.change(
-                 _LIST, [], [['198.51.100.0/24', 32, 32]]),
-             lambda: vtysh.change_static(_VRF, [], [
-                 [_PREFIX, '169.254.0.1']]))
+    _daemons(
+        data, lambda: bgp.read_sessions(_VRF, ['bgpd']),
+        lambda: bgp.read_peers(_VRF), lambda: bgp.read_effect_digest(_VRF),
+        lambda: vtysh.read_static(_VRF),
+        lambda: vtysh.read_static_again(_VRF, ''),
+        lambda: prefix_lists.read(_LIST),
+        lambda: prefix_lists.read_of(_LIST, ['198.51.100.0/24']),
+        lambda: monitors.list_digests(_LIST, True), router_advertisements.read,
+        evpn_instances.read, lambda: monitors.vni_digests('', True),
+        lambda: prefix_lists.change(_LIST, [], [['198.51.100.0/24', 32, 32]]),
+        lambda: vtysh.change_static(_VRF, [], [[_PREFIX, '169.254.0.1']]))
 
 
 TARGETS = (

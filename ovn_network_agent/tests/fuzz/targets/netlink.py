@@ -99,8 +99,7 @@ def _frames(data):
     for kind, _flags, _seq, _port, start, end in found:
         multicast.table(kind, data, start, end)
     # Those of one kind in a row are one.
-    alone = [(kind, flags) for kind, flags, _seq, _port, _start, _end
-             in found]
+    alone = [(kind, flags) for kind, flags, _seq, _port, _start, _end in found]
     several = [(kind, flags) for kind, flags, _seq, _start, _end
                in wire.kinds(data)]
     assert set(alone) == set(several), (alone, several)

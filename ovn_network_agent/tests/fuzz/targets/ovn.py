@@ -37,6 +37,7 @@ from ovn_network_agent.ovsdb import rpc
 from ovn_network_agent.tests.fuzz import peers
 from ovn_network_agent.tests.fuzz.target import Target
 from ovn_network_agent.tests.fuzz.targets import database
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 _CHOICE = inputs.Choice(
@@ -46,7 +47,7 @@ _CHOICE = inputs.Choice(
     checks_backends=True)
 
 
-_DEVICES = (world.node().devices)
+_DEVICES = (cloud.node().devices)
 
 
 def _view(data):
@@ -142,7 +143,7 @@ def _peerings(data):
     wanted = {}
     for alone in subjects[model.Peering].values():
         assert alone[''].why.isprintable() and alone[''].name.isprintable()
-        for each in driver.resources(alone[''], world.node()):
+        for each in driver.resources(alone[''], cloud.node()):
             if isinstance(each, resources.Peering):
                 assert wanted.setdefault(each.pair, each) == each
 
@@ -179,7 +180,7 @@ def _egress(data):
         places = [(each.address, each.chassis or each.port or each.router)
                   for each in alone[''].places if each.address]
         assert len({each for each, _key in places}) == len(set(places))
-        for each in driver.resources(alone[''], world.node()):
+        for each in driver.resources(alone[''], cloud.node()):
             if isinstance(each, resources.EgressRows):
                 egress_rows.wanted(each)
                 assert each.nats
@@ -204,8 +205,7 @@ def _rows(data):
         egress_rows.read_networks(row)
     for table in ('Gateway_Chassis', 'HA_Chassis'):
         for row in nb[table].values():
-            rows.marked_lowered(row.external_ids,
-                                *rows.lowered(row))
+            rows.marked_lowered(row.external_ids, *rows.lowered(row))
     for row in sb['Port_Binding'].values():
         rows.nat_addresses(row)
         rows.order(row)
@@ -219,9 +219,8 @@ def _silence(data):
     _nb, sb, _ovs = database.databases(data)
     for own in {row.name for row in sb['Chassis'].values()}:
         facts = absent_chassis.read(sb, own, frozenset())
-        absent_chassis.owners(
-            facts, {*absent_chassis.behind(facts),
-                    *absent_chassis.outdated(facts, 3)})
+        absent_chassis.owners(facts, {
+            *absent_chassis.behind(facts), *absent_chassis.outdated(facts, 3)})
 
 
 def _drains(data):

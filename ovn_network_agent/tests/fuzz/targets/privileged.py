@@ -288,9 +288,8 @@ _MODULES = {
 
 def _target(module, share):
     return Target(f'privileged.{module}', _call, (),
-                  (_MODULES[module], *_BELOW.get(module, ())),
-                  json=True, values=_VALUES, world=_world, root=True,
-                  share=share)
+                  (_MODULES[module], *_BELOW.get(module, ())), json=True,
+                  values=_VALUES, world=_world, root=True, share=share)
 
 
 TARGETS = tuple(_target(module, share) for module, share in (

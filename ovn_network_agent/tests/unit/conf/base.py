@@ -43,3 +43,9 @@ class ConfTestCase(base.BaseTestCase):
             self.useFixture(fixtures.EnvironmentVariable(name, value))
         return configs.loaded(*argv, '--config-file', self.file(text),
                               version='1.2.3')
+
+    def check_one(self, found, *parts):
+        """Exactly one text, and it has these parts."""
+        self.assertEqual(1, len(found), found)
+        for part in parts:
+            self.assertIn(part, found[0])

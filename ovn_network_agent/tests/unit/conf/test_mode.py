@@ -5,6 +5,8 @@
 
 from importlib import metadata
 
+import fixtures
+
 from ovn_network_agent.conf import mode as options
 from ovn_network_agent.conf import validate
 from ovn_network_agent.forward import rules
@@ -37,12 +39,24 @@ def used(conf, what):
 
 class ModeTest(base.ConfTestCase):
 
-    def check_one(self, text, *parts, **kwargs):
-        """Exactly one problem, and its text has these parts."""
-        found = validate.problems(self.load(text, remotes=False, **kwargs))
-        self.assertEqual(1, len(found), found)
-        for part in parts:
-            self.assertIn(part, found[0])
+    def test_one_problem_each(self):
+        """Row PFM-01: the text names the other remote, with the remedy."""
+        for text, env, *parts in (
+                (DRIVERS + RULES, NB, '[ovn] ovn_sb_remote is not set',
+                 'tcp:192.0.2.1:6642'),
+                # Also without any rules.
+                ('', SB, '[ovn] ovn_nb_remote is not set',
+                 'tcp:192.0.2.1:6641'),
+                ('', {}, 'nothing to do', 'ovn_nb_remote', 'ovn_sb_remote',
+                 '[port_forward] rules_file'),
+                ('[DEFAULT]\ndrivers = fip_route\n' + RULES, {},
+                 '[DEFAULT] drivers = fip_route: lacks port_forward'),
+                (DRIVERS + RULES + 'vip_announce = with-gateway\n', {},
+                 '[port_forward] vip_announce = with-gateway', 'always')):
+            for name in {*NB, *SB}:
+                self.useFixture(fixtures.EnvironmentVariable(name))
+            self.check_one(validate.problems(self.load(
+                text, remotes=False, env=env)), *parts)
 
     def test_both_remotes_are_the_full_mode(self):
         """Row PFM-01."""
@@ -59,8 +73,7 @@ class ModeTest(base.ConfTestCase):
         self.assertEqual([], validate.problems(conf))
         self.assertEqual([], validate.warnings(conf))
         self.assertEqual('port-forward-only', mode.name(conf))
-        self.assertEqual({'veth_leak', 'port_forward'},
-                         used(conf, 'drivers'))
+        self.assertEqual({'veth_leak', 'port_forward'}, used(conf, 'drivers'))
         self.assertEqual({'link', 'sysctl', 'address', 'neighbour',
                           'neighbour_proxy', 'route', 'rule', 'nftables'},
                          used(conf, 'backends'))
@@ -77,30 +90,6 @@ class ModeTest(base.ConfTestCase):
         self.assertTrue({'ovs', 'frr'}.isdisjoint(names), names)
         full = [context.name for context in mode.contexts(self.load(RULES))]
         self.assertTrue({'kernel', 'ovs', 'frr'} <= set(full), full)
-
-    def test_one_remote_alone(self):
-        """Row PFM-01: the text names the other one, with the remedy."""
-        self.check_one(DRIVERS + RULES, '[ovn] ovn_sb_remote is not set',
-                       'tcp:192.0.2.1:6642', env=NB)
-
-    def test_the_other_remote_alone(self):
-        """Row PFM-01: also without any rules."""
-        self.check_one('', '[ovn] ovn_nb_remote is not set',
-                       'tcp:192.0.2.1:6641',
-                       env=SB)
-
-    def test_nothing_to_do(self):
-        """Row PFM-01."""
-        self.check_one('', 'nothing to do', 'ovn_nb_remote', 'ovn_sb_remote',
-                       '[port_forward] rules_file')
-
-    def test_the_driver_has_to_be_there(self):
-        self.check_one('[DEFAULT]\ndrivers = fip_route\n' + RULES,
-                       '[DEFAULT] drivers = fip_route: lacks port_forward')
-
-    def test_no_gateway_to_announce_with(self):
-        self.check_one(DRIVERS + RULES + 'vip_announce = with-gateway\n',
-                       '[port_forward] vip_announce = with-gateway', 'always')
 
 
 class LacksTest(base.ConfTestCase):

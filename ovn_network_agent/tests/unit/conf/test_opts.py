@@ -67,9 +67,8 @@ class SourcesTest(confs.ConfTestCase):
         # Trap T66
         for text, value in (('true', True), ('1', True), ('yes', True),
                             ('false', False), ('0', False), ('no', False)):
-            conf = self.load(
-                f'[DEFAULT]\ncleanup_on_shutdown = {not value}\n',
-                env={'OS_DEFAULT__CLEANUP_ON_SHUTDOWN': text})
+            conf = self.load(f'[DEFAULT]\ncleanup_on_shutdown = {not value}\n',
+                             env={'OS_DEFAULT__CLEANUP_ON_SHUTDOWN': text})
             self.assertIs(value, conf.cleanup_on_shutdown, text)
 
     def test_empty_text_is_a_value_in_file_and_environment(self):
@@ -81,9 +80,8 @@ class SourcesTest(confs.ConfTestCase):
         self.assertEqual('', conf.frr.frr_prefix_list)
 
     def test_a_file_that_is_not_there_is_named(self):
-        error = self.assertRaises(
-            cfg.ConfigFilesNotFoundError, configs.loaded,
-            '--config-file', '/nonexistent/a.conf')
+        error = self.assertRaises(cfg.ConfigFilesNotFoundError, configs.loaded,
+                                  '--config-file', '/nonexistent/a.conf')
         self.assertIn('/nonexistent/a.conf', str(error))
 
     def test_a_file_that_cannot_be_parsed_is_named(self):
@@ -174,8 +172,7 @@ class RestartTest(base.BaseTestCase):
         for group, option in opts.everything():
             if not option.mutable:
                 self.assertNotEqual('is read at the start only',
-                                    reload.reason(group, option),
-                                    option.dest)
+                                    reload.reason(group, option), option.dest)
 
     def test_each_option_says_whether_a_change_needs_a_restart(self):
         """As the sample and the reference have it; the library says the rest.

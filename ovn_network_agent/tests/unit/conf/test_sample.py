@@ -60,9 +60,8 @@ class SampleTest(base.ConfTestCase):
               '--output-file', path], default_config_files=[])
         generator.generate(conf)
         with open(path) as new, open(SAMPLE) as shipped:
-            self.assertEqual(
-                ours(new.read()), ours(shipped.read()),
-                'run "tox -e genconfig" and commit what changed')
+            self.assertEqual(ours(new.read()), ours(shipped.read()),
+                             'run "tox -e genconfig" and commit what changed')
 
     def test_mentions_every_option_once(self):
         with open(SAMPLE) as shipped:

@@ -100,9 +100,8 @@ class EveryArgumentTest(base.ConfTestCase):
                 argv = (['--' + name, texts[which]] if values == texts else
                         ['--' + ('' if values[which] else 'no') + name])
                 other = texts[not which]
-                conf = self.load(
-                    f'[DEFAULT]\n{dest} = {other}\n', argv,
-                    {'OS_DEFAULT__' + dest.upper(): other})
+                conf = self.load(f'[DEFAULT]\n{dest} = {other}\n', argv,
+                                 {'OS_DEFAULT__' + dest.upper(): other})
                 self.assertEqual(values[which], conf[dest], argv)
 
     def test_it_counts_behind_the_file_too(self):

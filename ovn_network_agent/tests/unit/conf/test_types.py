@@ -29,9 +29,8 @@ class TypesTest(base.BaseTestCase):
         self.assertEqual('', types.Name(empty=True)(' '))
 
     def test_interface_names(self):
-        self.accepts(types.InterfaceName(), {'br-ex': 'br-ex',
-                                             'bond0.100': 'bond0.100',
-                                             'a' * 15: 'a' * 15})
+        self.accepts(types.InterfaceName(), {
+            'br-ex': 'br-ex', 'bond0.100': 'bond0.100', 'a' * 15: 'a' * 15})
         self.rejects(types.InterfaceName(), ['a' * 16, 'br/ex', '.', '..',
                                              'all', 'default', ''])
 
@@ -79,8 +78,7 @@ class TypesTest(base.BaseTestCase):
         self.accepts(types.IPNetwork(), {
             '198.51.100.0/24': '198.51.100.0/24',
             '198.51.100.7/24': '198.51.100.0/24',
-            '2001:DB8:0::7/64': '2001:db8::/64',
-            '0.0.0.0/0': '0.0.0.0/0'})
+            '2001:DB8:0::7/64': '2001:db8::/64', '0.0.0.0/0': '0.0.0.0/0'})
         self.rejects(types.IPNetwork(), ['198.51.100.0', '10.0.0.0/33',
                                          'fe80::%eth0/64', 'net', ''])
 
@@ -109,8 +107,7 @@ class TypesTest(base.BaseTestCase):
             ' tcp:a:1 , tcp:b:2,, ': ['tcp:a:1', 'tcp:b:2'],
             '': [], ' , ': []})
         self.assertEqual(['tcp:a:1'], remotes(['TCP:a:1']))
-        error = self.assertRaises(ValueError, remotes,
-                                  'tcp:a:1,bogus,tcp:b:2')
+        error = self.assertRaises(ValueError, remotes, 'tcp:a:1,bogus,tcp:b:2')
         self.assertTrue(str(error).startswith("'bogus' is not"), error)
 
     def test_whole_numbers(self):

@@ -83,8 +83,7 @@ def value(template, variables):
     :param variables: pairs of name and value
     """
     if isinstance(template, dict):
-        return {name: value(one, variables)
-                for name, one in template.items()}
+        return {name: value(one, variables) for name, one in template.items()}
     if isinstance(template, list):
         return [value(one, variables) for one in template]
     if not isinstance(template, str) or '{' not in template:

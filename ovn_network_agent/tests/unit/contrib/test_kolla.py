@@ -23,6 +23,7 @@ from ovn_network_agent.cmd import agent
 from ovn_network_agent.conf import opts
 from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.model import port_forwards
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.contrib import kolla
@@ -147,8 +148,7 @@ class ContainerTest(base.BaseTestCase):
             found.append(arguments)
         self.assertEqual(found[0], found[1])
         used = set(re.findall(r"service\.(\w+)", str(found[0])))
-        self.assertEqual(set(self.service) - {'group', 'enabled'},
-                         used)
+        self.assertEqual(set(self.service) - {'group', 'enabled'}, used)
 
     def test_one_node_after_the_other(self):
         for name in ('ovn-network-agent', 'ovn-network-agent-uninstall'):
@@ -201,9 +201,8 @@ class UnitOfTheContainerTest(base.BaseTestCase):
         self.own = unit(UNIT.read_text())
 
     def test_exit_statuses(self):
-        self.assertEqual(
-            self.own['Service']['RestartPreventExitStatus'],
-            self.unit['Service']['RestartPreventExitStatus'])
+        self.assertEqual(self.own['Service']['RestartPreventExitStatus'],
+                         self.unit['Service']['RestartPreventExitStatus'])
         self.assertEqual(
             {agent.EXIT_INCOMPLETE, agent.EXIT_NOT_TAKEN_OVER},
             set(map(int, self.unit['Service']['SuccessExitStatus'].split())))
@@ -240,9 +239,8 @@ class ConfigurationTest(base.BaseTestCase):
                            GENERATOR, '--input-file')
 
     def test_the_validator_and_the_agent_accept_it(self):
-        every = kolla.Role(
-            ovn_network_agent_network_cidr=['198.51.100.0/24'],
-            ovn_network_agent_metrics_listen='127.0.0.1:9132')
+        every = kolla.Role(ovn_network_agent_network_cidr=['198.51.100.0/24'],
+                           ovn_network_agent_metrics_listen='127.0.0.1:9132')
         for role in (kolla.Role(), every):
             text = role.file('ovn-network-agent.conf.j2')
             for done in (self.validated(text), self.run_on(
@@ -269,9 +267,8 @@ class ConfigurationTest(base.BaseTestCase):
     def test_what_kolla_set_configs_requires(self):
         for variables in ({}, {'kolla_copy_ca_into_containers': True}):
             config = kolla.Role(**variables).config_json()
-            self.assertLessEqual(
-                set(config), {'command', 'config_files', 'directories',
-                              'permissions'})
+            self.assertLessEqual(set(config), {
+                'command', 'config_files', 'directories', 'permissions'})
             for one in config['config_files']:
                 self.assertLessEqual(set(one), {'source', 'dest', 'owner',
                                                 'perm', 'optional'})
@@ -282,8 +279,7 @@ class ConfigurationTest(base.BaseTestCase):
             self.assertEqual(len(places), len(set(places)))
             for section in ('config_files', 'directories', 'permissions'):
                 for one in config[section]:
-                    self.assertLessEqual(
-                        set(one['owner'].split(':')), OWNERS)
+                    self.assertLessEqual(set(one['owner'].split(':')), OWNERS)
                     self.assertEqual(int(one['perm'], 8),
                                      int(one['perm'], 8) & 0o7777)
 
@@ -329,7 +325,7 @@ class SysctlTest(base.BaseTestCase):
         return {(resource.path, resource.value)
                 for name in ('fip_route', 'veth_leak')
                 for resource in world.driver(name, conf).resources(
-                    world.node(), world.node())
+                    cloud.node(), cloud.node())
                 if resource.kind == 'sysctl'}
 
     def test_all_that_the_drivers_want(self):
@@ -372,6 +368,6 @@ class SysctlTest(base.BaseTestCase):
                         'port_forward', world.conf()).resources(
                             port_forwards.Forwards(
                                 (golden.vip(),), True, tuple(devices)),
-                            world.node()) if r.kind == 'sysctl'},
+                            cloud.node()) if r.kind == 'sysctl'},
                     self.lines(ovn_network_agent_port_forwards={'any': []},
                                **variables) - self.lines())

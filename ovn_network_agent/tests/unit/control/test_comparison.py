@@ -12,7 +12,7 @@ from ovn_network_agent.common import trigger
 from ovn_network_agent.control.reports import inspection
 from ovn_network_agent.runtime import questions
 from ovn_network_agent.tests import waiting
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.engine import gateways
 
 FIP = gateways.FIP
@@ -25,7 +25,7 @@ class ComparisonTest(gateways.ReconcilerTestCase):
         super().setUp()
         self.made = self.gateway()
         self.parts = questions.make(self.made.reconciler, trigger.Trigger(0))
-        self.router = worlds.router(fips=[FIP])
+        self.router = cloud.router(fips=[FIP])
         self.made.run(self.router)
 
     def compare(self, patience=30, ask=lambda function: function()):
@@ -55,7 +55,7 @@ class ComparisonTest(gateways.ReconcilerTestCase):
         self.made.world.objects.pop(gateways.ROUTE)
         self.made.world.objects.pop(gateways.ANNOUNCEMENT)
         self.made.world.put(STRAY, resources.DefaultRoute(
-            self.router.uuid, 'lrp-1', '198.51.100.77', worlds.OWNER))
+            self.router.uuid, 'lrp-1', '198.51.100.77', cloud.OWNER))
         found = self.compare()
         self.assertEqual(
             [('route', 'create', 'kernel_route', f'254,{FIP}/32'),
@@ -121,13 +121,12 @@ class ComparisonTest(gateways.ReconcilerTestCase):
         def ask(function):
             answer = function()
             if not passes and len(self.made.world.reads) > self.reads + 15:
-                passes.append(self.made.run(worlds.router()))
+                passes.append(self.made.run(cloud.router()))
             return answer
         self.reads = len(self.made.world.reads)
         self.made.world.objects[gateways.ROUTE] = resources.KernelRoute(
             254, gateways.DST, 'br-ex')
-        self.assertEqual([], inspection.compare(
-            ask, self.parts)['steps'])
+        self.assertEqual([], inspection.compare(ask, self.parts)['steps'])
         self.assertTrue(passes)
 
     def test_a_system_that_may_hang_is_read_beside_the_loop(self):
@@ -156,9 +155,8 @@ class ComparisonTest(gateways.ReconcilerTestCase):
         static.read = lambda known: go_on.wait(30) and []
         self.assertEqual({'frr_static': 'no answer within 0.05 s'},
                          self.compare(patience=0.05)['unreadable'])
-        self.assertEqual(
-            {'frr_static': 'it has been at work for 0.05 s'},
-            self.compare(patience=0.05)['unreadable'])
+        self.assertEqual({'frr_static': 'it has been at work for 0.05 s'},
+                         self.compare(patience=0.05)['unreadable'])
         go_on.set()
         waiting.eventually(
             lambda: self.made.reconciler.wait_for_threads(1), 'its end')

@@ -19,11 +19,12 @@ from ovn_network_agent.control.reports import text
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.runtime.process import mode
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 R1 = '11111111-aaaa-4bbb-8ccc-0123456789ab'
 R2 = '22222222-aaaa-4bbb-8ccc-0123456789ab'
-HERE, THERE = world.CHASSIS, world.OTHER
+HERE, THERE = cloud.CHASSIS, cloud.OTHER
 MAINTENANCE = 'maintenance'
 
 Database = collections.namedtuple('Database', 'connected problem changed_wall',
@@ -55,7 +56,7 @@ class ReportTestCase(base.BaseTestCase):
 
     def report(self, *groups, drains=(), routers=(), reasons=(),
                databases=None, phase=model.Phase.RUNNING, **node):
-        node = world.node(drains=frozenset(drains), phase=phase, **node)
+        node = cloud.node(drains=frozenset(drains), phase=phase, **node)
         found = report.build(
             model.Snapshot(node, tuple(routers), groups), reasons,
             databases or {'nb': WELL, 'sb': WELL, 'ovs': WELL}, self.names,
@@ -93,9 +94,8 @@ class ReportTest(ReportTestCase):
     def test_a_drain_ends_with_its_overlap(self):
         gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
         for node in ({'overlap': ('192.0.2.2',)}, {'overlapping': True}):
-            self.assertEqual(
-                ['ovn-controller is to go on'],
-                self.pending(gone, drains=[model.ALL], **node))
+            self.assertEqual(['ovn-controller is to go on'],
+                             self.pending(gone, drains=[model.ALL], **node))
 
     def test_a_group_that_stays_is_not_waited_for(self):
         for peer in ({'peer': 0}, {'known': False}):
@@ -204,15 +204,13 @@ class NamesTest(ReportTestCase):
         ports = tuple(model.GroupPort(
             f'{model.REDIRECT}p{number}', HERE, f'p{number}', (network,))
             for number, network in enumerate(networks, 1))
-        return dataclasses.replace(made, table='HA_Chassis_Group',
-                                   ports=ports)
+        return dataclasses.replace(made, table='HA_Chassis_Group', ports=ports)
 
     def test_a_group_is_called_by_its_routers(self):
         found, = self.report(self.shared('198.51.100.1/24', '203.0.113.1/24')
                              )['groups']
-        self.assertEqual(
-            'web, neutron-r2 (198.51.100.1/24, 203.0.113.1/24)',
-            found['label'])
+        self.assertEqual('web, neutron-r2 (198.51.100.1/24, 203.0.113.1/24)',
+                         found['label'])
         found, = self.report(group('p1', R1))['groups']
         self.assertEqual('web', found['label'])
         found, = self.report(group('p1'))['groups']
@@ -237,7 +235,7 @@ class NamesTest(ReportTestCase):
     def test_drains_have_names_and_times(self):
         seen = drains.StartTimes(lambda: datetime.datetime(
             2026, 1, 31, 12, tzinfo=datetime.UTC))
-        node = world.node(drains=frozenset([R1]))
+        node = cloud.node(drains=frozenset([R1]))
         gone = group('p1', R1, own=0, drained=MAINTENANCE, owner=THERE)
         snapshot = model.Snapshot(
             node, (leaving('p1', model.Handover.ANNOUNCE),), (gone,))
@@ -246,8 +244,7 @@ class NamesTest(ReportTestCase):
                              start_times=seen)
         self.assertEqual({R1: '2026-01-31T12:00:00Z'}, found['drains_since'])
         said = screen.of_status(found, True)
-        self.assertIn(f'drains: web ({R1}) since 2026-01-31T12:00:00Z\n',
-                      said)
+        self.assertIn(f'drains: web ({R1}) since 2026-01-31T12:00:00Z\n', said)
         self.assertIn('port p1: on gw2, handover: announce since '
                       '2026-01-31T12:00:00Z\n', said)
         # The first sight counts, and what is over is forgotten.
@@ -256,7 +253,7 @@ class NamesTest(ReportTestCase):
         first = seen.drains, seen.handovers
         seen.note(snapshot)
         self.assertEqual(first, (seen.drains, seen.handovers))
-        seen.note(model.Snapshot(world.node()))
+        seen.note(model.Snapshot(cloud.node()))
         self.assertEqual(({}, {}), (seen.drains, seen.handovers))
 
     def test_the_answer_to_a_command(self):
@@ -275,8 +272,7 @@ class NamesTest(ReportTestCase):
 class ProgressTest(ReportTestCase):
 
     def test_how_many_are_handed_over(self):
-        progress = drain.Progress({'command': 'drain',
-                                   'wanted': [model.ALL]})
+        progress = drain.Progress({'command': 'drain', 'wanted': [model.ALL]})
 
         def look(*groups):
             steps = progress.look(self.report(*groups, drains=[model.ALL]))
@@ -297,15 +293,12 @@ class ProgressTest(ReportTestCase):
         self.assertEqual('2 of 2 handed over', look(*gone, other))
 
     def test_before_the_agent_has_taken_note(self):
-        progress = drain.Progress({'command': 'undrain',
-                                   'wanted': [R1]})
+        progress = drain.Progress({'command': 'undrain', 'wanted': [R1]})
         steps = progress.look(self.report(
             group('p1', R1, own=0, drained=MAINTENANCE), drains=[R1]))
-        self.assertEqual(
-            'for 0 s: the agent has not seen the request yet',
-            progress.text(steps, 0))
-        progress.look(self.report(group('p1', R1, own=0,
-                                        drained=MAINTENANCE)))
+        self.assertEqual('for 0 s: the agent has not seen the request yet',
+                         progress.text(steps, 0))
+        progress.look(self.report(group('p1', R1, own=0, drained=MAINTENANCE)))
         self.assertEqual('0 of 1 restored', progress.count())
         progress.look(self.report(group('p1', R1)))
         self.assertEqual('1 of 1 restored', progress.count())
@@ -320,9 +313,8 @@ class ProgressTest(ReportTestCase):
 class WaitingTest(ReportTestCase):
 
     def missing(self, command, wanted, *groups, **kwargs):
-        return drain.missing(
-            {'command': command, 'wanted': wanted},
-            self.report(*groups, **kwargs))
+        return drain.missing({'command': command, 'wanted': wanted},
+                             self.report(*groups, **kwargs))
 
     def test_the_agent_has_to_have_seen_it(self):
         self.assertTrue(self.missing('drain', [model.ALL]))
@@ -333,8 +325,7 @@ class WaitingTest(ReportTestCase):
                                           drains=[model.ALL]))
         self.assertEqual([], self.missing('drain', [R1], drains=[R1, R2]))
         # Part of it already.
-        self.assertEqual([], self.missing('drain', [R1],
-                                          drains=[model.ALL]))
+        self.assertEqual([], self.missing('drain', [R1], drains=[model.ALL]))
         self.assertEqual([], self.missing('undrain', [R1], drains=[R2]))
         self.assertTrue(self.missing(
             'drain', [model.ALL], drains=[model.ALL],

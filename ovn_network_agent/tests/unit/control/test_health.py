@@ -9,7 +9,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent.control.reports import report
 from ovn_network_agent.runtime.process import status
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 
 INTERVAL = 60
 
@@ -22,7 +22,7 @@ class HealthTest(base.BaseTestCase):
 
     def health(self, phase=model.Phase.RUNNING, later=0):
         """(health, reasons) some seconds after the last pass."""
-        snapshot = model.Snapshot(world.node(phase=phase))
+        snapshot = model.Snapshot(cloud.node(phase=phase))
         found = report.health(snapshot, self.status, INTERVAL,
                               (self.status.reported or 0) + later)
         self.assertEqual(phase.value, found['phase'])

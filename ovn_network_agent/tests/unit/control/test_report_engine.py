@@ -10,6 +10,7 @@ from ovn_network_agent.control.reports import report
 from ovn_network_agent.control.reports import text
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime import questions
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -28,7 +29,7 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         passes = self.parts.passes
         passes.running = pass_log.Running(reasons or ('test',))
         passes.note(self.made.run(
-            worlds.router(fips=[gateways.FIP]), **options),
+            cloud.router(fips=[gateways.FIP]), **options),
             options.get('full', False))
         passes.end()
 
@@ -59,8 +60,7 @@ class EngineReportTest(gateways.ReconcilerTestCase):
         self.run_pass('start')
         self.run_pass('a', 'b', 'c', 'd', full=True)
         found, text = self.report()
-        self.assertEqual({'ok'}, {each['state']
-                                  for each in found['backends']})
+        self.assertEqual({'ok'}, {each['state'] for each in found['backends']})
         self.assertRegex(self.backend('route')['last_read'], TIME)
         self.assertEqual([['start'], ['a', 'b', 'c', 'd']],
                          [done['reasons'] for done in found['passes']])

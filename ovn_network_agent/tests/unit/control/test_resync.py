@@ -12,25 +12,16 @@ from ovn_network_agent.common import trigger
 from ovn_network_agent.control.reports import inspection
 from ovn_network_agent.control.socket import commands
 from ovn_network_agent.engine import reconciler
-from ovn_network_agent.ovn import view
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime.process import status
+from ovn_network_agent.tests.unit import cloud
+from ovn_network_agent.tests.unit import seen
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
 FIP = gateways.FIP
 LIMIT = 30
-
-
-class Seen(view.View):
-    """A view with one router."""
-
-    confirmed = True
-
-    def snapshot(self, phase, full=False):
-        self.last = worlds.snapshot(worlds.router(fips=[FIP]), phase=phase)
-        return self.last
 
 
 class ResyncTest(base.BaseTestCase):
@@ -47,8 +38,9 @@ class ResyncTest(base.BaseTestCase):
             lambda reason: self.trigger.fire(reason))
         self.parts = questions.make(work, self.trigger)
         self.stopping = threading.Event()
-        made = loop.Loop(conf, Seen(conf, {'ovs': None}), work, self.trigger,
-                         status.Status({}), self.stopping, parts=self.parts)
+        made = loop.Loop(
+            conf, seen.Seen(conf, cloud.router(fips=[FIP])), work,
+            self.trigger, status.Status({}), self.stopping, parts=self.parts)
         thread = threading.Thread(target=made.run, daemon=True)
         thread.start()
         self.addCleanup(self.end, thread)
@@ -84,9 +76,8 @@ class ResyncTest(base.BaseTestCase):
         self.assertEqual([('route', 'created', f'254,{FIP}/32')],
                          self.changed(found))
         self.assertNotIn(gateways.ANNOUNCEMENT, self.world.objects)
-        self.assertEqual(
-            [('frr_static', 'created', f'vrf-provider,{FIP}/32')],
-            self.changed(self.resync()))
+        self.assertEqual([('frr_static', 'created', f'vrf-provider,{FIP}/32')],
+                         self.changed(self.resync()))
 
     def test_a_failure(self):
         self.world.objects.pop(gateways.ROUTE)
@@ -111,7 +102,7 @@ class ResyncTest(base.BaseTestCase):
         northbound = next(b for b in self.backends if b.name == 'northbound')
         northbound.concurrent = True
         self.world.objects.pop(resources.Ref('default_route', (
-            worlds.router().uuid, '0.0.0.0/0')))
+            cloud.router().uuid, '0.0.0.0/0')))
         northbound.gate.clear()
         found = self.resync('northbound', patience=0.3)
         self.assertEqual(['northbound is at work'], found['missing'])

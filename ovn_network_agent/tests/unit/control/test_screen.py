@@ -48,8 +48,7 @@ class ScreenTestCase(base.ReportTestCase):
              databases=('nb', 'ovs', 'sb')):
         node = model.Node(base.HERE, 'gw1', model.Phase.RUNNING, ())
         names = directory.Directory(
-            {base.R1: directory.Router(base.R1, 'neutron-r1', 'router1',
-                                       ())},
+            {base.R1: directory.Router(base.R1, 'neutron-r1', 'router1', ())},
             {base.HERE: 'gw1', base.THERE: 'gw2'})
         found = report.build(
             model.Snapshot(node, groups=groups), (),

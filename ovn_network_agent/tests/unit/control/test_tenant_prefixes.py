@@ -9,6 +9,7 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.control.reports import addresses
 from ovn_network_agent.engine import passes
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.control import test_addresses
 
@@ -26,8 +27,8 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
 
     def rows(self, *prefixes, router=None):
         """The rows of tenants after a pass, a list."""
-        router = router or worlds.router()
-        view = dataclasses.replace(worlds.snapshot(router), tenants={
+        router = router or cloud.router()
+        view = dataclasses.replace(cloud.snapshot(router), tenants={
             router.uuid: {each.prefix: each for each in prefixes}})
         self.made.reconciler.run(passes.Pass(view))
         return [row for row in addresses.Addresses(
@@ -37,11 +38,11 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
 
     def one(self, *args, **values):
         """(state, reason) of one prefix."""
-        row, = self.rows(worlds.tenant(*args, **values))
+        row, = self.rows(cloud.tenant(*args, **values))
         return row['state'], row['why']
 
     def test_announced(self):
-        row, one = self.rows(worlds.tenant(tag=4400001), worlds.tenant(
+        row, one = self.rows(cloud.tenant(tag=4400001), cloud.tenant(
             '10.0.1.5/32', '10.0.1.0/24'))
         self.assertEqual(
             (NET, ['tenant'], test_addresses.R1, 'web', 'net', 'lrp-1',
@@ -58,9 +59,8 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
     def test_a_virtual_ip(self):
         """It is there once, although its router has a load balancer."""
         row, = self.rows(
-            worlds.tenant('10.0.1.5/32', '10.0.1.0/24', vip=True),
-            router=worlds.router(balanced=(
-                model.BalancedAddress('10.0.1.5'),)))
+            cloud.tenant('10.0.1.5/32', '10.0.1.0/24', vip=True),
+            router=cloud.router(balanced=(model.BalancedAddress('10.0.1.5'),)))
         self.assertEqual(
             ('10.0.1.5', 'vip', ['vip', 'tenant'], 'net', 'announced'),
             tuple(row[key] for key in ('address', 'kind', 'kinds', 'network',
@@ -100,13 +100,12 @@ class TenantPrefixesTest(test_addresses.AddressesTestCase):
             row['address'], row['kind'], row['state']))
 
     def test_handed_over(self):
-        port = worlds.port(local=False, chassis=worlds.OTHER,
+        port = cloud.port(local=False, chassis=cloud.OTHER,
                            handover=model.Handover.ANNOUNCE)
         self.assertEqual(
             ('announced', 'handed over to gw2; announced until its proof'),
             self.one(port=port))
 
     def test_the_segment_is_lost(self):
-        self.assertEqual(
-            ('failed', 'its network has no localnet port in SB'),
-            self.one(port=worlds.port(segment=None)))
+        self.assertEqual(('failed', 'its network has no localnet port in SB'),
+                         self.one(port=cloud.port(segment=None)))

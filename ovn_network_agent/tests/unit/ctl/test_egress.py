@@ -59,7 +59,6 @@ class TextTest(base.BaseTestCase):
         shown = self.text(True, machines=[MACHINE, {
             **MACHINE, 'address': '10.0.1.6', 'leaves_with': [],
             'why': 'it has a floating IP'}])
-        self.assertIn('10.0.1.5 p1 shop 198.51.100.9', ' '.join(
-            shown.split()))
+        self.assertIn('10.0.1.5 p1 shop 198.51.100.9', ' '.join(shown.split()))
         self.assertIn('10.0.1.6 p1 shop - it has a floating IP', ' '.join(
             shown.split()))

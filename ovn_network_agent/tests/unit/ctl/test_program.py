@@ -72,8 +72,7 @@ class HelpTest(base.BaseTestCase):
             self.assertRegex(synopsis, rf'\[OPTION\]... {name} ')
             self.assertRegex(rest, rf'(?m)^``{name}\b')
         for name, parser in {'': self.parser, **self.commands}.items():
-            for option in {*parser.options()} - {'-h', '--help',
-                                                 '--version'}:
+            for option in {*parser.options()} - {'-h', '--help', '--version'}:
                 self.assertIn(option, page, name)
 
     def test_every_default_is_that_of_the_code(self):

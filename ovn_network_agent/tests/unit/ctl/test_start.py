@@ -33,8 +33,7 @@ class ImportsTest(base.BaseTestCase):
     def test_a_command_with_a_socket(self):
         # A module of the start of this Python itself is nobody's fault.
         bare = subprocess.run(
-            [sys.executable, '-I', '-c',
-             'import sys; print(*sys.modules)'],
+            [sys.executable, '-I', '-c', 'import sys; print(*sys.modules)'],
             capture_output=True, text=True, check=True).stdout.split()
         for command, expected in (('health', 2), ('status', 4)):
             status, modules = self.imported('--socket', '/nowhere/socket',

@@ -20,13 +20,23 @@ class AddressTestCase(base.BaseTestCase):
         return [each.check for each in explanation.explain(facts).findings
                 if each.verdict is verdict]
 
-    def assert_broken(self, check, facts):
-        """Exactly one layer is called broken, and it has a remedy."""
+    def assert_broken(self, check, facts, *words):
+        """Exactly one layer is called broken, and it has a remedy.
+
+        :param words: of its evidence
+        """
         explained = explanation.explain(facts)
         self.assertEqual([check], self.found(facts, Verdict.BROKEN),
                          explained.text())
         self.assertTrue(explained.remedy[1])
         self.assertIn('Remedy: ', explained.text())
+        self.assert_one(check, facts, Verdict.BROKEN, *words)
+
+    def assert_one(self, check, facts, verdict, *words):
+        """Exactly one layer has a verdict; words are of its evidence."""
+        self.assertEqual([check], self.found(facts, verdict))
+        for word in words:
+            self.assertIn(word, self.evidence(facts, check))
 
     def evidence(self, facts, check):
         return next(each.evidence for each in explanation.explain(

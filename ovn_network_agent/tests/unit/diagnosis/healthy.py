@@ -28,6 +28,7 @@ from ovn_network_agent.netlink.objects import lookups
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.nft import filters
 from ovn_network_agent.openflow import trace_text
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 FIP = '198.51.100.10'
@@ -41,7 +42,7 @@ NETWORKS = {4: '198.51.100.0/24', 6: '2001:db8:100::/64'}
 GATEWAYS = {4: '198.51.100.254', 6: ownership.SEGMENT_LINK_LOCAL}
 PAIR = {4: ('169.254.0.1', '169.254.0.2'), 6: ownership.VETH_LINK_LOCAL}
 FABRIC = {4: '172.31.1.1', 6: 'fe80::1'}
-MACS = {'br-ex': world.BRIDGE_MAC, 'vrf-provider': '0a:00:00:00:00:02',
+MACS = {'br-ex': cloud.BRIDGE_MAC, 'vrf-provider': '0a:00:00:00:00:02',
         ownership.VETH_DEFAULT: '0a:00:00:00:00:03',
         ownership.VETH_PROVIDER: '0a:00:00:00:00:04'}
 INDEXES = {name: index for index, name in enumerate(MACS, 2)}
@@ -66,23 +67,22 @@ def machine(address=FIP, binding=None, found=None, **options):
     :param found: dict of further values of the :class:`model.PortAddress`;
         None: the machine is not here, or its port is left out
     """
-    conf = world.conf(**{'drivers': ['provider_port', 'veth_leak'],
-                         **options})
-    node, about = world.node(), subject.Subject(
-        address, subject.Kind.MACHINE, world.node(), owner='gw2',
+    conf = world.conf(**{'drivers': ['provider_port', 'veth_leak'], **options})
+    node, about = cloud.node(), subject.Subject(
+        address, subject.Kind.MACHINE, cloud.node(), owner='gw2',
         binding=ports.Port(**{
             'name': 'vm-1', 'network': 'public', 'mac': 'fa:16:3e:00:00:aa',
             'host': 'gw2', **(binding or {})}))
     if found is None:
         return facts.Facts(gathering.setup(conf, CLIENT), about,
                            agent={'phase': 'running', 'degraded': []})
-    of = world.machine(address, **{'network': world.network(
+    of = cloud.machine(address, **{'network': cloud.network(
         networks=(NETWORKS[networks.family(address)],)), **found})
     return facts_of(subject.wanting(
         dataclasses.replace(
-            about, owner=world.HOSTNAME, found=of, withheld=of.withheld,
+            about, owner=cloud.HOSTNAME, found=of, withheld=of.withheld,
             binding=dataclasses.replace(about.binding, here=True,
-                                        host=world.HOSTNAME)),
+                                        host=cloud.HOSTNAME)),
         [world.driver(name, conf) for name in conf.drivers],
         of.network.uuid, node, of.network, of), conf)
 
@@ -94,12 +94,12 @@ def tenant(address='10.0.0.5', asked='', **found):
     :param found: further values of the :class:`model.TenantPrefix`
     """
     conf = world.conf(drivers=['fip_route', 'veth_leak', 'tenant_network'])
-    of, base = world.tenant(**found), subject_of(FIP, conf, {})
+    of, base = cloud.tenant(**found), subject_of(FIP, conf, {})
     return facts_of(subject.wanting(
         dataclasses.replace(
             base, address=address, asked=asked, kind=subject.Kind.TENANT,
             nat=None, port=of.port, tenant=of, withheld=of.withheld,
-            owner=world.HOSTNAME if of.port.local else 'gw2'),
+            owner=cloud.HOSTNAME if of.port.local else 'gw2'),
         [world.driver(name, conf) for name in conf.drivers],
         of.router, base.node, base.router.bare, of), conf)
 
@@ -111,7 +111,7 @@ def facts_of(about, conf):
     return facts.Facts(
         gathering.setup(conf, client), about,
         agent={'phase': 'running', 'degraded': []},
-        bindings=(('lrp-1', GATEWAYS[version], world.BRIDGE_MAC),),
+        bindings=(('lrp-1', GATEWAYS[version], cloud.BRIDGE_MAC),),
         flows={each: (switch.Found(each.cookie, each.priority,
                                    switch.flow_spec(each), 7),)
                for each in about.wanted_of(resources.Flow)},
@@ -119,8 +119,7 @@ def facts_of(about, conf):
             packet_trace(each, about) for each in packets.for_address(
                 address, client, about.segment, about.mac)),
         kernel=kernel_of(about, conf), zebra=zebra_of(conf, version),
-        lists={daemon: (_entry(about),)
-               for daemon in ('zebra', 'bgpd')},
+        lists={daemon: (_entry(about),) for daemon in ('zebra', 'bgpd')},
         path=(True, True, ('172.31.1.1',)),
         neighbours=(frr.Neighbour('172.31.1.1', 'Established'),),
         filters=filters.Found())
@@ -174,7 +173,7 @@ def vip(said=None, managed=True, **options):
               'vips': [said] if said else []}
     about = port_forwards.Vip('192.0.2.53', managed, rules=(rule,))
     about = subject.of_vip(
-        sources.with_health(about, status), world.node(), True,
+        sources.with_health(about, status), cloud.node(), True,
         [world.driver(name, conf) for name in conf.drivers])
     known = gathering.setup(conf, CLIENT)
     has = kernel_of(about, conf)
@@ -207,13 +206,13 @@ def subject_of(address, conf, values):
     """The :class:`subject.Subject` of a floating IP."""
     version = networks.family(address)
     route = model.NbDefaultRoute(
-        GATEWAYS[version], 'lrp-1', True, world.OWNER, world.HOSTNAME,
+        GATEWAYS[version], 'lrp-1', True, cloud.OWNER, cloud.HOSTNAME,
         announcing.DEFAULT_PREFIX[version])
     if version == 6:
-        values = {'ports': (world.port(networks=(
+        values = {'ports': (cloud.port(networks=(
             '198.51.100.1/24', '2001:db8:100::1/64')),), **values}
-    router = world.router(fips=[address], default_routes=(route,), **values)
-    node = world.node()
+    router = cloud.router(fips=[address], default_routes=(route,), **values)
+    node = cloud.node()
     wanted = [each for name in ('fip_route', 'veth_leak')
               for driver in [world.driver(name, conf)]
               for part in (driver.resources(node, node),
@@ -221,15 +220,14 @@ def subject_of(address, conf, values):
               for each in part]
     return subject.Subject(
         address, subject.Kind.FIP, node, router, router.ports[0],
-        router.nats[0], world.HOSTNAME, (),
+        router.nats[0], cloud.HOSTNAME, (),
         tuple(each for each in wanted if subject.concerns(each, address)),
-        withheld=world.addresses(router)[address].withheld)
+        withheld=cloud.addresses(router)[address].withheld)
 
 
 def kernel_of(about, conf):
     """A :class:`kernel.Kernel` that has all that is wanted."""
-    names = [name for name in MACS
-             if conf.frr.vrf_name or name == 'br-ex']
+    names = [name for name in MACS if conf.frr.vrf_name or name == 'br-ex']
     default, provider = ownership.VETH_ENDS
     version = networks.family(about.address)
     found = {name: links.Link(

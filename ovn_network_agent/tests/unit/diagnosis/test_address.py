@@ -59,8 +59,7 @@ class HealthyTest(explained.AddressTestCase):
         shown = [line.strip() for line in page.partition(
             ': floating IP\n')[2].splitlines()]
         shown = shown[:shown.index('')]
-        _head, *lines = explanation.explain(
-            healthy.case()).text().splitlines()
+        _head, *lines = explanation.explain(healthy.case()).text().splitlines()
         # The machine of this case is not known.
         self.assertEqual(
             [line[:_EVIDENCE] for line in lines],
@@ -86,8 +85,7 @@ class BrokenTest(explained.AddressTestCase):
         for method, missing in (('static', 'staticd'), ('kernel', 'zebra')):
             found = explanation.explain(dataclasses.replace(
                 healthy.case(fip_route__announce_method=method),
-                missing_daemons=(missing,), zebra=(),
-                path=(False, False, ())))
+                missing_daemons=(missing,), zebra=(), path=(False, False, ())))
             layer, remedy = found.remedy
             self.assertEqual('daemons of FRR', layer)
             self.assertIn(f'set {missing} to "yes"', remedy)
@@ -110,8 +108,7 @@ class BrokenTest(explained.AddressTestCase):
                     if flow.cookie == cookie else found
                     for flow, found in facts.flows.items()}
                 other = dataclasses.replace(facts, flows=other)
-                self.assert_broken(check, other)
-                self.assertIn(word, self.evidence(other, check))
+                self.assert_broken(check, other, word)
 
     def test_flows_of_other_programs(self):
         facts = healthy.case()
@@ -123,8 +120,7 @@ class BrokenTest(explained.AddressTestCase):
             for each in facts.packet_traces))
         # Without ARP, the kernel finds no neighbour.
         lost = healthy.with_kernel(lost, neighbours={
-            **facts.kernel.neighbours, ('br-ex', healthy.FIP): (
-                '', 'FAILED')})
+            **facts.kernel.neighbours, ('br-ex', healthy.FIP): ('', 'FAILED')})
         self.assert_broken('other-flows', lost)
         self.assertIn('br-ex table 0, cookie 0x7 priority 2000 '
                       'ip,nw_dst=198.51.100.10: drops ICMP to',
@@ -195,8 +191,7 @@ class BrokenTest(explained.AddressTestCase):
         facts = healthy.case()
         for entry, verdict in ((('', 'FAILED'), Verdict.BROKEN),
                                (('', 'INCOMPLETE'), Verdict.WARN),
-                               (('0a:0a:0a:0a:0a:0a', 'STALE'),
-                                Verdict.WARN)):
+                               (('0a:0a:0a:0a:0a:0a', 'STALE'), Verdict.WARN)):
             changed = healthy.with_kernel(facts, neighbours={
                 **facts.kernel.neighbours, ('br-ex', healthy.FIP): entry})
             self.assertEqual(['neighbour'], self.found(changed, verdict))
@@ -208,22 +203,18 @@ class BrokenTest(explained.AddressTestCase):
         for question in ('in', 'vrf', 'out'):
             down = healthy.with_lookup(down, question, **NO_ROUTE)
         down = healthy.with_kernel(down, routes={200: ()})
-        down = dataclasses.replace(down, zebra=(), path=(False, False, ()))
-        self.assert_broken('veth-pair', down)
-        for name in (DEFAULT, PROVIDER):
-            self.assert_broken('veth-pair', healthy.with_kernel(
-                facts, addresses={**facts.kernel.addresses, name: ()}))
-        self.assert_broken('veth-pair', healthy.with_link(
-            facts, PROVIDER, master=0))
-        self.assert_broken('veth-pair', healthy.with_link(
-            facts, PROVIDER, lower=99))
-
-    def test_permanent_neighbours(self):
-        facts = healthy.case()
-        changed = {key: value for key, value in
-                   facts.kernel.neighbours.items() if key[0] == 'br-ex'}
-        self.assert_broken('veth-pair', healthy.with_kernel(
-            facts, neighbours=changed))
+        for broken in (
+                dataclasses.replace(down, zebra=(), path=(False, False, ())),
+                *(healthy.with_kernel(facts, addresses={
+                    **facts.kernel.addresses, name: ()})
+                  for name in (DEFAULT, PROVIDER)),
+                healthy.with_link(facts, PROVIDER, master=0),
+                healthy.with_link(facts, PROVIDER, lower=99),
+                # Without its permanent neighbours.
+                healthy.with_kernel(facts, neighbours={
+                    key: value for key, value
+                    in facts.kernel.neighbours.items() if key[0] == 'br-ex'})):
+            self.assert_broken('veth-pair', broken)
 
     def test_rules(self):
         facts = healthy.case()
@@ -231,9 +222,7 @@ class BrokenTest(explained.AddressTestCase):
             left = tuple(each for each in facts.kernel.rules if each != rule)
             changed = healthy.with_kernel(facts, rules=left)
             changed = healthy.with_lookup(changed, 'out', dev='mgmt')
-            self.assert_broken('policy-rules', changed)
-            self.assertIn(str(rule.priority),
-                          self.evidence(changed, 'policy-rules'))
+            self.assert_broken('policy-rules', changed, str(rule.priority))
 
     def test_a_rule_of_somebody_else(self):
         """It decides before the rules of the agent, and is named alone."""
@@ -245,36 +234,37 @@ class BrokenTest(explained.AddressTestCase):
             dst=facts.subject.prefix)
         elsewhere = other._replace(priority=50, dst='198.51.100.99/32')
         changed = healthy.with_kernel(facts, towards=(elsewhere, other))
-        self.assert_broken('policy-rules', changed)
-        self.assertIn('100', self.evidence(changed, 'policy-rules'))
+        self.assert_broken('policy-rules', changed, '100')
         # A rule that leads to the same route does no harm.
         self.assertEqual([], self.found(healthy.with_kernel(
             healthy.case(), towards=(other,)), Verdict.BROKEN))
 
-    def test_leak_table(self):
-        facts = healthy.with_lookup(healthy.case(), 'out', **NO_ROUTE)
-        # rp_filter refuses a source that nothing leads back to.
-        facts = healthy.with_lookup(facts, 'in', **NO_ROUTE)
-        self.assert_broken('leak-table', healthy.with_kernel(
-            facts, routes={200: ()}))
-
-    def test_kernel_route(self):
-        facts = healthy.with_lookup(
+    def test_the_kernel(self):
+        out = healthy.with_lookup(healthy.case(), 'out', **NO_ROUTE)
+        here = healthy.with_lookup(
             healthy.case(), 'here', dst='0.0.0.0/0', dev='mgmt')
-        self.assert_broken('kernel-route', healthy.with_lookup(
-            facts, 'in', error='dropped'))
+        for check, facts in (
+                # rp_filter refuses a source that nothing leads back to.
+                ('leak-table', healthy.with_kernel(healthy.with_lookup(
+                    out, 'in', **NO_ROUTE), routes={200: ()})),
+                ('kernel-route', healthy.with_lookup(here, 'in',
+                                                     error='dropped')),
+                # The VRF answers from the main table, or sends it back.
+                ('vrf-default', healthy.with_lookup(
+                    healthy.case(), 'out vrf', table=254, dev='mgmt')),
+                ('vrf-default', healthy.with_lookup(
+                    healthy.case(), 'out vrf', dev=PROVIDER)),
+                *((check, healthy.with_lookup(healthy.case(), question,
+                                              **NO_ROUTE))
+                  for question, check in (('in', 'kernel-lookup'),
+                                          ('vrf', 'vrf-lookup'),
+                                          ('out', 'way-back'),
+                                          ('out vrf', 'vrf-default')))):
+            self.assert_broken(check, facts)
 
     def test_a_route_of_somebody_else(self):
         facts = healthy.with_lookup(healthy.case(), 'here', protocol=4)
         self.assertEqual(['kernel-route'], self.found(facts, Verdict.WARN))
-
-    def test_lookups(self):
-        for question, check in (('in', 'kernel-lookup'),
-                                ('vrf', 'vrf-lookup'),
-                                ('out', 'way-back'),
-                                ('out vrf', 'vrf-default')):
-            self.assert_broken(check, healthy.with_lookup(
-                healthy.case(), question, **NO_ROUTE))
 
     def test_a_wider_route_to_the_pair(self):
         """Packets arrive; whether the address is announced is for FRR."""
@@ -310,9 +300,8 @@ class BrokenTest(explained.AddressTestCase):
         """Another program's, for the same address: the remedy shows it."""
         explained = explanation.explain(healthy.with_lookup(
             healthy.case(), 'vrf', dev='', error='unreachable'))
-        self.assertIn(
-            f'"ip route show vrf vrf-provider {healthy.FIP}"',
-            explained.remedy[1])
+        self.assertIn(f'"ip route show vrf vrf-provider {healthy.FIP}"',
+                      explained.remedy[1])
 
     def test_the_way_back_decides_about_the_way_in(self):
         """rp_filter refuses a source that nothing leads back to."""
@@ -335,14 +324,6 @@ class BrokenTest(explained.AddressTestCase):
                                    'route', missing=True)
         self.assertEqual(['vrf-lookup', 'vrf-default'],
                          self.found(lost, Verdict.BROKEN))
-
-    def test_the_vrf_must_not_answer_from_the_main_table(self):
-        self.assert_broken('vrf-default', healthy.with_lookup(
-            healthy.case(), 'out vrf', table=254, dev='mgmt'))
-
-    def test_the_vrf_must_not_send_it_back(self):
-        self.assert_broken('vrf-default', healthy.with_lookup(
-            healthy.case(), 'out vrf', dev=PROVIDER))
 
     def test_default_route_in_ovn(self):
         facts = healthy.case()

@@ -7,7 +7,7 @@ import dataclasses
 
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import subject
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
@@ -31,25 +31,24 @@ class OwnerTest(explained.AddressTestCase):
         self.assertEqual(1, len(explained.findings))
 
     def test_elsewhere(self):
-        facts = self.port(chassis=world.OTHER, local=False)
+        facts = self.port(chassis=cloud.OTHER, local=False)
         explained = explanation.explain(facts)
         self.assertIs(Outcome.ELSEWHERE, explained.outcome)
         self.assertIn('gw2.example.org', explained.text())
         self.assertEqual([], self.found(facts, Verdict.BROKEN))
 
     def test_unbound(self):
-        self.assert_broken('gateway-port', self.port(chassis='',
-                                                     local=False))
-
-    def test_not_followed(self):
-        self.assert_broken('gateway-port', self.port(local=False))
+        """Of no chassis, and not followed."""
+        for values in {'chassis': ''}, {}:
+            self.assert_broken('gateway-port', self.port(local=False,
+                                                         **values))
 
     def test_the_segment_is_the_cause(self):
         for values, word in (
                 ({'bridge': ''}, 'ovn-bridge-mappings'),
                 ({'bridge': 'br-other', 'device': 'br-other'}, 'br-other'),
                 ({'patch_port': 0}, 'ovn-controller')):
-            facts = self.port(segment=world.segment(**values))
+            facts = self.port(segment=cloud.segment(**values))
             self.assertIn('segment', self.found(facts, Verdict.BROKEN))
             self.assertNotIn('wanted', self.found(facts, Verdict.BROKEN))
             self.assertIn(word, self.evidence(facts, 'segment'))
@@ -62,33 +61,26 @@ class OwnerTest(explained.AddressTestCase):
             self.assertIn('wanted', self.found(facts, Verdict.BROKEN))
             self.assertIn(word, self.evidence(facts, 'wanted'))
 
-    def test_distributed(self):
-        facts = healthy.with_subject(
+    def distributed(self, *host):
+        return healthy.with_subject(
             healthy.case(), kind=subject.Kind.DISTRIBUTED,
             machine=subject.Machine('the-row', 'fa:16:3e:00:00:aa', 'vm',
-                                    'compute7'))
+                                    *host))
+
+    def test_distributed(self):
+        """Elsewhere, on no chassis, and here but not up."""
+        facts = self.distributed('compute7')
         self.assertIn('port vm of its machine is on compute7',
                       self.evidence(facts, 'gateway-port'))
-        self.assertEqual((explanation.Outcome.ELSEWHERE, []), (
+        self.assertEqual((Outcome.ELSEWHERE, []), (
             explanation.explain(facts).outcome,
             self.found(facts, Verdict.BROKEN)))
-
-    def test_distributed_and_on_no_chassis(self):
-        facts = healthy.with_subject(
-            healthy.case(), kind=subject.Kind.DISTRIBUTED,
-            machine=subject.Machine('the-row', 'fa:16:3e:00:00:aa', 'vm'))
+        facts = self.distributed()
         self.assert_broken('gateway-port', facts)
         self.assertIn('"ovn-nbctl clear NAT the-row external_mac"',
                       explanation.explain(facts).remedy[1])
-
-    def test_distributed_and_not_up(self):
-        case = healthy.case()
-        facts = healthy.with_subject(
-            case, kind=subject.Kind.DISTRIBUTED, machine=subject.Machine(
-                'the-row', 'fa:16:3e:00:00:aa', 'vm',
-                'gw1', case.subject.node.chassis))
-        self.assert_broken('gateway-port', facts)
-        self.assertIn('is not up', self.evidence(facts, 'gateway-port'))
+        facts = self.distributed('gw1', facts.subject.node.chassis)
+        self.assert_broken('gateway-port', facts, 'is not up')
 
     def test_the_machine_behind_the_gateway(self):
         """It may be elsewhere; no chassis at all is a warning."""
@@ -96,9 +88,8 @@ class OwnerTest(explained.AddressTestCase):
             facts = healthy.with_subject(
                 healthy.case(), kind=subject.Kind.FIP,
                 machine=subject.Machine('the-row', '', 'vm', host))
-            self.assertEqual(
-                ['machine'] if verdict is Verdict.WARN else [],
-                self.found(facts, Verdict.WARN))
+            self.assertEqual(['machine'] if verdict is Verdict.WARN else [],
+                             self.found(facts, Verdict.WARN))
             self.assertIs(explanation.Outcome.OK,
                           explanation.explain(facts).outcome)
             self.assertIn('port vm is ', self.evidence(facts, 'machine'))

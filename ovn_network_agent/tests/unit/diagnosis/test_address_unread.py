@@ -8,6 +8,7 @@ import dataclasses
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
@@ -48,7 +49,7 @@ class UnreadTest(explained.AddressTestCase):
         """All that the node has is looked at."""
         conf = world.conf()
         about = subject.without_ovn(
-            healthy.FIP, 'br-ex', world.node(),
+            healthy.FIP, 'br-ex', cloud.node(),
             [world.driver(name, conf) for name in conf.drivers])
         facts = dataclasses.replace(
             healthy.case(), subject=about, lists=readers.Unread('not asked'),

@@ -25,10 +25,8 @@ class WithheldTest(explained.AddressTestCase):
                 facts = healthy.case(router=router, **options)
                 found = explanation.explain(facts)
                 self.assertIs(Outcome.WITHHELD, found.outcome, found.text())
-                self.assertEqual(['wanted'],
-                                 self.found(facts, Verdict.WARN))
-                self.assertIn('not announced on purpose: ' + reason,
-                              self.evidence(facts, 'wanted'))
+                self.assert_one('wanted', facts, Verdict.WARN,
+                                'not announced on purpose: ' + reason)
                 self.assertEqual('withheld', found.json()['outcome'])
 
     def test_the_last_line_says_it(self):
@@ -50,9 +48,8 @@ class WithheldTest(explained.AddressTestCase):
                 healthy.case(router=ROUTED)).findings])
 
     def test_the_agent_says_the_same(self):
-        facts = dataclasses.replace(
-            healthy.case(router=WITHHELD),
-            status={'state': 'omitted', 'why': 'the row says so'})
+        facts = dataclasses.replace(healthy.case(router=WITHHELD), status={
+            'state': 'omitted', 'why': 'the row says so'})
         self.assertIn('agent', self.found(facts, Verdict.OK))
         announced = dataclasses.replace(facts, status={
             'state': 'withdrawing', 'why': 'due'})

@@ -65,10 +65,8 @@ class ClaimsTest(explained.AddressTestCase):
             **healthy.case().kernel.neighbours,
             ('br-ex', healthy.FIP): ('', 'FAILED')})
         self.assert_broken('nat-row', facts)
-        self.assertEqual(['neighbour'],
-                         self.found(facts, Verdict.NOT_CHECKED))
-        self.assertIn('(follows from: NAT row in OVN NB)',
-                      self.evidence(facts, 'neighbour'))
+        self.assert_one('neighbour', facts, Verdict.NOT_CHECKED,
+                        '(follows from: NAT row in OVN NB)')
 
     def test_other_faults_stay_the_cause(self):
         facts = healthy.with_link(self.of(SHOP, OFFICE), 'br-ex', up=False)
@@ -78,24 +76,17 @@ class ClaimsTest(explained.AddressTestCase):
 class ClosingTest(explained.AddressTestCase):
     """The last sentence promises no more than was looked at."""
 
-    def closing(self, facts):
-        return explanation.explain(facts).text().splitlines()[-1]
-
-    def test_nothing_is_found(self):
-        self.assertEqual(
-            'Nothing that explain looks at is broken on this node.',
-            self.closing(healthy.case()))
-
-    def test_a_warning_stands(self):
-        self.assertEqual(
-            'No layer is broken; see the warnings.',
-            self.closing(healthy.with_subject(
-                healthy.case(), claims=(SHOP, OFFICE))))
-
-    def test_the_node_that_has_the_address(self):
-        port = healthy.case().subject.port
-        facts = healthy.with_subject(
-            healthy.case(), owner='gw2.example.org', wanted=(),
-            port=dataclasses.replace(port, chassis='other', local=False))
-        self.assertEqual('gw2.example.org has the address: ask there.',
-                         self.closing(facts))
+    def test_it_promises_no_more(self):
+        case = healthy.case()
+        port = dataclasses.replace(case.subject.port, chassis='other',
+                                   local=False)
+        for facts, said in (
+                (case,
+                 'Nothing that explain looks at is broken on this node.'),
+                (healthy.with_subject(case, claims=(SHOP, OFFICE)),
+                 'No layer is broken; see the warnings.'),
+                (healthy.with_subject(case, owner='gw2.example.org',
+                                      wanted=(), port=port),
+                 'gw2.example.org has the address: ask there.')):
+            self.assertEqual(
+                said, explanation.explain(facts).text().splitlines()[-1])

@@ -56,8 +56,7 @@ class LayersTest(explained.AddressTestCase):
         self.assertIs(Verdict.NOT_CHECKED, found[2])
 
     def test_the_default(self):
-        self.assertEqual([], self.layers(
-            super(Driver, Driver(None)).explain))
+        self.assertEqual([], self.layers(super(Driver, Driver(None)).explain))
 
 
 class ConcerningTest(explained.AddressTestCase):
@@ -113,8 +112,7 @@ class JudgeTest(explained.AddressTestCase):
         away = readers.Unread('no agent runs')
         found = self.case(WANTED, agent=away, rows=away)
         self.assertIs(Outcome.UNKNOWN, explanation.explain(found).outcome)
-        self.assertEqual(['resource'],
-                         self.found(found, Verdict.NOT_CHECKED))
+        self.assertEqual(['resource'], self.found(found, Verdict.NOT_CHECKED))
 
     def test_a_problem(self):
         found = self.case(resources.Problem(

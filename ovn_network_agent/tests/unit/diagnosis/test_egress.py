@@ -51,8 +51,7 @@ class EgressTest(explained.AddressTestCase):
 
     def test_an_address_that_is_in_use_nowhere(self):
         found = self.case(EGRESS, place={'address': '', 'why': 'no network'})
-        self.assertEqual(['egress'], self.found(found, Verdict.WARN))
-        self.assertIn('no network', self.evidence(found, 'egress'))
+        self.assert_one('egress', found, Verdict.WARN, 'no network')
         self.assertIn('no router or node needs it', self.evidence(
             self.case(EGRESS, places=[]), 'egress'))
 

@@ -108,9 +108,8 @@ class TextsTest(base.BaseTestCase):
         self.assertEqual({}, self.parsed(evpn.routes, '{}'))
 
     def test_sessions(self):
-        self.assertEqual(
-            (evpn.Session('172.31.1.1', 'Established', 5, 8),),
-            self.parsed(evpn.sessions, SUMMARY))
+        self.assertEqual((evpn.Session('172.31.1.1', 'Established', 5, 8),),
+                         self.parsed(evpn.sessions, SUMMARY))
         # Without a neighbour that is activated.
         self.assertEqual((), self.parsed(evpn.sessions, '{}'))
 

@@ -8,7 +8,7 @@ import dataclasses
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import ports
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
@@ -37,7 +37,7 @@ class HereTest(explained.AddressTestCase):
         facts = healthy.machine(found={'tag': 4400001})
         self.assertEqual('vm-1 on network public, fa:16:3e:00:00:aa',
                          self.evidence(facts, 'port'))
-        self.assertEqual(f'here ({world.HOSTNAME})',
+        self.assertEqual(f'here ({cloud.HOSTNAME})',
                          self.evidence(facts, 'binding'))
         self.assertIn('with tag 4400001', self.evidence(facts, 'wanted'))
 
@@ -53,8 +53,7 @@ class HereTest(explained.AddressTestCase):
         self.assertTrue(facts.kernel.proxies)
         self.assert_broken('bridge-device', healthy.with_kernel(
             facts, proxies=frozenset()))
-        self.assertEqual(frozenset(), healthy.machine(
-            found={}).kernel.proxies)
+        self.assertEqual(frozenset(), healthy.machine(found={}).kernel.proxies)
 
     def test_a_machine_that_does_not_answer(self):
         facts = healthy.with_kernel(healthy.machine(found={}), neighbours={
@@ -69,27 +68,21 @@ class HereTest(explained.AddressTestCase):
         self.assertIn('Logical_Switch_Port, vm-1',
                       explanation.explain(facts).text())
 
-    def test_claimed(self):
-        facts = healthy.machine(found={'claimed': 'a NAT row of a router'})
-        self.assert_broken('wanted', facts)
-        self.assertIn('a NAT row of a router has it, too',
-                      self.evidence(facts, 'wanted'))
-
-    def test_in_no_subnet(self):
-        self.assert_broken('wanted', healthy.machine(
-            found={'network': world.network(networks=())}))
-
-    def test_a_network_that_is_not_here(self):
-        self.assert_broken('segment', healthy.machine(
-            found={'network': world.network(segment=world.segment(
-                bridge='', device='', patch_port=None))}))
+    def test_not_wanted(self):
+        """Of something else, in no subnet, or of a network elsewhere."""
+        for check, found, words in (
+                ('wanted', {'claimed': 'a NAT row of a router'},
+                 'a NAT row of a router has it, too'),
+                ('wanted', {'network': cloud.network(networks=())}, ''),
+                ('segment', {'network': cloud.network(segment=cloud.segment(
+                    bridge='', device='', patch_port=None))}, '')):
+            self.assert_broken(check, healthy.machine(found=found), words)
 
     def test_a_virtual_port(self):
         facts = healthy.machine(found={}, binding={
             'type': 'virtual', 'parent': 'vm-2', 'mac': ''})
-        self.assertEqual(
-            f'here ({world.HOSTNAME}), with port vm-2',
-            self.evidence(facts, 'binding'))
+        self.assertEqual(f'here ({cloud.HOSTNAME}), with port vm-2',
+                         self.evidence(facts, 'binding'))
         self.assertEqual([], self.found(facts, Verdict.WARN))
 
     def test_another_port_with_the_address(self):
@@ -122,8 +115,7 @@ class NotHereTest(explained.AddressTestCase):
                 ({'type': 'virtual', 'host': ''}, 'no machine has the'),
                 ({'type': 'virtual', 'here': True}, 'no machine has the')):
             facts = healthy.machine(binding=values)
-            self.assert_broken('binding', facts)
-            self.assertIn(text, self.evidence(facts, 'binding'))
+            self.assert_broken('binding', facts, text)
 
     def test_left_out(self):
         facts = healthy.machine(binding={
@@ -131,8 +123,7 @@ class NotHereTest(explained.AddressTestCase):
         found = explanation.explain(facts)
         self.assertIs(Outcome.WITHHELD, found.outcome)
         self.assertEqual(['port'], [each.check for each in found.findings])
-        self.assertIn('not announced, because it is external',
-                      found.text())
+        self.assertIn('not announced, because it is external', found.text())
         self.assertIn('Warning, port in OVN SB: change it', found.text())
 
     def test_the_agent_of_the_former_node(self):

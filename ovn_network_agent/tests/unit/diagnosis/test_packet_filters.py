@@ -26,41 +26,27 @@ def drop(address, certain=True):
 
 class PacketFiltersTest(base.BaseTestCase):
 
-    def found(self, *some, closed=()):
-        facts = dataclasses.replace(
-            healthy.case(str(FIP)),
-            filters=filters.Found(some, closed))
-        return self.judged(facts)
-
-    def judged(self, facts):
-        explained = explanation.explain(facts)
-        one, = (each for each in explained.findings
-                if each.check == 'packet-filters')
-        return explained, one
-
-    def test_a_rule_that_names_the_address(self):
-        explained, one = self.found(drop(OTHER), drop(FIP))
-        self.assertEqual(diagnosis.Verdict.BROKEN, one.verdict)
-        self.assertEqual(
-            'rule 7 of the chain "inet guard transit", by the set '
-            'quarantine drops packets of 198.51.100.10', one.evidence)
-        self.assertIn('"nft -a list chain inet guard transit"',
-                      explained.remedy[1])
-
-    def test_a_rule_that_drops_some_packets(self):
-        explained, one = self.found(drop(FIP, False))
-        self.assertEqual(diagnosis.Verdict.WARN, one.verdict)
-        self.assertIn('drops some packets', one.evidence)
-        self.assertIsNone(explained.remedy)
-
-    def test_rules_about_others(self):
-        _explained, one = self.found(drop(OTHER), closed=('ip fw forward',))
-        self.assertEqual(diagnosis.Verdict.OK, one.verdict)
-        self.assertIn('"ip fw forward" drops what its rules do not accept',
-                      one.evidence)
-
-    def test_nft_that_fails(self):
-        _explained, one = self.judged(dataclasses.replace(
-            healthy.case(str(FIP)),
-            filters=readers.Unread('nft: not found')))
-        self.assertEqual(diagnosis.Verdict.NOT_CHECKED, one.verdict)
+    def test_rules_of_others(self):
+        """That name the address, drop some packets, or are about others."""
+        verdict, command = diagnosis.Verdict, (
+            '"nft -a list chain inet guard transit"')
+        for found, wanted, words, remedy in (
+                (filters.Found((drop(OTHER), drop(FIP)), ()), verdict.BROKEN,
+                 'rule 7 of the chain "inet guard transit", by the set '
+                 'quarantine drops packets of 198.51.100.10', command),
+                (filters.Found((drop(FIP, False),), ()), verdict.WARN,
+                 'drops some packets of 198.51.100.10', ''),
+                (filters.Found((drop(OTHER),), ('ip fw forward',)),
+                 verdict.OK,
+                 '"ip fw forward" drops what its rules do not accept', ''),
+                (readers.Unread('nft: not found'), verdict.NOT_CHECKED, '',
+                 '')):
+            explained = explanation.explain(dataclasses.replace(
+                healthy.case(str(FIP)), filters=found))
+            one, = (each for each in explained.findings
+                    if each.check == 'packet-filters')
+            self.assertEqual(wanted, one.verdict)
+            self.assertTrue(one.evidence.endswith(words), one.evidence)
+            self.assertEqual(bool(remedy), explained.remedy is not None)
+            if remedy:
+                self.assertIn(remedy, explained.remedy[1])

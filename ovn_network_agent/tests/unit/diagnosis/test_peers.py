@@ -13,6 +13,7 @@ from ovn_network_agent.diagnosis.address import facts
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.ovn.peering import peering_rows
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.ovn import peers
@@ -27,13 +28,13 @@ class PeersTest(explained.AddressTestCase):
 
     def setUp(self):
         super().setUp()
-        cloud = peers.Cloud()
-        cloud.router(1, '10.0.1.1/24', db=2)
-        cloud.router(2, '10.0.2.1/24', web=1)
-        self.peering = cloud.look()[1, 'db']
+        made = peers.Cloud()
+        made.router(1, '10.0.1.1/24', db=2)
+        made.router(2, '10.0.2.1/24', web=1)
+        self.peering = made.look()[1, 'db']
         driver = world.driver('network_peer', world.conf(
             drivers=['network_peer']))
-        self.wanted, = driver.resources(self.peering, world.node())
+        self.wanted, = driver.resources(self.peering, cloud.node())
 
     def case(self, way, client='192.0.2.1', lock='held', **values):
         return dataclasses.replace(
@@ -68,34 +69,27 @@ class PeersTest(explained.AddressTestCase):
         self.assertIn('peering-policies', self.found(
             self.created(client=CLIENT), Verdict.OK))
         found = self.created(client='10.9.9.9')
-        self.assertEqual(['peering-policies'],
-                         self.found(found, Verdict.NOT_CHECKED))
-        self.assertIn('10.9.9.9 is not among them, so it is dropped',
-                      self.evidence(found, 'peering-policies'))
+        self.assert_one('peering-policies', found, Verdict.NOT_CHECKED,
+                        '10.9.9.9 is not among them, so it is dropped')
 
     def test_a_router_that_lets_nothing_in(self):
         found = self.case(sources.Way(dataclasses.replace(
             self.peering, gives=('2001:db8::/64',)), self.wanted))
-        self.assertEqual(['peering-policies'],
-                         self.found(found, Verdict.WARN))
-        self.assertIn('lets in nothing', self.evidence(found,
-                                                       'peering-policies'))
+        self.assert_one('peering-policies', found, Verdict.WARN,
+                        'lets in nothing')
 
     def test_policies_of_others(self):
         low = dataclasses.replace(FOREIGN, priority=499)
         self.assertEqual([], self.found(self.created(low), Verdict.WARN))
         found = self.created(*[FOREIGN] * 5, low)
-        self.assertEqual(['peering-policies'],
-                         self.found(found, Verdict.WARN))
-        self.assertIn('700 drop "ip4" and 2 more',
-                      self.evidence(found, 'peering-policies'))
+        self.assert_one('peering-policies', found, Verdict.WARN,
+                        '700 drop "ip4" and 2 more')
 
     def test_policies_of_others_at_this_router(self):
         found = self.case(sources.Way(
             self.peering, self.wanted, detours=(dataclasses.replace(
                 FOREIGN, priority=100, action='reroute'),)))
-        self.assertEqual(['peering-policies'],
-                         self.found(found, Verdict.WARN))
+        self.assertEqual(['peering-policies'], self.found(found, Verdict.WARN))
         self.assertIn('at this router, which send packets elsewhere or drop '
                       'them: 100 reroute "ip4"',
                       self.evidence(found, 'peering-policies'))
@@ -104,10 +98,9 @@ class PeersTest(explained.AddressTestCase):
         values = peering_rows.wanted(self.wanted)
         for way in ({'missing': tuple(values)}, {'others': (values[0],)}):
             found = self.case(sources.Way(self.peering, self.wanted, **way))
-            self.assert_broken('peering-rows', found)
-            self.assertIn(
-                f'such as Logical_Router_Port ona-peer-{peers.key(1)}',
-                self.evidence(found, 'peering-rows'))
+            self.assert_broken(
+                'peering-rows', found,
+                f'such as Logical_Router_Port ona-peer-{peers.key(1)}')
             self.assertIs(Outcome.BROKEN, self.outcome(found))
 
     def test_intents_without_rows(self):
@@ -116,8 +109,7 @@ class PeersTest(explained.AddressTestCase):
                 (State.CONFLICT, Verdict.BROKEN, Outcome.BROKEN)):
             found = self.case(sources.Way(dataclasses.replace(
                 self.peering, state=state, why='why so', pair='', sides=())))
-            self.assertEqual(['peering'], self.found(found, verdict))
-            self.assertIn('why so', self.evidence(found, 'peering'))
+            self.assert_one('peering', found, verdict, 'why so')
             self.assertIs(outcome, self.outcome(found))
 
     def test_the_writer(self):

@@ -8,7 +8,7 @@ import dataclasses
 from ovn_network_agent import model
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.frr import output
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
@@ -58,23 +58,21 @@ class TenantsTest(explained.AddressTestCase):
 
     def test_withheld(self):
         """Whether its gateway is here or elsewhere."""
-        for port in world.port(), world.port(local=False,
-                                             chassis=world.OTHER):
+        for port in cloud.port(), cloud.port(local=False, chassis=cloud.OTHER):
             facts = healthy.tenant(port=port, withheld='its router (SNAT)')
-            self.assertIs(Outcome.WITHHELD,
-                          explanation.explain(facts).outcome)
+            self.assertIs(Outcome.WITHHELD, explanation.explain(facts).outcome)
             self.assertIn('not announced on purpose: its router (SNAT)',
                           self.evidence(facts, 'tenant-network'))
 
     def test_other_routers_have_it(self):
         facts = healthy.with_subject(healthy.tenant(), also=(
-            world.tenant(called='r2'), world.tenant(called='r3')))
+            cloud.tenant(called='r2'), cloud.tenant(called='r3')))
         self.assertIn('(also behind 2 other routers, such as r2); nothing',
                       self.evidence(facts, 'tenant-network'))
 
     def test_no_gateway_here(self):
-        facts = healthy.tenant(port=world.port(local=False,
-                                               chassis=world.OTHER))
+        facts = healthy.tenant(port=cloud.port(local=False,
+                                               chassis=cloud.OTHER))
         self.assertIs(Outcome.ELSEWHERE, explanation.explain(facts).outcome)
         self.assertIn('on gw2, which has to announce',
                       self.evidence(facts, 'gateway-port'))

@@ -36,8 +36,7 @@ class VipTest(explained.AddressTestCase):
             explained = explanation.explain(facts)
             self.assertEqual(
                 [], [each for each in explained.findings
-                     if each.verdict not in (Verdict.OK,
-                                             Verdict.NOT_CHECKED)],
+                     if each.verdict not in (Verdict.OK, Verdict.NOT_CHECKED)],
                 explained.text())
             self.assertIs(explanation.Outcome.OK, explained.outcome)
             self.assertEqual('VIP', explained.kind)
@@ -45,24 +44,32 @@ class VipTest(explained.AddressTestCase):
     def test_without_an_agent_only_health_is_unknown(self):
         facts = dataclasses.replace(healthy.vip(),
                                     agent=readers.Unread('no agent runs'))
-        self.assertEqual(['backends'],
-                         self.found(facts, Verdict.NOT_CHECKED))
+        self.assertEqual(['backends'], self.found(facts, Verdict.NOT_CHECKED))
 
     def test_destinations(self):
         facts = healthy.vip(said(alive=(True, False)))
-        self.assertEqual(['backends'], self.found(facts, Verdict.WARN))
-        self.assertIn('connection refused', self.evidence(facts, 'backends'))
+        self.assert_one('backends', facts, Verdict.WARN, 'connection refused')
         self.assert_broken('backends', healthy.vip(said(
             'down', 'none of its destinations is alive', (False, False))))
 
-    def test_address(self):
+    def test_layers(self):
+        """The address, the tables, the rules and the route of BGP."""
         facts = healthy.vip(said())
-        without = {**facts.kernel.addresses, 'loopback1': ()}
-        facts = dataclasses.replace(facts, zebra=(), path=(False, False, ()))
-        self.assert_broken('vip-address', healthy.with_kernel(
-            facts, addresses=without))
-        self.assert_broken('vip-address', healthy.with_link(
-            facts, 'loopback1', up=False))
+        lost = dataclasses.replace(facts, zebra=(), path=(False, False, ()))
+        self.assertEqual({200, 201}, set(facts.kernel.routes))
+        for check, broken in (
+                ('vip-address', healthy.with_kernel(lost, addresses={
+                    **facts.kernel.addresses, 'loopback1': ()})),
+                ('vip-address', healthy.with_link(lost, 'loopback1',
+                                                  up=False)),
+                ('frr-route', lost),
+                *(('leak-table', healthy.with_kernel(facts, routes={
+                    **facts.kernel.routes, table: ()}))
+                  for table in facts.kernel.routes),
+                # The way follows from the rules.
+                ('policy-rules', healthy.with_kernel(healthy.with_lookup(
+                    facts, 'marked', dev='eth0', table=254), rules=()))):
+            self.assert_broken(check, broken)
 
     def test_rules(self):
         facts = healthy.vip(said())
@@ -99,13 +106,6 @@ class VipTest(explained.AddressTestCase):
         self.assertIn('no rule 152: from all fwmark 0x200/0x200 blackhole',
                       self.evidence(without, 'policy-rules'))
 
-    def test_each_table(self):
-        facts = healthy.vip(said())
-        self.assertEqual({200, 201}, set(facts.kernel.routes))
-        for table in facts.kernel.routes:
-            self.assert_broken('leak-table', healthy.with_kernel(
-                facts, routes={**facts.kernel.routes, table: ()}))
-
     def test_the_way_of_the_answers(self):
         facts = healthy.vip(said())
         other = {'dev': 'eth0', 'table': 220}
@@ -131,12 +131,6 @@ class VipTest(explained.AddressTestCase):
         self.assert_broken('way-back', facts)
         self.assert_broken('leak-table', healthy.with_kernel(
             facts, routes={**facts.kernel.routes, 201: ()}))
-
-    def test_the_way_follows_from_the_rules(self):
-        facts = healthy.with_lookup(healthy.vip(said()), 'marked',
-                                    dev='eth0', table=254)
-        self.assert_broken('policy-rules', healthy.with_kernel(
-            facts, rules=()))
 
     def test_a_client_of_the_other_family(self):
         facts = healthy.vip(said())
@@ -168,8 +162,3 @@ class VipTest(explained.AddressTestCase):
             'refused', 'router one has this address')))
         self.assertIn('vip', self.found(healthy.vip(said(
             'dormant', 'no router has its gateway here')), Verdict.WARN))
-
-    def test_bgp(self):
-        facts = healthy.vip(said())
-        self.assert_broken('frr-route', dataclasses.replace(
-            facts, zebra=(), path=(False, False, ())))

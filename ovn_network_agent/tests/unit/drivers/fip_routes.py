@@ -7,6 +7,7 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 FIP = '198.51.100.10'
@@ -25,12 +26,11 @@ class FipRouteTestCase(base.BaseTestCase):
     def wants(self, router, node=None, **options):
         """What the driver wants for a router, a list."""
         return list(world.wanted(
-            self.driver(**options), router, node or world.node()))
+            self.driver(**options), router, node or cloud.node()))
 
     def kind(self, kind, *args, **options):
         """The same, of one resource class."""
-        return [r for r in self.wants(*args, **options)
-                if r.kind == kind.kind]
+        return [r for r in self.wants(*args, **options) if r.kind == kind.kind]
 
     def announced(self, *args, **options):
         """Addresses that end up in BGP, by either method."""
@@ -40,5 +40,4 @@ class FipRouteTestCase(base.BaseTestCase):
                               resources.AnnouncedRoute)))
 
     def kept(self, *args, **options):
-        return {r.of for r in self.wants(*args, **options)
-                if r.kind == 'keep'}
+        return {r.of for r in self.wants(*args, **options) if r.kind == 'keep'}

@@ -84,8 +84,7 @@ class BucketsTest(base.BaseTestCase):
             set(addresses) - dead))
         self.assertTrue(dead.isdisjoint(after))
         self.assertEqual([owner in dead for owner in before],
-                         [b != a for b, a in zip(before, after,
-                                                 strict=True)])
+                         [b != a for b, a in zip(before, after, strict=True)])
 
     @given(weights(3, 6), st.data())
     @settings(max_examples=budget.examples(20), deadline=None)

@@ -11,6 +11,7 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.nft import egress
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 EGRESS, MACHINE, VIA = '203.0.113.77', '10.0.1.9', '198.51.100.1'
@@ -24,7 +25,7 @@ LINK = model.Link('eth1', 7, resources.MAIN_TABLE,
 
 def host(**values):
     return model.EgressHost(**{
-        'name': 'firewall', 'address': EGRESS, 'chassis': world.CHASSIS,
+        'name': 'firewall', 'address': EGRESS, 'chassis': cloud.CHASSIS,
         'machine': MACHINE, 'router': 'r-1', 'called': 'router one',
         'port': 'lrp-1', 'mac': 'fa:16:3e:00:00:01', 'via': VIA,
         'segments': (('physnet0', 0), ('physnet1', 7)), **values})
@@ -38,7 +39,7 @@ def drop(source=MACHINE + '/32', device='br-ex.7'):
 class EgressHostTest(base.BaseTestCase):
 
     def wanted(self, subject=None, links=(LINK,), options=None, **node):
-        self.node = world.node(links=links, egress=True, **node)
+        self.node = cloud.node(links=links, egress=True, **node)
         driver = world.driver('egress_ip', world.conf(**{
             'drivers': ['egress_ip'], 'frr__vrf_name': '', **(options or {})}))
         return list(driver.resources(subject or self.node, self.node))
@@ -108,8 +109,7 @@ class EgressHostTest(base.BaseTestCase):
         self.assertCountEqual(wanted, self.answers())
         source, = (each for each in self.wanted(host())
                    if isinstance(each, resources.EgressSource))
-        self.assertLess({each.ref for each in wanted[:3]},
-                        {*source.requires})
+        self.assertLess({each.ref for each in wanted[:3]}, {*source.requires})
         self.assertEqual((wanted[1].ref,), next(
             each for each in self.answers()
             if each.ref == wanted[2].ref).requires)
@@ -172,7 +172,7 @@ class EgressHostTest(base.BaseTestCase):
         self.assertIn('eth1 has more routes', found.text)
 
     def test_the_entry_in_nb(self):
-        wanted = [resources.EgressNetworks(world.CHASSIS, LINK.addresses)]
+        wanted = [resources.EgressNetworks(cloud.CHASSIS, LINK.addresses)]
         self.assertEqual(wanted, self.entries())
         for values in ({'drains': frozenset(['r-1'])},
                        {'drains': frozenset([model.ALL])},
@@ -184,18 +184,18 @@ class EgressHostTest(base.BaseTestCase):
             self.assertEqual([], self.entries(**values), values)
         # Without the label.
         driver = world.driver('egress_ip', world.conf(drivers=['egress_ip']))
-        node = world.node(links=(LINK,))
+        node = cloud.node(links=(LINK,))
         self.assertNotIn(wanted[0], list(driver.resources(node, node)))
 
     def test_without_a_leak_tenants_are_kept_in(self):
-        router = world.router(nats=(world.fip(
+        router = cloud.router(nats=(cloud.fip(
             VIA, type='snat', logical_ip='10.0.1.0/24'),)).bare
         wanted = [drop('10.0.1.0/24', 'br-ex')]
         self.assertEqual(wanted, self.wanted(router))
         self.assertEqual([], self.wanted(router, options={
             'frr__vrf_name': 'vrf-provider',
             'drivers': ['egress_ip', 'veth_leak']}))
-        group = world.group(world.router())
+        group = cloud.group(cloud.router())
         self.assertEqual(wanted, self.wanted(dataclasses.replace(
             group, ports=tuple(dataclasses.replace(
                 port, tenants=('10.0.1.0/24',)) for port in group.ports))))

@@ -7,6 +7,7 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 A, B = '11111111-1111-4111-8111-111111111111', '2' * 8 + '-2222-4222-8222-' + (
@@ -39,7 +40,7 @@ class EgressIpTest(base.BaseTestCase):
     def wanted(self, found, phase=model.Phase.RUNNING, **options):
         driver = world.driver('egress_ip', world.conf(**{
             'drivers': ['egress_ip'], **options}))
-        return list(driver.resources(found, world.node(phase=phase)))
+        return list(driver.resources(found, cloud.node(phase=phase)))
 
     def test_mode_router(self):
         nat = resources.EgressNat
@@ -111,7 +112,7 @@ class EgressIpTest(base.BaseTestCase):
 
     def test_a_stop_leaves_the_rows(self):
         stopped = model.Phase.STOPPED
-        node = world.node(phase=stopped).chassis
+        node = cloud.node(phase=stopped).chassis
         for found in (subject(place()),
                       subject(place(chassis='other'), mode='host')):
             ref = self.wanted(found)[0].ref

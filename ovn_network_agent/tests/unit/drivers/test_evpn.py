@@ -12,6 +12,7 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.model import evpn_names
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 ONE, SIX = '192.168.50.10', '2001:db8:50::10'
@@ -26,7 +27,7 @@ def network(**values):
     return model.ProviderNetwork(**{
         'uuid': UUID, 'called': 'red',
         'networks': ('192.168.50.0/24', '2001:db8:50::/64'),
-        'segment': world.segment(vlan=201, device='br-ex.201'),
+        'segment': cloud.segment(vlan=201, device='br-ex.201'),
         'vni': RED, 'gateways': ('192.168.50.1',), **values})
 
 
@@ -39,7 +40,7 @@ class EvpnTest(base.BaseTestCase):
     def wanted(self, subject, tunnel='', **options):
         driver = world.driver('evpn', world.conf(**{
             'drivers': ['evpn'], 'evpn__local_ip': '10.0.100.11', **options}))
-        return list(driver.resources(subject, world.node(tunnel=tunnel)))
+        return list(driver.resources(subject, cloud.node(tunnel=tunnel)))
 
     def of(self, kind, *args, **options):
         return [each for each in self.wanted(*args, **options)
@@ -48,7 +49,7 @@ class EvpnTest(base.BaseTestCase):
     def test_devices(self):
         devices, = self.of(resources.VniDevices, network())
         self.assertEqual(resources.VniDevices(
-            1001, TABLE, evpn_names.router_mac(world.CHASSIS), '10.0.100.11',
+            1001, TABLE, evpn_names.router_mac(cloud.CHASSIS), '10.0.100.11',
             4789, 1450, 'vrf-provider'), devices)
         port, = self.of(resources.VniPort, network())
         self.assertEqual(resources.VniPort(
@@ -59,11 +60,10 @@ class EvpnTest(base.BaseTestCase):
                          {(f.in_port, f.family, f.set_dst) for f in flows})
 
     def test_a_mac_of_each_node(self):
-        port, = self.of(resources.VniPort, network(),
-                        evpn__anycast_mac=False)
-        self.assertEqual(evpn_names.own_mac(world.CHASSIS), port.mac)
+        port, = self.of(resources.VniPort, network(), evpn__anycast_mac=False)
+        self.assertEqual(evpn_names.own_mac(cloud.CHASSIS), port.mac)
         self.assertNotIn(port.mac, (evpn_names.own_mac('other'),
-                                    evpn_names.router_mac(world.CHASSIS)))
+                                    evpn_names.router_mac(cloud.CHASSIS)))
         self.assertEqual({port.mac}, {each.set_dst for each in self.of(
             resources.Flow, network(), evpn__anycast_mac=False)})
 
@@ -74,8 +74,7 @@ class EvpnTest(base.BaseTestCase):
             {(dev, ipv6) for dev in (END, 'br-1001', 'vrf-1001')
              for ipv6 in (None, True)},
             {(rule.iif, rule.ipv6) for rule in rules})
-        self.assertEqual({resources.BLACKHOLE},
-                         {rule.table for rule in rules})
+        self.assertEqual({resources.BLACKHOLE}, {rule.table for rule in rules})
         self.assertLess(resources.VniRule.stage, resources.Stage.LINK)
         # There is no device without them.
         needed = {ref for kind in (resources.VniDevices, resources.VniPort)
@@ -96,8 +95,7 @@ class EvpnTest(base.BaseTestCase):
         proxy, = self.of(resources.NeighbourProxy, network())
         self.assertEqual('2001:db8:50::1', proxy.dst)
         only_four = network(networks=('192.168.50.0/24',))
-        self.assertEqual([], self.of(resources.RouterAdvertisement,
-                                     only_four))
+        self.assertEqual([], self.of(resources.RouterAdvertisement, only_four))
         self.assertEqual([], self.of(
             resources.RouterAdvertisement, network(),
             provider_port__router_advertisements=False))
@@ -191,7 +189,7 @@ class EvpnTest(base.BaseTestCase):
 
     def test_a_vlan_that_no_device_can_have(self):
         for tag in (-1, 4095, 1 << 40):
-            problem, *kept = self.wanted(network(segment=world.segment(
+            problem, *kept = self.wanted(network(segment=cloud.segment(
                 vlan=tag, device=f'br-ex.{tag}')))
             self.assertIn(f'its network is VLAN {tag}', problem.text)
             self.assertIn(resources.Ref('vni_port', (END,)),
@@ -204,14 +202,14 @@ class EvpnTest(base.BaseTestCase):
             for subject in (network(), address()):
                 if type(subject) in driver.SUBJECTS:
                     self.assertEqual([], list(driver.resources(
-                        subject, world.node())), name)
+                        subject, cloud.node())), name)
 
     def test_a_drain_and_a_stop_count_them(self):
         """All but those that are not announced."""
         conf = world.conf(drivers=['evpn'], network_cidr=['198.51.100.0/24'])
         wrong = network(uuid='2', vni=model.Vni(1001, problem='others'))
-        view = world.with_machines(
-            world.snapshot(), address(), address(SIX),
+        view = cloud.with_machines(
+            cloud.snapshot(), address(), address(SIX),
             address('192.168.50.11', withheld='by hand'),
             address('192.168.51.9'), address(ONE, wrong))
         self.assertEqual([ONE, SIX], [
@@ -225,7 +223,7 @@ OTHERS = ('fip_route', 'veth_leak', 'tenant_network', 'gateway_drain',
 
 
 def port(**values):
-    return world.port(**{'vni': VNI, 'network': UUID, **values})
+    return cloud.port(**{'vni': VNI, 'network': UUID, **values})
 
 
 def served(of=None, **values):
@@ -247,7 +245,7 @@ class RoutersTest(base.BaseTestCase):
         driver = world.driver(name, world.conf(**{
             'drivers': ['evpn', *OTHERS], 'evpn__local_ip': '10.0.100.11',
             **options}))
-        return list(driver.resources(subject, world.node()))
+        return list(driver.resources(subject, cloud.node()))
 
     def test_an_address(self):
         neighbour, route = self.wanted(served())
@@ -315,24 +313,24 @@ class RoutersTest(base.BaseTestCase):
         bad = port(vni=model.Vni(0, problem='it is wrong'))
         for subject in (served(bad), prefix(bad)):
             self.assertEqual([], self.wanted(subject))
-        problem, = self.wanted(world.router(ports=(bad,)).bare)
+        problem, = self.wanted(cloud.router(ports=(bad,)).bare)
         self.assertIn('none of its addresses is announced, because it is '
                       'wrong', problem.text)
         # What it sends would be in the underlay.
-        self.assertEqual([], self.wanted(world.router(ports=(bad,)).bare,
+        self.assertEqual([], self.wanted(cloud.router(ports=(bad,)).bare,
                                          'fip_route'))
-        self.assertEqual([], self.wanted(world.router(ports=(port(),)).bare))
+        self.assertEqual([], self.wanted(cloud.router(ports=(port(),)).bare))
 
     def test_other_drivers(self):
         """They have the rows of OVN, and the order of candidates."""
         bridge = model.GroupPort(
             'cr-lrp-1', 'other', 'lrp-1', ('198.51.100.1/24',),
-            world.segment(), ('10.0.0.0/24',), routed=('10.0.1.0/24',),
+            cloud.segment(), ('10.0.0.0/24',), routed=('10.0.1.0/24',),
             vni=VNI)
         group = model.GatewayGroup('Gateway_Chassis', 'g', ports=(bridge,))
         for name in OTHERS:
             for subject in (served(), served(kinds=('snat',)), prefix(),
-                            world.router(ports=(port(),)).bare, group):
+                            cloud.router(ports=(port(),)).bare, group):
                 driver = world.driver(name, world.conf(drivers=list(OTHERS)))
                 if type(subject) not in driver.SUBJECTS:
                     continue
@@ -342,20 +340,19 @@ class RoutersTest(base.BaseTestCase):
 
     def test_the_virtual_gateway(self):
         """Its MAC is nobody's in the underlay, and no proof is wanted."""
-        router = world.router(ports=(port(),)).bare
-        wanted = {each.kind: each for each in self.wanted(router,
-                                                          'fip_route')}
+        router = cloud.router(ports=(port(),)).bare
+        wanted = {each.kind: each for each in self.wanted(router, 'fip_route')}
         self.assertEqual({'default_route', 'mac_binding'}, wanted.keys())
         self.assertEqual(ownership.VIRTUAL_GATEWAY_MAC,
                          wanted['mac_binding'].mac)
-        plain = dataclasses.replace(router, ports=(world.port(),))
+        plain = dataclasses.replace(router, ports=(cloud.port(),))
         self.assertIn('advertised', {each.kind for each
                                      in self.wanted(plain, 'fip_route')})
 
     def test_addresses_of_routers_elsewhere(self):
         """Nobody in OVN here answers machines that ask for them by IPv6."""
         network = model.ProviderNetwork(
-            UUID, 'red', ('2001:db8:50::/64',), world.segment(), vni=VNI,
+            UUID, 'red', ('2001:db8:50::/64',), cloud.segment(), vni=VNI,
             elsewhere=('2001:db8:50::77',))
         self.assertIn((END, '2001:db8:50::77'), [
             (each.dev, each.dst) for each in self.wanted(network)

@@ -10,15 +10,14 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.common import networks
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.drivers import fip_routes
 
-MAC, FIP = world.BRIDGE_MAC, fip_routes.FIP
+MAC, FIP = cloud.BRIDGE_MAC, fip_routes.FIP
 balanced = fip_routes.balanced
-OTHER_SEGMENT = world.segment(datapath='dp-2', localnet_port='provnet-2',
-                              physical_network='physnet2',
-                              bridge='br-other', device='br-other',
-                              mac='0a:00:00:00:00:09')
+OTHER_SEGMENT = cloud.segment(datapath='dp-2', localnet_port='provnet-2',
+                              physical_network='physnet2', bridge='br-other',
+                              device='br-other', mac='0a:00:00:00:00:09')
 
 
 class PlanesTest(fip_routes.FipRouteTestCase):
@@ -37,7 +36,7 @@ class PlanesTest(fip_routes.FipRouteTestCase):
         return found
 
     def test_methods_tables_and_vrfs(self):
-        router = world.router(fips=[FIP])
+        router = cloud.router(fips=[FIP])
         static = {}
         kernel = {'fip_route__announce_method': 'kernel'}
         own_table = {'fip_route__route_table_id': 201,
@@ -66,25 +65,24 @@ class PlanesTest(fip_routes.FipRouteTestCase):
             self.assertEqual(wanted, self.routes(router, **options), options)
 
     def test_without_the_vrf_there_is_no_route_in_it(self):
-        node = world.node(devices=(model.Device('br-ex', MAC, True),))
+        node = cloud.node(devices=(model.Device('br-ex', MAC, True),))
         options = {'fip_route__announce_method': 'kernel'}
-        router = world.router(fips=[FIP])
+        router = cloud.router(fips=[FIP])
         self.assertEqual([], self.announced(router, node, **options))
         self.assertTrue(self.kind(resources.KernelRoute, router, node,
                                   **options))
 
     def test_flows(self):
         flows = {(f.priority, f.family, f.dst): f for f in self.kind(
-            resources.Flow, world.router(fips=[FIP]))}
+            resources.Flow, cloud.router(fips=[FIP]))}
         self.assertEqual(
             {(900, 4, None), (900, 6, None), (910, 4, FIP + '/32'),
              (910, 4, '198.51.100.1/32')}, set(flows))
         for family in (4, 6):
             tweak = flows[900, family, None]
-            self.assertEqual(
-                ('br-ex', 0x999, 3, None, MAC, 'normal'),
-                (tweak.bridge, tweak.cookie, tweak.in_port, tweak.set_src,
-                 tweak.set_dst, tweak.output))
+            self.assertEqual(('br-ex', 0x999, 3, None, MAC, 'normal'), (
+                tweak.bridge, tweak.cookie, tweak.in_port, tweak.set_src,
+                tweak.set_dst, tweak.output))
         hairpin = flows[910, 4, FIP + '/32']
         self.assertEqual(
             ('br-ex', 0x998, 3, MAC, 'fa:16:3e:00:00:01', 'in_port'),
@@ -92,7 +90,7 @@ class PlanesTest(fip_routes.FipRouteTestCase):
              hairpin.set_src, hairpin.set_dst, hairpin.output))
 
     def test_an_announcement_rests_on_route_and_mac_tweak(self):
-        wanted = self.wants(world.router(fips=[FIP]))
+        wanted = self.wants(cloud.router(fips=[FIP]))
         announcement = next(r for r in wanted if r.kind == 'announcement'
                             and r.prefix == FIP + '/32')
         self.assertEqual(
@@ -104,7 +102,7 @@ class PlanesTest(fip_routes.FipRouteTestCase):
                              {r.ref for r in wanted})
 
     def test_prefix_list(self):
-        router = world.router(ports=(world.port(networks=(
+        router = cloud.router(ports=(cloud.port(networks=(
             '198.51.100.1/24', '2001:db8::1/64', '203.0.113.1/28')),))
         self.assertEqual(
             [('ANNOUNCED-NETWORKS', '198.51.100.0/24', 32, 32),
@@ -116,13 +114,13 @@ class PlanesTest(fip_routes.FipRouteTestCase):
 
     def test_what_a_standby_prepares(self):
         """Trap T53: decided, and not what was left over."""
-        port = model.GroupPort('cr-lrp-1', world.OTHER, 'lrp-1',
-                               ('198.51.100.1/24',), world.segment())
+        port = model.GroupPort('cr-lrp-1', cloud.OTHER, 'lrp-1',
+                               ('198.51.100.1/24',), cloud.segment())
 
         def wants(port, **options):
             group = model.GatewayGroup('HA_Chassis_Group', ports=(port,))
             return [r.kind for r in self.driver(**options).resources(
-                group, world.node())]
+                group, cloud.node())]
 
         self.assertEqual(['flow', 'flow', 'prefix_list_entry'], wants(port))
         self.assertEqual(['flow', 'flow'], wants(
@@ -130,12 +128,12 @@ class PlanesTest(fip_routes.FipRouteTestCase):
         self.assertEqual([], wants(port, fip_route__standby_prepare=False))
         self.assertEqual([], wants(dataclasses.replace(port, segment=None)))
         self.assertEqual([], wants(dataclasses.replace(
-            port, chassis=world.CHASSIS)))
+            port, chassis=cloud.CHASSIS)))
 
     def test_the_node(self):
         def wants(**options):
             return list(self.driver(**options).resources(
-                world.node(), world.node()))
+                cloud.node(), cloud.node()))
 
         sysctls = {r.path: r.value for r in wants() if r.kind == 'sysctl'}
         self.assertEqual({'net/ipv4/conf/br-ex/proxy_arp': '1',
@@ -149,61 +147,59 @@ class PlanesTest(fip_routes.FipRouteTestCase):
 class AddressesTest(fip_routes.FipRouteTestCase):
 
     def test_what_is_announced(self):
-        local, away = world.port(), world.port(local=False)
+        local, away = cloud.port(), cloud.port(local=False)
         manual = {'network_cidr': ['198.51.100.0/24']}
-        distributed = world.fip('198.51.100.11',
+        distributed = cloud.fip('198.51.100.11',
                                 distributed_mac='fa:16:3e:00:00:aa')
         snat = model.Nat('snat', '198.51.100.1', '10.0.0.0/24')
         for what, router, options, wanted in (
-                ('FIP and the port', world.router(fips=[FIP]), {},
+                ('FIP and the port', cloud.router(fips=[FIP]), {},
                  ['198.51.100.1', FIP]),
-                ('SNAT on the address of the port', world.router(
+                ('SNAT on the address of the port', cloud.router(
                     nats=(snat,)), {}, ['198.51.100.1']),
-                ('SNAT elsewhere', world.router(nats=(model.Nat(
+                ('SNAT elsewhere', cloud.router(nats=(model.Nat(
                     'snat', '198.51.100.77', '10.0.0.0/24'),)), {},
                  ['198.51.100.1', '198.51.100.77']),
-                ('the same address twice', world.router(
-                    nats=(snat, world.fip(FIP), world.fip(
+                ('the same address twice', cloud.router(
+                    nats=(snat, cloud.fip(FIP), cloud.fip(
                         FIP, logical_ip='10.0.0.6'))), {},
                  ['198.51.100.1', FIP]),
-                ('nat_addresses before the NAT row', world.router(
+                ('nat_addresses before the NAT row', cloud.router(
                     sent=('198.51.100.1', '198.51.100.33')), {},
                  ['198.51.100.1', '198.51.100.33']),
-                ('load balancers, one of them of a tenant', world.router(
+                ('load balancers, one of them of a tenant', cloud.router(
                     balanced=(balanced('10.0.0.9', floating=False),
                               balanced(FIP), balanced('2001:db8::9'))), {},
                  ['198.51.100.1', FIP]),
                 ('a load balancer that OVN does not answer for',
-                 world.router(balanced=(balanced(
+                 cloud.router(balanced=(balanced(
                      FIP, unanswered='it is distributed'),)), {},
                  ['198.51.100.1']),
-                ('outside of the networks', world.router(
+                ('outside of the networks', cloud.router(
                     fips=['192.0.2.7']), {}, ['198.51.100.1']),
-                ('of a port on another chassis', world.router(
-                    ports=(local, world.port(
+                ('of a port on another chassis', cloud.router(
+                    ports=(local, cloud.port(
                         2, local=False, chassis='elsewhere',
                         networks=('203.0.113.1/24',))),
                     fips=[FIP, '203.0.113.9']),
                  {'network_cidr': ['198.51.100.0/24', '203.0.113.0/24']},
                  ['198.51.100.1', FIP]),
-                ('distributed', world.router(nats=(distributed,)), {},
+                ('distributed', cloud.router(nats=(distributed,)), {},
                  ['198.51.100.1']),
-                ('IPv6', world.router(fips=['2001:db8::10']), {},
+                ('IPv6', cloud.router(fips=['2001:db8::10']), {},
                  ['198.51.100.1']),
-                ('not here', world.router(ports=(away,), fips=[FIP]), {},
-                 []),
-                ('no port at all', world.router(ports=(), fips=[FIP]), {},
-                 []),
-                ('manual networks with the port outside', world.router(
-                    ports=(world.port(networks=('192.0.2.1/24',)),),
+                ('not here', cloud.router(ports=(away,), fips=[FIP]), {}, []),
+                ('no port at all', cloud.router(ports=(), fips=[FIP]), {}, []),
+                ('manual networks with the port outside', cloud.router(
+                    ports=(cloud.port(networks=('192.0.2.1/24',)),),
                     fips=[FIP, '192.0.2.9']), manual, [FIP]),
-                ('two addresses on the port', world.router(ports=(
-                    world.port(networks=('198.51.100.1/24',
+                ('two addresses on the port', cloud.router(ports=(
+                    cloud.port(networks=('198.51.100.1/24',
                                          '203.0.113.1/24')),),
                     fips=[FIP, '203.0.113.8']), {},
                  ['198.51.100.1', FIP, '203.0.113.1', '203.0.113.8']),
-                ('one port here and one away', world.router(
-                    ports=(local, world.port(
+                ('one port here and one away', cloud.router(
+                    ports=(local, cloud.port(
                         2, local=False, networks=('203.0.113.1/24',))),
                     fips=[FIP, '203.0.113.8']), {},
                  ['198.51.100.1', FIP])):
@@ -214,8 +210,8 @@ class AddressesTest(fip_routes.FipRouteTestCase):
             resources.Flow, *args, **options) if f.dst}
 
     def test_ipv6_outside_of_the_networks_is_only_reflected(self):
-        router = world.router(
-            ports=(world.port(networks=('198.51.100.1/24',
+        router = cloud.router(
+            ports=(cloud.port(networks=('198.51.100.1/24',
                                         '2001:db8::1/64')),),
             fips=[FIP, '2001:db8::10'])
         options = {'network_cidr': ['198.51.100.0/24']}
@@ -231,9 +227,8 @@ class AddressesTest(fip_routes.FipRouteTestCase):
                 self.assertNotIn('2001:', str(resource))
 
     def test_two_gateway_ports_have_each_their_own(self):
-        router = world.router(
-            ports=(world.port(1), world.port(
-                2, networks=('203.0.113.1/24',))),
+        router = cloud.router(
+            ports=(cloud.port(1), cloud.port(2, networks=('203.0.113.1/24',))),
             fips=[FIP, '203.0.113.8'])
         self.assertEqual(
             {'198.51.100.1/32': 'fa:16:3e:00:00:01',
@@ -248,14 +243,13 @@ class UnresolvedTest(fip_routes.FipRouteTestCase):
 
     def test_what_is_there_stays_and_nothing_is_made(self):
         """Trap T50: nothing moves to another device for want of knowledge."""
-        for segment in (None, world.segment(mac=''),
-                        world.segment(patch_port=0), OTHER_SEGMENT):
-            router = world.router(ports=(world.port(segment=segment),),
+        for segment in (None, cloud.segment(mac=''),
+                        cloud.segment(patch_port=0), OTHER_SEGMENT):
+            router = cloud.router(ports=(cloud.port(segment=segment),),
                                   fips=[FIP])
             self.assertEqual([], self.announced(router), segment)
-            self.assertEqual(
-                {'keep', 'prefix_list_entry'},
-                {r.kind for r in self.wants(router)}, segment)
+            self.assertEqual({'keep', 'prefix_list_entry'},
+                             {r.kind for r in self.wants(router)}, segment)
             kept = self.kept(router)
             for kind, key in (
                     ('kernel_route', (254, FIP + '/32')),
@@ -267,17 +261,17 @@ class UnresolvedTest(fip_routes.FipRouteTestCase):
                 self.assertIn(resources.Ref(kind, key), kept, segment)
 
     def test_with_a_table_of_their_own_the_rules_stay_too(self):
-        router = world.router(ports=(world.port(segment=None),), fips=[FIP])
+        router = cloud.router(ports=(cloud.port(segment=None),), fips=[FIP])
         options = {'fip_route__route_table_id': 201}
         kept = self.kept(router, **options)
-        usable = self.wants(world.router(fips=[FIP]), **options)
+        usable = self.wants(cloud.router(fips=[FIP]), **options)
         for resource in usable:
             if resource.kind in ('kernel_route', 'rule', 'announcement'):
                 self.assertIn(resource.ref, kept)
 
     def test_one_of_two_ports(self):
-        router = world.router(
-            ports=(world.port(1, segment=None), world.port(
+        router = cloud.router(
+            ports=(cloud.port(1, segment=None), cloud.port(
                 2, networks=('203.0.113.1/24',))),
             fips=[FIP, '203.0.113.8'])
         self.assertEqual(['203.0.113.1', '203.0.113.8'],
@@ -291,16 +285,14 @@ class NetworksTest(base.BaseTestCase):
 
     def test_provider_networks(self):
         def wants(found, manual=()):
-            return [str(n) for n in networks.provider_networks(found,
-                                                               manual)]
+            return [str(n) for n in networks.provider_networks(found, manual)]
 
         self.assertEqual(
             ['198.51.100.0/24', '203.0.113.0/28', '2001:db8::/64'], wants(
                 ['2001:db8::1/64', '203.0.113.1/28', '198.51.100.1/24',
                  '198.51.100.2/24', 'fe80::1/64', 'nonsense']))
-        self.assertEqual(['192.0.2.0/24'],
-                         wants(['198.51.100.1/24', '2001:db8::1/64'],
-                               ['192.0.2.0/24']))
+        self.assertEqual(['192.0.2.0/24'], wants(
+            ['198.51.100.1/24', '2001:db8::1/64'], ['192.0.2.0/24']))
         self.assertEqual(['192.0.2.0/24', '2001:db8:1::/64'],
                          wants([], ['2001:db8:1::/64', '192.0.2.0/24']))
         self.assertEqual([], wants([]))

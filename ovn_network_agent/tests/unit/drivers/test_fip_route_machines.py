@@ -9,6 +9,7 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.common import networks
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
 
@@ -18,14 +19,13 @@ MAC = 'fa:16:3e:00:00:aa'
 
 
 def distributed(address=FIP, resident=True, **values):
-    return world.fip(address, distributed_mac=MAC, resident=resident,
-                     **values)
+    return cloud.fip(address, distributed_mac=MAC, resident=resident, **values)
 
 
 def hosting(number=1, **values):
     """A gateway port of another chassis, with machines here."""
-    return world.port(number, **{
-        'local': False, 'chassis': world.OTHER, 'hosting': True, **values})
+    return cloud.port(number, **{
+        'local': False, 'chassis': cloud.OTHER, 'hosting': True, **values})
 
 
 class MachinesTest(fip_routes.FipRouteTestCase):
@@ -33,28 +33,27 @@ class MachinesTest(fip_routes.FipRouteTestCase):
     def test_only_the_machines_here_are_announced(self):
         for what, port, wanted in (
                 ('a compute node', hosting(), [FIP]),
-                ('a gateway with machines', world.port(hosting=True),
+                ('a gateway with machines', cloud.port(hosting=True),
                  ['198.51.100.1', FIP, '198.51.100.12']),
                 ('a gateway that has left', hosting(
                     handover=model.Handover.FORWARD), [FIP]),
                 ('no machine here', hosting(hosting=False), [])):
             for method in ('kernel', 'static'):
-                router = world.router(ports=(port,), nats=(
+                router = cloud.router(ports=(port,), nats=(
                     distributed(), distributed(OTHER, resident=False),
-                    world.fip('198.51.100.12')))
+                    cloud.fip('198.51.100.12')))
                 self.assertEqual(wanted, self.announced(
                     router, fip_route__announce_method=method), what)
 
     def test_what_a_machine_needs(self):
-        router = world.router(ports=(hosting(),), nats=(
+        router = cloud.router(ports=(hosting(),), nats=(
             distributed(), distributed('2001:db8::10')))
         wanted = self.wants(router)
         flows = {flow.dst: flow for flow in wanted
                  if isinstance(flow, resources.Flow)}
-        self.assertEqual(
-            (MAC, world.BRIDGE_MAC, 'in_port'),
-            (flows[FIP + '/32'].set_dst, flows[FIP + '/32'].set_src,
-             flows[FIP + '/32'].output))
+        self.assertEqual((MAC, cloud.BRIDGE_MAC, 'in_port'), (
+            flows[FIP + '/32'].set_dst, flows[FIP + '/32'].set_src,
+            flows[FIP + '/32'].output))
         self.assertEqual(2, sum(1 for flow in wanted if isinstance(
             flow, resources.Flow) and flow.dst is None))
         self.assertIn('198.51.100.0/24', [
@@ -68,55 +67,54 @@ class MachinesTest(fip_routes.FipRouteTestCase):
     def test_the_port_of_an_address(self):
         """The row names one; without a name, the network decides."""
         ports = (hosting(1), hosting(2, networks=('198.51.100.2/24',),
-                                     segment=world.segment(bridge='')))
+                                     segment=cloud.segment(bridge='')))
         for nat, wanted in (
                 (distributed(), [FIP]),
                 (distributed(gateway_port='lrp-2'), []),
                 (distributed(gateway_port='lrp-9'), [FIP])):
             self.assertEqual(wanted, self.announced(
-                world.router(ports=ports, nats=(nat,))), nat)
+                cloud.router(ports=ports, nats=(nat,))), nat)
 
     def test_centralised_rows_follow_the_port_that_they_name(self):
-        ports = (world.port(1), world.port(2, local=False,
-                                           chassis=world.OTHER))
+        ports = (cloud.port(1), cloud.port(2, local=False,
+                                           chassis=cloud.OTHER))
         for named, wanted in (('', ['198.51.100.1', FIP]),
                               ('lrp-1', ['198.51.100.1', FIP]),
                               ('lrp-2', ['198.51.100.1'])):
-            self.assertEqual(wanted, self.announced(world.router(
-                ports=ports, nats=(world.fip(FIP, gateway_port=named),))))
+            self.assertEqual(wanted, self.announced(cloud.router(
+                ports=ports, nats=(cloud.fip(FIP, gateway_port=named),))))
 
     def test_a_node_without_the_network_says_so(self):
-        port = hosting(segment=world.segment(bridge='', device='', mac='',
-                                             patch_port=0))
-        router = world.router(ports=(port,), nats=(distributed(),))
-        self.assertEqual([], self.announced(router))
-        problem, = self.kind(resources.Problem, router)
-        self.assertEqual((FIP,), problem.addresses)
-        for words in ('1 of the distributed', FIP, 'set ovn-bridge-mappings'):
-            self.assertIn(words, problem.text)
-
-    def test_the_mappings_are_no_remedy_for_another_fault(self):
-        port = hosting(segment=world.segment(patch_port=0))
-        problem, = self.kind(resources.Problem, world.router(
-            ports=(port,), nats=(distributed(),)))
-        self.assertIn('ovn-controller', problem.text)
-        self.assertNotIn('mappings', problem.text)
+        """The mappings are no remedy for another fault."""
+        for values, words, other in (
+                ({'bridge': '', 'device': '', 'mac': '', 'patch_port': 0},
+                 ('1 of the distributed', FIP, 'set ovn-bridge-mappings'),
+                 'ovn-controller'),
+                ({'patch_port': 0}, ('ovn-controller',), 'mappings')):
+            router = cloud.router(
+                ports=(hosting(segment=cloud.segment(**values)),),
+                nats=(distributed(),))
+            self.assertEqual([], self.announced(router))
+            problem, = self.kind(resources.Problem, router)
+            self.assertEqual((FIP,), problem.addresses)
+            for word in words:
+                self.assertIn(word, problem.text)
+            self.assertNotIn(other, problem.text)
 
     def test_the_binding_of_a_router_with_distributed_addresses(self):
         """It is not the MAC of one node: all nodes use it at once."""
-        for nats, mac in (((world.fip(FIP),), world.BRIDGE_MAC),
+        for nats, mac in (((cloud.fip(FIP),), cloud.BRIDGE_MAC),
                           ((distributed(resident=False),),
                            ownership.VIRTUAL_GATEWAY_MAC)):
-            router = world.router(nats=nats)
+            router = cloud.router(nats=nats)
             for each in (router, dataclasses.replace(router, ports=(
-                    world.port(networks=('2001:db8::1/64',)),))):
+                    cloud.port(networks=('2001:db8::1/64',)),))):
                 bindings = self.kind(resources.MacBinding, each)
                 self.assertEqual({mac}, {one.mac for one in bindings})
 
     def test_it_is_withheld_like_any_other(self):
-        router = world.router(
-            ports=(hosting(),), nats=(distributed(),),
-            withheld=((FIP, 'of its row'),))
+        router = cloud.router(ports=(hosting(),), nats=(distributed(),),
+                              withheld=((FIP, 'of its row'),))
         self.assertEqual([], self.announced(router))
         self.assertEqual({FIP + '/32'}, {
             flow.dst for flow in self.kind(resources.Flow, router)
@@ -132,14 +130,14 @@ class LeakTest(fip_routes.FipRouteTestCase):
 
         def rules(port):
             return {(rule.src, rule.dst) for rule in world.wanted(
-                driver, world.router(ports=(port,)), world.node())
+                driver, cloud.router(ports=(port,)), cloud.node())
                 if isinstance(rule, resources.Rule)}
         self.assertTrue(rules(hosting()))
-        self.assertEqual(rules(world.port()), rules(hosting()))
+        self.assertEqual(rules(cloud.port()), rules(hosting()))
         self.assertEqual(set(), rules(hosting(hosting=False)))
 
 
-OF_BRIDGE = world.BRIDGE_MAC
+OF_BRIDGE = cloud.BRIDGE_MAC
 GATEWAY = ownership.LINK_LOCAL_GATEWAY
 balanced = fip_routes.balanced
 
@@ -156,18 +154,18 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
             **values})
 
     def test_a_router_without_a_gateway_gets_one(self):
-        router = world.router()
+        router = cloud.router()
         self.assertEqual(
             [resources.MacBinding('lrp-1', '198.51.100.254', OF_BRIDGE),
              resources.DefaultRoute(router.uuid, 'lrp-1', '198.51.100.254',
-                                    world.OWNER)], self.rows(router))
+                                    cloud.OWNER)], self.rows(router))
 
     def test_one_with_a_gateway_of_somebody_gets_nothing(self):
         """Trap T25: no MAC binding either."""
-        ours = self.foreign(managed=True, owner=world.OWNER,
+        ours = self.foreign(managed=True, owner=cloud.OWNER,
                             nexthop='198.51.100.254', output_port='lrp-1')
         for routes in ((self.foreign(),), (self.foreign(), ours)):
-            router = world.router(default_routes=routes)
+            router = cloud.router(default_routes=routes)
             self.assertEqual([], self.rows(router))
             self.assertEqual(set(), self.kept(router))
             self.assertEqual(['198.51.100.1'], self.announced(router))
@@ -178,15 +176,15 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
         It goes through a port that is elsewhere, and through none here.
         """
         for outputs, owner, rows in (
-                (['lrp-2'], world.OTHER, 0), (['lrp-2'], '', 2),
-                (['lrp-1'], world.OTHER, 2), (['gone'], world.OTHER, 2),
-                (['lrp-1', 'lrp-2'], world.OTHER, 2)):
-            router = world.router(
-                ports=(world.port(1), world.port(
+                (['lrp-2'], cloud.OTHER, 0), (['lrp-2'], '', 2),
+                (['lrp-1'], cloud.OTHER, 2), (['gone'], cloud.OTHER, 2),
+                (['lrp-1', 'lrp-2'], cloud.OTHER, 2)):
+            router = cloud.router(
+                ports=(cloud.port(1), cloud.port(
                     2, local=False, chassis=owner,
                     networks=('203.0.113.1/24',))),
                 default_routes=[self.foreign(
-                    managed=True, owner=world.THEIRS, nexthop='203.0.113.254',
+                    managed=True, owner=cloud.THEIRS, nexthop='203.0.113.254',
                     output_port=output) for output in outputs])
             self.assertEqual(rows, len(self.rows(router)), outputs)
             self.assertEqual(rows, 2 - len(self.kept(router)), outputs)
@@ -194,10 +192,10 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
 
     def test_a_router_that_moved_away_is_left_to_its_new_owner(self):
         # Trap T13.
-        router = world.router(
-            ports=(world.port(local=False, chassis=world.OTHER),),
+        router = cloud.router(
+            ports=(cloud.port(local=False, chassis=cloud.OTHER),),
             fips=[FIP], default_routes=(self.foreign(
-                managed=True, owner=world.OWNER,
+                managed=True, owner=cloud.OWNER,
                 nexthop='198.51.100.254', output_port='lrp-1'),))
         self.assertEqual(
             {resources.Ref('default_route', (router.uuid, '0.0.0.0/0')),
@@ -225,25 +223,25 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
 
     def test_a_link_local_virtual_gateway(self):
         """Rows NB-02 and NB-13: the subnet has no free address for one."""
-        for port in (world.port(nexthop_used=True),
-                     world.port(networks=('198.51.100.1/31',)),
-                     world.port(networks=('198.51.100.1/32',)),
-                     world.port(networks=('2001:db8::1/64',
+        for port in (cloud.port(nexthop_used=True),
+                     cloud.port(networks=('198.51.100.1/31',)),
+                     cloud.port(networks=('198.51.100.1/32',)),
+                     cloud.port(networks=('2001:db8::1/64',
                                           '198.51.100.1/32'))):
-            router = world.router(ports=(port,))
+            router = cloud.router(ports=(port,))
             found = [r for r in self.rows(router) if ':' not in
                      f'{r.key}'.replace(router.uuid, '')]
             self.assertEqual(
                 [resources.MacBinding('lrp-1', GATEWAY, OF_BRIDGE),
                  resources.DefaultRoute(router.uuid, 'lrp-1', GATEWAY,
-                                        world.OWNER)], found)
+                                        cloud.OWNER)], found)
 
     def test_both_gateways_stay_while_the_user_is_not_known(self):
-        doubtful = dataclasses.replace(world.segment(), patch_port=0)
-        router = world.router(
-            ports=(world.port(segment=doubtful),),
+        doubtful = dataclasses.replace(cloud.segment(), patch_port=0)
+        router = cloud.router(
+            ports=(cloud.port(segment=doubtful),),
             default_routes=(self.foreign(
-                managed=True, owner=world.OWNER, nexthop=GATEWAY,
+                managed=True, owner=cloud.OWNER, nexthop=GATEWAY,
                 output_port='lrp-1'),))
         self.assertEqual(
             {resources.Ref('default_route', (router.uuid, '0.0.0.0/0')),
@@ -257,15 +255,15 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
                 if r.kind == 'problem']
 
     def test_what_is_not_announced_is_said(self):
-        self.assertEqual([], self.problems(world.router(
+        self.assertEqual([], self.problems(cloud.router(
             fips=[FIP, '2001:db8::10'])))
-        elsewhere = world.router(fips=[FIP, '192.0.2.7'])
+        elsewhere = cloud.router(fips=[FIP, '192.0.2.7'])
         said, = self.problems(elsewhere)
         self.assertIn('(192.0.2.7)', said)
-        said, = self.problems(world.router(balanced=(
+        said, = self.problems(cloud.router(balanced=(
             balanced('192.0.2.7'), balanced('10.0.0.9', floating=False))))
         self.assertIn('1 of the NAT addresses (192.0.2.7)', said)
-        said, = self.problems(world.router(balanced=(
+        said, = self.problems(cloud.router(balanced=(
             balanced(FIP, unanswered='it is distributed'),
             balanced('10.0.0.9', floating=False, unanswered='it is so'))))
         self.assertIn(f'{FIP} of a load balancer is not announced, because it '
@@ -275,7 +273,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
             elsewhere, network_cidr=['198.51.100.0/24']))
 
     def test_the_first_port_with_an_address_for_one(self):
-        router = world.router(ports=(
-            world.port(1, networks=('203.0.113.1/32',)), world.port(2)))
+        router = cloud.router(ports=(
+            cloud.port(1, networks=('203.0.113.1/32',)), cloud.port(2)))
         self.assertEqual(['lrp-2'], [r.lrp for r in self.rows(router)
                                      if r.kind == 'default_route'])

@@ -11,6 +11,7 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent.tests import budget
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import group_facts
 
@@ -65,7 +66,7 @@ class Group:
                 self.rows[each].priority > self.rows[name].priority
                 for each in self.alive)))
         before = dict(self.rows)
-        node = world.node(chassis=name, phase=self.phases[name],
+        node = cloud.node(chassis=name, phase=self.phases[name],
                           drains=self.drains[name])
         for wanted in self.driver.resources(
                 group_facts.settled(seen, node, self.driver.settings), node):
@@ -257,9 +258,8 @@ class HistoryTest(base.BaseTestCase):
                     group.settle([n for n in order if n in priorities])
                 for row in group.rows.values():
                     standby = row.chassis != group.owner
-                    self.assertEqual(
-                        standby and row.chassis in group.unfit,
-                        row.priority == 0, group.rows)
+                    self.assertEqual(standby and row.chassis in group.unfit,
+                                     row.priority == 0, group.rows)
             for name in priorities:
                 group.lose(name)
             group.settle()

@@ -7,6 +7,7 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
 
@@ -21,8 +22,8 @@ DRIVERS = ('fip_route', 'veth_leak', 'gateway_drain')
 
 
 def router(*fips, nets=NETS, **values):
-    values.setdefault('ports', (world.port(networks=nets),))
-    return world.router(fips=fips, **values)
+    values.setdefault('ports', (cloud.port(networks=nets),))
+    return cloud.router(fips=fips, **values)
 
 
 def of_ipv6(wanted):
@@ -43,14 +44,13 @@ class Ipv6TestCase(fip_routes.FipRouteTestCase):
         found = []
         for name in DRIVERS:
             driver = world.driver(name, world.conf(**{**KERNEL, **options}))
-            found += [*driver.resources(world.node(), world.node()),
-                      *world.wanted(driver, of, world.node())]
+            found += [*driver.resources(cloud.node(), cloud.node()),
+                      *world.wanted(driver, of, cloud.node())]
         return found
 
     def leak(self, of, **options):
-        driver = world.driver('veth_leak', world.conf(**{**KERNEL,
-                                                         **options}))
-        return list(world.wanted(driver, of, world.node()))
+        driver = world.driver('veth_leak', world.conf(**{**KERNEL, **options}))
+        return list(world.wanted(driver, of, cloud.node()))
 
 
 class AddressesTest(Ipv6TestCase):
@@ -86,16 +86,15 @@ class AddressesTest(Ipv6TestCase):
                 'announcement', 'announced_route', 'advertised')]
 
         self.assertEqual(rest(with_kernel), rest(wanted))
-        self.assertIn(
-            resources.Announcement('', FIP6 + '/128', 'br-ex'),
-            self.wants(of, method='static', frr__vrf_name=''))
+        self.assertIn(resources.Announcement('', FIP6 + '/128', 'br-ex'),
+                      self.wants(of, method='static', frr__vrf_name=''))
 
     def test_a_router_of_ipv6_alone(self):
         of = router(FIP6, nets=NETS6)
         self.assertEqual([FIP6, OWN6][::-1], self.announced(of))
         self.assertEqual(
             [resources.DefaultRoute(of.uuid, 'lrp-1', GATEWAY6,
-                                    world.OWNER, prefix='::/0')],
+                                    cloud.OWNER, prefix='::/0')],
             self.kind(resources.DefaultRoute, of))
         self.assertEqual([], self.kind(resources.Problem, of))
         proof, = self.kind(resources.Advertised, of)
@@ -129,20 +128,20 @@ class AddressesTest(Ipv6TestCase):
         self.assertEqual([], of_ipv6(self.leak(of)))
 
     def test_while_the_segment_is_in_doubt(self):
-        port = world.port(networks=NETS, segment=None)
+        port = cloud.port(networks=NETS, segment=None)
         self.assertLessEqual(
             {resources.Ref('announced_route', (10, FIP6 + '/128')),
              resources.Ref('kernel_route', (254, FIP6 + '/128'))},
             self.kept(router(FIP6, ports=(port,))))
 
     def test_a_standby_prepares_both_families(self):
-        port = model.GroupPort('cr-lrp-1', world.OTHER, 'lrp-1', NETS,
-                               world.segment())
+        port = model.GroupPort('cr-lrp-1', cloud.OTHER, 'lrp-1', NETS,
+                               cloud.segment())
         group = model.GatewayGroup('HA_Chassis_Group', ports=(port,))
         found = {}
         for name in ('fip_route', 'veth_leak'):
             driver = world.driver(name, world.conf(**KERNEL))
-            found[name] = list(driver.resources(group, world.node()))
+            found[name] = list(driver.resources(group, cloud.node()))
         self.assertLessEqual(
             {resources.Address('br-ex', GATEWAY6 + '/64'),
              resources.PrefixListEntry('ANNOUNCED-NETWORKS',
@@ -213,8 +212,7 @@ class LeakTest(Ipv6TestCase):
         self.assertEqual(5, len(both))
         for ref in both:
             self.assertEqual(from_vips[ref], from_leak[ref])
-            self.assertEqual(from_vips[ref].requires,
-                             from_leak[ref].requires)
+            self.assertEqual(from_vips[ref].requires, from_leak[ref].requires)
 
 
 class NorthboundTest(Ipv6TestCase):
@@ -233,13 +231,12 @@ class NorthboundTest(Ipv6TestCase):
     def test_a_route_and_a_binding_of_each_family(self):
         of = router()
         self.assertEqual(
-            [resources.MacBinding('lrp-1', '198.51.100.254',
-                                  world.BRIDGE_MAC),
+            [resources.MacBinding('lrp-1', '198.51.100.254', cloud.BRIDGE_MAC),
              resources.DefaultRoute(of.uuid, 'lrp-1', '198.51.100.254',
-                                    world.OWNER),
-             resources.MacBinding('lrp-1', GATEWAY6, world.BRIDGE_MAC),
+                                    cloud.OWNER),
+             resources.MacBinding('lrp-1', GATEWAY6, cloud.BRIDGE_MAC),
              resources.DefaultRoute(of.uuid, 'lrp-1', GATEWAY6,
-                                    world.OWNER, prefix='::/0')],
+                                    cloud.OWNER, prefix='::/0')],
             self.rows(of))
 
     def test_routes_to_the_halves_of_a_provider_network(self):
@@ -247,9 +244,8 @@ class NorthboundTest(Ipv6TestCase):
         of = router(FIP, FIP6)
         self.assertEqual(
             [resources.OnLinkRoute(of.uuid, 'lrp-1', GATEWAY6,
-                                   world.OWNER, prefix=half)
-             for half in ('2001:db8:100::/65',
-                          '2001:db8:100:0:8000::/65')],
+                                   cloud.OWNER, prefix=half)
+             for half in ('2001:db8:100::/65', '2001:db8:100:0:8000::/65')],
             self.kind(resources.OnLinkRoute, of))
 
     def test_each_port_has_the_routes_of_its_networks(self):
@@ -258,8 +254,8 @@ class NorthboundTest(Ipv6TestCase):
                             output_port='lrp-2')
         own = self.found('2001:db8:100::/65', GATEWAY6, managed=True)
         of = router(ports=(
-            world.port(networks=NETS), world.port(
-                2, local=False, chassis=world.OTHER,
+            cloud.port(networks=NETS), cloud.port(
+                2, local=False, chassis=cloud.OTHER,
                 networks=('2001:db8:101::1/64',))),
             default_routes=(theirs, own))
         self.assertEqual(2, len(self.kind(resources.OnLinkRoute, of)))
@@ -269,7 +265,7 @@ class NorthboundTest(Ipv6TestCase):
                       self.kept(of))
 
     def test_a_network_that_two_ports_have(self):
-        of = router(ports=(world.port(networks=NETS), world.port(
+        of = router(ports=(cloud.port(networks=NETS), cloud.port(
             2, networks=('2001:db8:100::2/64', '2001:db8:102::1/128'))))
         self.assertEqual(['lrp-1'] * 2, [r.lrp for r in self.kind(
             resources.OnLinkRoute, of)])
@@ -290,8 +286,8 @@ class NorthboundTest(Ipv6TestCase):
                                       if r.kind == 'default_route'])
 
     def test_a_router_that_moved_away_keeps_both(self):
-        of = router(ports=(world.port(
-            networks=NETS, local=False, chassis=world.OTHER),),
+        of = router(ports=(cloud.port(
+            networks=NETS, local=False, chassis=cloud.OTHER),),
             default_routes=(
                 self.found('0.0.0.0/0', '198.51.100.254', managed=True),
                 self.found('::/0', GATEWAY6, managed=True)))
@@ -312,11 +308,11 @@ class NorthboundTest(Ipv6TestCase):
 class RelayTest(Ipv6TestCase):
 
     def test_packets_to_both_chassis(self):
-        port = world.port(networks=NETS, local=False, relay=7,
+        port = cloud.port(networks=NETS, local=False, relay=7,
                           handover=model.Handover.FORWARD)
         driver = world.driver('fip_route', world.conf(**KERNEL))
         wanted = list(world.wanted(
-            driver, router(FIP6, ports=(port,)), world.node()))
+            driver, router(FIP6, ports=(port,)), cloud.node()))
         flow = next(r for r in wanted if r.kind == 'flow' and
                     r.dst == FIP6 + '/128' and r.in_port == resources.LOCAL)
         self.assertEqual((6, 'ports:7,3'), (flow.family, flow.output))
@@ -325,15 +321,15 @@ class RelayTest(Ipv6TestCase):
 
     def test_arriving(self):
         relay = model.Relay('br-ex', '10.0.0.2', 7)
-        group = world.group(world.router(ports=(world.port(networks=NETS),)))
-        peer = dataclasses.replace(group.candidates[-1], chassis=world.OTHER,
+        group = cloud.group(cloud.router(ports=(cloud.port(networks=NETS),)))
+        peer = dataclasses.replace(group.candidates[-1], chassis=cloud.OTHER,
                                    address='10.0.0.2', known=True)
         group = dataclasses.replace(group, candidates=(peer,))
         driver = world.driver('gateway_drain', world.conf(**KERNEL))
         self.assertIn(
             (6, '2001:db8:100::/64'),
             {(r.family, r.dst) for r in driver.resources(
-                group, world.node(relays=(relay,))) if r.kind == 'flow'})
+                group, cloud.node(relays=(relay,))) if r.kind == 'flow'})
 
 
 class WayOutTest(Ipv6TestCase):
@@ -342,8 +338,8 @@ class WayOutTest(Ipv6TestCase):
         """The problems of the way out, of a router with networks."""
         vrf = model.Device('vrf-provider', '0a:00:00:00:00:02', True, 10,
                            **known)
-        node = world.node(devices=(
-            model.Device('br-ex', world.BRIDGE_MAC, True), vrf))
+        node = cloud.node(devices=(
+            model.Device('br-ex', cloud.BRIDGE_MAC, True), vrf))
         driver = world.driver('veth_leak', world.conf(**KERNEL))
         return [each.text for each in world.wanted(
             driver, router(nets=nets), node)

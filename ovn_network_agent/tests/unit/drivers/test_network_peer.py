@@ -5,6 +5,7 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 A, B = '11111111-1111-4111-8111-111111111111', '2' * 8 + '-2222-4222-8222-' + (
@@ -32,7 +33,7 @@ class NetworkPeerTest(base.BaseTestCase):
     def wanted(self, subject, phase=model.Phase.RUNNING, **options):
         driver = world.driver('network_peer', world.conf(**{
             'drivers': ['network_peer'], **options}))
-        return list(driver.resources(subject, world.node(phase=phase)))
+        return list(driver.resources(subject, cloud.node(phase=phase)))
 
     def test_rows(self):
         found, = self.wanted(peering(), network_peer__drop_priority=400)

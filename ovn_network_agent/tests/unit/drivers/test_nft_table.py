@@ -29,9 +29,6 @@ class TableTest(base.BaseTestCase):
     def render(self, *vips, manner=golden.IN_VRF):
         return port_forward.wanted(4, vips, manner)
 
-    def rendered(self, *vips, manner=golden.IN_VRF):
-        return golden.rendered(self.render(*vips, manner=manner))
-
     def chain(self, text, name):
         """Lines of a chain, stripped; None when there is no such chain."""
         head = f'\tchain {name} {{\n'
@@ -52,23 +49,6 @@ class TableTest(base.BaseTestCase):
         first, second = golden.vip(), golden.vip(address='192.0.2.54')
         self.assertEqual(self.render(first, second),
                          self.render(second, first))
-
-    def test_no_snat_chain_when_no_rule_needs_it(self):
-        # Row PF-18.
-        self.assertIsNone(self.chain(self.rendered(golden.vip()),
-                                     'postrouting_snat'))
-
-    def test_a_rule_without_masquerade_does_not_stop_the_hairpin(self):
-        # Row PF-17.
-        text = self.rendered(golden.vip(hairpin_masquerade=True))
-        self.assertIn('} ip saddr @provider_networks masquerade',
-                      self.chain(text, 'postrouting_snat'))
-
-    def test_rules_with_the_same_backends_share_a_chain(self):
-        text = self.rendered(golden.vip(
-            golden.rule(1, 1), golden.rule(1, 1, proto='tcp'),
-            golden.rule(1, 1, port=54), golden.rule(1, 2, port=55)))
-        self.assertEqual(2, text.count('\tchain balance_'))
 
     def test_one_of_two_dead_is_as_if_it_were_alone(self):
         rule = golden.rule(1, 1)
@@ -99,7 +79,7 @@ class TableTest(base.BaseTestCase):
                       self.chain(golden.rendered(table), 'output_ctzone'))
 
     def test_weights_are_reduced(self):
-        text = self.rendered(golden.vip(golden.rule(6, 2)))
+        text = golden.rendered(self.render(golden.vip(golden.rule(6, 2))))
         self.assertIn('jhash ip saddr mod 4 seed', text)
         self.assertIn('0-2 : 10.0.0.1 . 1053,', text)
         self.assertIn('3 : 10.0.0.2 . 1053', text)

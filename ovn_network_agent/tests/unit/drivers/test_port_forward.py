@@ -12,6 +12,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.engine import tracking
 from ovn_network_agent.model import port_forwards
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world
 
@@ -28,14 +29,14 @@ class PortForwardTestCase(base.BaseTestCase):
 
     def elements(self, router, extent, **options):
         return {r.key for r in world.wanted(
-            self.driver(**options), router, world.node(extent=extent))}
+            self.driver(**options), router, cloud.node(extent=extent))}
 
 
 class PortForwardTest(PortForwardTestCase):
 
     def forwards(self, *vips, gateway=True, node=None, **options):
         return list(self.driver(**options).resources(
-            port_forwards.Forwards(vips, gateway), node or world.node()))
+            port_forwards.Forwards(vips, gateway), node or cloud.node()))
 
     def only(self, kind, wanted):
         return [r for r in wanted if r.kind == kind.kind]
@@ -86,8 +87,8 @@ class PortForwardTest(PortForwardTestCase):
     def test_a_vip_has_no_flow(self):
         # Row OVS-03: it is no address of a router.
         wanted = [*self.forwards(golden.vip()), *world.wanted(
-            self.driver(), world.router(),
-            world.node(extent=port_forwards.Extent((4,))))]
+            self.driver(), cloud.router(),
+            cloud.node(extent=port_forwards.Extent((4,))))]
         self.assertEqual([], self.only(resources.Flow, wanted))
 
     def test_other_numbers_and_names(self):
@@ -130,7 +131,7 @@ class PortForwardTest(PortForwardTestCase):
     def test_destinations_get_no_redirects(self):
         # Row PFT-15.
         found = list(self.driver().resources(port_forwards.Forwards(
-            (golden.vip(),), True, ('bond0.7', 'eth0')), world.node()))
+            (golden.vip(),), True, ('bond0.7', 'eth0')), cloud.node()))
         self.assertEqual(
             [resources.Sysctl(f'net/ipv4/conf/{name}/send_redirects', '0')
              for name in ('all', 'bond0.7', 'eth0')],
@@ -148,12 +149,6 @@ class PortForwardTest(PortForwardTestCase):
     def test_ipv6(self):
         wanted = self.forwards(golden.vip(address='2001:db8::53'))
         for resource in (
-                resources.Address('veth-default', 'fe80::a9fe:1/64'),
-                resources.Address('veth-provider', 'fe80::a9fe:2/64'),
-                resources.Neighbour('veth-default', 'fe80::a9fe:2',
-                                    'veth-provider'),
-                resources.Neighbour('veth-provider', 'fe80::a9fe:1',
-                                    'veth-default'),
                 resources.KernelRoute(201, '::/0', 'veth-default',
                                       'fe80::a9fe:2'),
                 resources.Rule(150, 254, fwmark=(0x100, 0x100), ipv6=True),
@@ -182,9 +177,10 @@ class PortForwardTest(PortForwardTestCase):
         # Row A-08.
         for gateway, announced in ((True, True), (False, False),
                                    (None, False)):
-            wanted = self.forwards(
-                golden.vip(), gateway=gateway,
-                port_forward__vip_announce='with-gateway')
+            self.assertIn(ADDRESS, self.forwards(golden.vip(),
+                                                 gateway=gateway))
+            wanted = self.forwards(golden.vip(), gateway=gateway,
+                                   port_forward__vip_announce='with-gateway')
             self.assertEqual(announced, ADDRESS in wanted)
             # bgpd would apply a new line only after some seconds.
             self.assertIn(LINE, wanted)
@@ -199,24 +195,15 @@ class PortForwardTest(PortForwardTestCase):
         self.assertNotIn(LINE, self.forwards(
             self.unmanaged(present=True), **dormant))
 
-    def test_always_is_always(self):
-        for gateway in (True, False, None):
-            self.assertIn(ADDRESS, self.forwards(golden.vip(),
-                                                 gateway=gateway))
-
     def test_a_dead_vip_is_withdrawn_and_still_translated(self):
-        dead = port_forwards.Destination('10.0.0.1', alive=False)
-        wanted = self.forwards(golden.vip(
-            port_forwards.Rule('udp', 53, 53, (dead,))))
-        self.assertNotIn(ADDRESS, wanted)
-        self.assertEqual(1, len(self.only(resources.NftTable, wanted)))
-
-    def test_one_live_rule_keeps_a_vip(self):
-        dead = port_forwards.Destination('10.0.0.1', alive=False)
-        self.assertIn(ADDRESS, self.forwards(golden.vip(
-            port_forwards.Rule('udp', 53, 53, (dead,)),
-            port_forwards.Rule('udp', 54, 54,
-                            (port_forwards.Destination('10.0.0.1'),)))))
+        """One live rule keeps it."""
+        dead = port_forwards.Rule('udp', 53, 53, (
+            port_forwards.Destination('10.0.0.1', alive=False),))
+        for rules, there in (([dead], False), ([dead, golden.rule(port=54)],
+                                               True)):
+            wanted = self.forwards(golden.vip(*rules))
+            self.assertEqual(there, ADDRESS in wanted)
+            self.assertEqual(1, len(self.only(resources.NftTable, wanted)))
 
     def test_an_address_of_the_operator_is_only_let_out(self):
         # Rows PF-19, A-09, trap T36: its connected route is announced.
@@ -228,29 +215,24 @@ class PortForwardTest(PortForwardTestCase):
 
     def test_an_address_that_nobody_has(self):
         # Row A-09.
-        static = resources.Announcement('vrf-provider', PREFIX,
-                                        '169.254.0.1')
+        static = resources.Announcement('vrf-provider', PREFIX, '169.254.0.1')
         kernel = resources.AnnouncedRoute(10, PREFIX, 'veth-provider',
                                           '169.254.0.1')
         drop = resources.Rule(1998, resources.BLACKHOLE, dst=PREFIX,
                               iif='veth-default')
-        for method, route in (('static', static), ('kernel', kernel)):
-            wanted = self.forwards(self.unmanaged(),
-                                   fip_route__announce_method=method)
+        for method, route, plain in (
+                ('static', static,
+                 resources.Announcement('', PREFIX, 'loopback1')),
+                ('kernel', kernel,
+                 resources.AnnouncedRoute(254, PREFIX, 'loopback1'))):
+            options = {'fip_route__announce_method': method}
+            wanted = self.forwards(self.unmanaged(), **options)
             self.assertIn(LINE, wanted)
             self.assertIn(drop, wanted)
-            found = wanted[wanted.index(route)]
-            self.assertIn(TABLE, found.requires)
+            self.assertIn(TABLE, wanted[wanted.index(route)].requires)
             self.assertEqual([], self.only(resources.VipAddress, wanted))
-
-    def test_an_address_that_nobody_has_in_the_default_vrf(self):
-        for method, route in (
-                ('static', resources.Announcement('', PREFIX, 'loopback1')),
-                ('kernel', resources.AnnouncedRoute(254, PREFIX,
-                                                    'loopback1'))):
-            self.assertIn(route, self.forwards(
-                self.unmanaged(), frr__vrf_name='',
-                fip_route__announce_method=method))
+            self.assertIn(plain, self.forwards(
+                self.unmanaged(), frr__vrf_name='', **options))
 
     def test_ipv6_that_nobody_has_is_said(self):
         wanted = self.forwards(self.unmanaged('2001:db8::53'))
@@ -261,7 +243,7 @@ class PortForwardTest(PortForwardTestCase):
     def test_no_default_route_in_the_vrf_is_said(self):
         # Trap T61.
         def node(default_route):
-            return world.node(devices=(model.Device(
+            return cloud.node(devices=(model.Device(
                 'vrf-provider', '0a:00:00:00:00:02', True, 10,
                 default_route),))
         self.assertIn('vrf-provider', self.problems(self.forwards(
@@ -282,14 +264,14 @@ class PortForwardTest(PortForwardTestCase):
             self.assertEqual(there, anchor in self.forwards(vip), vip)
 
     def test_nothing_of_routers_without_vips(self):
-        router = world.router(fips=('198.51.100.10',))
+        router = cloud.router(fips=('198.51.100.10',))
         for extent in (None, port_forwards.Extent()):
             self.assertEqual(set(), self.elements(router, extent))
 
     def test_snat_addresses(self):
         # Row PF-30: not those of floating IPs.
-        router = world.router(
-            nats=(world.fip('198.51.100.10'), model.Nat(
+        router = cloud.router(
+            nats=(cloud.fip('198.51.100.10'), model.Nat(
                 'snat', '198.51.100.20', '10.0.0.0/24')),
             sent=('198.51.100.10', '198.51.100.21', '198.51.100.22'),
             # Nor those of load balancers, which northd may list as well.
@@ -302,12 +284,10 @@ class PortForwardTest(PortForwardTestCase):
 
     def test_an_address_of_a_router_costs_only_that_vip(self):
         for router in (
-                world.router(fips=('192.0.2.53',)),
-                world.router(ports=(world.port(
-                    networks=('192.0.2.53/24',)),)),
-                world.router(sent=('192.0.2.53',)),
-                world.router(balanced=(
-                    model.BalancedAddress('192.0.2.53'),))):
+                cloud.router(fips=('192.0.2.53',)),
+                cloud.router(ports=(cloud.port(networks=('192.0.2.53/24',)),)),
+                cloud.router(sent=('192.0.2.53',)),
+                cloud.router(balanced=(model.BalancedAddress('192.0.2.53'),))):
             tracker = tracking.Tracker()
             wanted = contributions.Contributions(
                 [self.driver()], tracker,
@@ -315,10 +295,10 @@ class PortForwardTest(PortForwardTestCase):
                 | {'nft_table', 'nft_element', 'vip_address'})
             vips = (golden.vip(), golden.vip(address='192.0.2.54'))
             (address, name), = port_forwards.taken(
-                vips, world.snapshot(router))
+                vips, cloud.snapshot(router))
             self.assertEqual(f'router {router.name}', name)
             wanted.update(dataclasses.replace(
-                world.snapshot(router), forwards=port_forwards.Forwards((
+                cloud.snapshot(router), forwards=port_forwards.Forwards((
                     dataclasses.replace(vips[0], taken=name), vips[1]),
                     True)))
             self.assertEqual(vips[0].address, address)
@@ -335,15 +315,14 @@ class PortForwardTest(PortForwardTestCase):
 
     def test_a_machine_in_a_vni_takes_nothing(self):
         for vni, found in ((None, 1), (model.Vni(1001), 0)):
-            machine = world.machine('192.0.2.53',
-                                    network=world.network(vni=vni))
+            machine = cloud.machine('192.0.2.53',
+                                    network=cloud.network(vni=vni))
             self.assertEqual(found, len(port_forwards.taken(
-                (golden.vip(),), world.with_machines(world.snapshot(),
+                (golden.vip(),), cloud.with_machines(cloud.snapshot(),
                                                      machine))))
 
     def test_a_router_that_is_elsewhere_takes_nothing(self):
-        router = world.router(fips=('192.0.2.53',),
-                              ports=(world.port(local=False),))
-        self.assertEqual(frozenset(),
-                         port_forwards.taken(
-                             (golden.vip(),), world.snapshot(router)))
+        router = cloud.router(fips=('192.0.2.53',),
+                              ports=(cloud.port(local=False),))
+        self.assertEqual(frozenset(), port_forwards.taken(
+            (golden.vip(),), cloud.snapshot(router)))

@@ -10,6 +10,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 ONE, SIX = '198.51.100.10', '2001:db8::10'
@@ -18,7 +19,7 @@ ONE, SIX = '198.51.100.10', '2001:db8::10'
 def network(**values):
     return model.ProviderNetwork(**{
         'uuid': 'net', 'called': 'public',
-        'networks': ('198.51.100.0/24',), 'segment': world.segment(),
+        'networks': ('198.51.100.0/24',), 'segment': cloud.segment(),
         **values})
 
 
@@ -31,7 +32,7 @@ class ProviderPortTest(base.BaseTestCase):
 
     def wanted(self, subject, name='provider_port', node=None, **options):
         driver = world.driver(name, world.conf(**options))
-        return list(driver.resources(subject, node or world.node()))
+        return list(driver.resources(subject, node or cloud.node()))
 
     def kinds(self, *args, **options):
         return [each.kind for each in self.wanted(*args, **options)]
@@ -92,10 +93,9 @@ class ProviderPortTest(base.BaseTestCase):
                     [each.kind for each in found])
 
     def test_a_table_of_its_own(self):
-        self.assertIn(
-            resources.Rule(1500, 100, dst=f'{ONE}/32'),
-            self.wanted(address(), fip_route__route_table_id=100,
-                        fip_route__route_rule_priority=1500))
+        self.assertIn(resources.Rule(1500, 100, dst=f'{ONE}/32'), self.wanted(
+            address(), fip_route__route_table_id=100,
+            fip_route__route_rule_priority=1500))
 
     def test_a_network(self):
         found = self.wanted(network())
@@ -104,7 +104,7 @@ class ProviderPortTest(base.BaseTestCase):
         self.assertIn(resources.Flow(
             'br-ex', ownership.COOKIE_MAC_TWEAK,
             ownership.PRIORITY_MAC_TWEAK, 3, 4,
-            set_dst=world.BRIDGE_MAC), found)
+            set_dst=cloud.BRIDGE_MAC), found)
 
     def test_leak_of_the_network(self):
         rules = {(rule.src, rule.dst, rule.table, rule.iif) for rule
@@ -119,7 +119,7 @@ class ProviderPortTest(base.BaseTestCase):
 
     def test_no_way_out(self):
         """A VRF without a default route drops what machines send."""
-        node = world.node()
+        node = cloud.node()
         node = dataclasses.replace(node, devices=tuple(
             dataclasses.replace(each, default_route=False)
             for each in node.devices))
@@ -144,8 +144,8 @@ class ProviderPortTest(base.BaseTestCase):
 
     def test_a_segment_in_doubt_keeps_what_is_announced(self):
         for segment in (
-                None, world.segment(patch_port=0), world.segment(mac=''),
-                world.segment(bridge='', device='')):
+                None, cloud.segment(patch_port=0), cloud.segment(mac=''),
+                cloud.segment(bridge='', device='')):
             of = network(segment=segment)
             self.assertEqual({'keep'}, {*self.kinds(address(of=of))})
             self.assertNotIn('problem', self.kinds(of))
@@ -176,15 +176,13 @@ class ProviderPortTest(base.BaseTestCase):
 
     def test_the_gateways_of_ipv6(self):
         of = network(networks=('2001:db8::/64', '2001:db8:0:1::/64'))
-        self.assertEqual({'2001:db8::1', '2001:db8:0:1::1'},
-                         self.proxies(of))
+        self.assertEqual({'2001:db8::1', '2001:db8:0:1::1'}, self.proxies(of))
         self.assertEqual(
             {'2001:db8::fe', '2001:db8::ff', '2001:db8:0:1::1'},
             self.proxies(of, provider_port__ipv6_gateways=[
                 '2001:db8::fe', '2001:db8::ff']))
-        self.assertEqual(
-            {'2001:db8:0:1::1'}, self.proxies(dataclasses.replace(
-                of, routers=('2001:db8::1',))))
+        self.assertEqual({'2001:db8:0:1::1'}, self.proxies(
+            dataclasses.replace(of, routers=('2001:db8::1',))))
         self.assertEqual(set(), self.proxies(network(
             elsewhere=('2001:db8:0:2::5',))))
         self.assertEqual(

@@ -11,24 +11,25 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 FIP = '198.51.100.10'
 RELAYS = (model.Relay('br-ex', '192.0.2.2', 9),
           model.Relay('br-ex', '192.0.2.9', 11))
-LEFT = world.router(1, fips=(FIP, '2001:db8::10'), ports=(world.port(
-    1, chassis=world.OTHER, local=False, relay=9,
+LEFT = cloud.router(1, fips=(FIP, '2001:db8::10'), ports=(cloud.port(
+    1, chassis=cloud.OTHER, local=False, relay=9,
     handover=model.Handover.ANNOUNCE),))
 
 
-def group(owner=world.OTHER, gone=False, **values):
+def group(owner=cloud.OTHER, gone=False, **values):
     return model.GatewayGroup(
         'Gateway_Chassis', 'key', 'lrp-1', (
-            model.Candidate(world.CHASSIS, 1, True, '192.0.2.1', 'geneve'),
-            model.Candidate(world.OTHER, 2, True, '192.0.2.2', 'geneve'),
+            model.Candidate(cloud.CHASSIS, 1, True, '192.0.2.1', 'geneve'),
+            model.Candidate(cloud.OTHER, 2, True, '192.0.2.2', 'geneve'),
             *[model.Candidate('gone', 2, False)][:gone]),
         (model.GroupPort('cr-lrp-1', owner, 'lrp-1', ('198.51.100.1/24',),
-                         world.segment(**values)),))
+                         cloud.segment(**values)),))
 
 
 def only(kind, wanted):
@@ -42,7 +43,7 @@ class RelayTest(base.BaseTestCase):
 
     def leaving(self, router, **values):
         return [each for each in world.wanted(
-            self.driver('fip_route', **values), router, world.node())
+            self.driver('fip_route', **values), router, cloud.node())
                 if each.kind == resources.Neighbour.kind or
                 each.kind == resources.Flow.kind and
                 each.cookie == ownership.COOKIE_RELAY]
@@ -68,7 +69,7 @@ class RelayTest(base.BaseTestCase):
 
     def test_what_is_about_to_leave_keeps_its_neighbours(self):
         """OVN here still answers, and would not be asked any more."""
-        here = world.router(1, fips=(FIP,), ports=(world.port(1, relay=9),))
+        here = cloud.router(1, fips=(FIP,), ports=(cloud.port(1, relay=9),))
         wanted = self.leaving(here)
         self.assertEqual([], only(resources.Neighbour, wanted))
         self.assertEqual(2, len(only(resources.Flow, wanted)))
@@ -76,19 +77,18 @@ class RelayTest(base.BaseTestCase):
     def test_without_ovn_here_to_the_other_side_alone(self):
         """ovn-controller has ended, and taken its patch port along."""
         port = dataclasses.replace(LEFT.ports[0],
-                                   segment=world.segment(patch_port=0))
+                                   segment=cloud.segment(patch_port=0))
         outputs = {r.output for r in only(resources.Flow, self.leaving(
             dataclasses.replace(LEFT, ports=(port,))))}
         self.assertEqual({'ports:9'}, outputs)
 
     def test_nothing_without_a_relay(self):
-        for router in (world.router(1, fips=(FIP,)), dataclasses.replace(
-                LEFT, ports=(dataclasses.replace(LEFT.ports[0],
-                                                 relay=0),))):
+        for router in (cloud.router(1, fips=(FIP,)), dataclasses.replace(
+                LEFT, ports=(dataclasses.replace(LEFT.ports[0], relay=0),))):
             self.assertEqual([], self.leaving(router))
 
     def wanted_by(self, one, **node):
-        return list(self.driver().resources(one, world.node(**node)))
+        return list(self.driver().resources(one, cloud.node(**node)))
 
     def test_a_port_to_every_live_candidate(self):
         self.assertEqual(
@@ -107,7 +107,7 @@ class RelayTest(base.BaseTestCase):
                                 'geneve', earlier=earlier)
                 for n, (priority, earlier) in enumerate(rows)),
             (model.GroupPort('cr-lrp-1', owner, 'lrp-1',
-                             ('198.51.100.1/24',), world.segment()),))
+                             ('198.51.100.1/24',), cloud.segment()),))
 
     def pairs(self, one, count):
         """Both ends of all relays of a group, a set of frozensets."""
@@ -115,7 +115,7 @@ class RelayTest(base.BaseTestCase):
         by_address = {c.address: c.chassis for c in one.candidates}
         ends = [(c.chassis, by_address[r.remote]) for c in one.candidates
                 for r in only(resources.RelayPort, driver.resources(
-                    one, world.node(chassis=c.chassis)))]
+                    one, cloud.node(chassis=c.chassis)))]
         # A relay without its other end would never answer.
         self.assertEqual(set(ends), {(b, a) for a, b in ends})
         return {frozenset(pair) for pair in ends}
@@ -125,17 +125,13 @@ class RelayTest(base.BaseTestCase):
                 for a in numbers for b in numbers if a < b}
 
     def test_relays_among_the_first_candidates(self):
-        """Row DRN-28."""
-        one = self.fleet((5, 0), (4, 0), (3, 0), (2, 0), (1, 0), (1, 0))
-        self.assertEqual(self.among(0, 1), self.pairs(one, 2))
-        self.assertEqual(self.among(0, 1, 2), self.pairs(one, 3))
-        # Of equal priorities, the last name is before the others.
-        self.assertEqual(self.among(0, 1, 2, 3, 5), self.pairs(one, 5))
-
-    def test_by_default_all_candidates_of_neutron_have_relays(self):
-        one = self.fleet((5, 0), (4, 0), (3, 0), (2, 0), (1, 0))
+        """Row DRN-28; by default, of all candidates of Neutron."""
         default = world.conf().gateway_drain.relay_candidates
-        self.assertEqual(self.among(0, 1, 2, 3, 4), self.pairs(one, default))
+        one = self.fleet((5, 0), (4, 0), (3, 0), (2, 0), (1, 0), (1, 0))
+        # Of equal priorities, the last name is before the others.
+        for count, first in ((2, (0, 1)), (3, (0, 1, 2)),
+                             (default, (0, 1, 2, 3, 5))):
+            self.assertEqual(self.among(*first), self.pairs(one, count))
 
     def test_a_drain_changes_no_relay(self):
         before = self.pairs(self.fleet((5, 0), (4, 0), (3, 0), (2, 0)), 3)
@@ -153,16 +149,21 @@ class RelayTest(base.BaseTestCase):
             self.fleet((5, 0), (4, 0), (3, 0), (2, 0), owner='c3'), 2))
 
     def test_what_arrives_goes_to_ovn(self):
-        """From candidates of the group, for its network, on any side."""
-        for owner in (world.OTHER, world.CHASSIS, ''):
-            self.assertEqual(
-                [self.flow('198.51.100.0/24', None, 'ports:3', in_port=9)],
-                only(resources.Flow, self.wanted_by(group(owner),
-                                                    relays=RELAYS)))
+        """From candidates of the group, for its network, on any side.
+
+        Without a patch port, or with another bridge, there is no flow.
+        """
+        for values, flows in (
+                *(({'owner': owner},
+                   [self.flow('198.51.100.0/24', None, 'ports:3', in_port=9)])
+                  for owner in (cloud.OTHER, cloud.CHASSIS, '')),
+                ({'patch_port': 0}, []), ({'bridge': 'br-other'}, [])):
+            self.assertEqual(flows, only(resources.Flow, self.wanted_by(
+                group(**values), relays=RELAYS)))
 
     def test_the_relays_of_a_chassis_that_sb_lacks_stay(self):
         """Its own ovn-controller has ended, and its agent still relays."""
-        for owner in ('', world.OTHER):
+        for owner in ('', cloud.OTHER):
             one = group(owner=owner)
             own = dataclasses.replace(one.candidates[0], known=False,
                                       address='')
@@ -171,7 +172,7 @@ class RelayTest(base.BaseTestCase):
             self.assertEqual(['192.0.2.2'], [
                 port.remote for port in only(
                     resources.RelayPort,
-                    self.driver().resources(one, world.node(relays=RELAYS)))])
+                    self.driver().resources(one, cloud.node(relays=RELAYS)))])
 
     def test_the_relay_of_one_whose_chassis_has_gone_stays(self):
         """Its ovn-controller has ended, and its agent still relays to here.
@@ -190,54 +191,47 @@ class RelayTest(base.BaseTestCase):
                 group(gone=values.pop('gone', True)), relays=RELAYS,
                 **values)))
 
-    def test_no_segment_no_flow(self):
-        for values in ({'patch_port': 0}, {'bridge': 'br-other'}):
-            self.assertEqual([], only(resources.Flow, self.wanted_by(
-                group(**values), relays=RELAYS)))
-
     def test_relays_are_optional(self):
         driver = self.driver(gateway_drain__relay=False)
         self.assertEqual([], [
-            r for r in driver.resources(group(), world.node(relays=RELAYS))
+            r for r in driver.resources(group(), cloud.node(relays=RELAYS))
             if r.kind != resources.GatewayPriority.kind])
 
     def served(self, router, **values):
         """What is wanted beside the flows of relays."""
         return [each for each in world.wanted(
-            self.driver('fip_route', **values), router, world.node())
+            self.driver('fip_route', **values), router, cloud.node())
                 if getattr(each, 'cookie', 0) != ownership.COOKIE_RELAY]
 
     def test_what_has_left_stays_announced(self):
-        """Rows in OVN are the new owner's; hairpins would be dropped."""
-        wanted = self.served(LEFT)
-        self.assertEqual({FIP + '/32', '198.51.100.1/32'}, {
-            r.prefix for r in only(resources.Announcement, wanted)})
-        self.assertEqual(2, len(only(resources.KernelRoute, wanted)))
-        self.assertEqual(1, len(only(resources.PrefixListEntry, wanted)))
-        self.assertEqual({ownership.COOKIE_MAC_TWEAK}, {
-            f.cookie for f in only(resources.Flow, wanted)})
-        self.assertEqual([], only(resources.DefaultRoute, wanted))
+        """Rows in OVN are the new owner's; hairpins would be dropped.
 
-    def test_withdrawn_it_is_forwarded_for_a_moment(self):
-        port = dataclasses.replace(LEFT.ports[0],
-                                   handover=model.Handover.FORWARD)
-        wanted = self.served(dataclasses.replace(LEFT, ports=(port,)))
-        self.assertEqual([], only(resources.Announcement, wanted))
-        self.assertEqual([], only(resources.PrefixListEntry, wanted))
-        self.assertEqual(2, len(only(resources.KernelRoute, wanted)))
-
-    def test_without_ovn_here_it_stays_announced(self):
-        port = dataclasses.replace(LEFT.ports[0],
-                                   segment=world.segment(patch_port=0))
-        wanted = self.served(dataclasses.replace(LEFT, ports=(port,)))
-        self.assertEqual(2, len(only(resources.Announcement, wanted)))
-        self.assertEqual([], only(resources.Flow, wanted))
+        Without OVN here it does, too.  Withdrawn, it is forwarded for a
+        moment.
+        """
+        for values, announced, lines, cookies in (
+                ({}, {FIP + '/32', '198.51.100.1/32'}, 1,
+                 {ownership.COOKIE_MAC_TWEAK}),
+                ({'segment': cloud.segment(patch_port=0)},
+                 {FIP + '/32', '198.51.100.1/32'}, 1, set()),
+                ({'handover': model.Handover.FORWARD}, set(), 0,
+                 {ownership.COOKIE_MAC_TWEAK})):
+            wanted = self.served(dataclasses.replace(LEFT, ports=(
+                dataclasses.replace(LEFT.ports[0], **values),)))
+            self.assertEqual(announced, {
+                r.prefix for r in only(resources.Announcement, wanted)})
+            self.assertEqual(2, len(only(resources.KernelRoute, wanted)))
+            self.assertEqual(lines, len(only(resources.PrefixListEntry,
+                                             wanted)))
+            self.assertEqual(cookies, {
+                f.cookie for f in only(resources.Flow, wanted)})
+            self.assertEqual([], only(resources.DefaultRoute, wanted))
 
     def test_a_standby_prepares_the_way_out_alone(self):
         """It attracts nothing: no route, no announcement, no hairpin."""
         wanted = [
-            *self.driver('fip_route').resources(group(), world.node()),
-            *self.driver('veth_leak').resources(group(), world.node())]
+            *self.driver('fip_route').resources(group(), cloud.node()),
+            *self.driver('veth_leak').resources(group(), cloud.node())]
         self.assertEqual({ownership.COOKIE_MAC_TWEAK}, {
             f.cookie for f in only(resources.Flow, wanted)})
         # No rule for what comes in: it would also decide the kernel's check
@@ -253,4 +247,4 @@ class RelayTest(base.BaseTestCase):
         for name in ('fip_route', 'veth_leak'):
             self.assertEqual([], list(self.driver(
                 name, fip_route__standby_prepare=False).resources(
-                    group(), world.node())))
+                    group(), cloud.node())))

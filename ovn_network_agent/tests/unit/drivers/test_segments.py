@@ -11,30 +11,31 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.drivers.common import segments
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.drivers import fip_routes
 
 TWO = {'further_bridges': ['br-two']}
 MAC = '0a:00:00:00:00:07'
 DEVICE = resources.VlanDevice('br-ex.101', 'br-ex', 101)
-VLAN = world.segment(vlan=101, device='br-ex.101', mac=MAC, patch_port=5,
+VLAN = cloud.segment(vlan=101, device='br-ex.101', mac=MAC, patch_port=5,
                      localnet_port='provnet-101')
-FURTHER = world.segment(physical_network='physnet2', bridge='br-two',
+FURTHER = cloud.segment(physical_network='physnet2', bridge='br-two',
                         device='br-two', mac=MAC, patch_port=4)
 FIP = fip_routes.FIP
-TAGGED = world.router(fips=(FIP, '2001:db8::5'),
-                      ports=(world.port(segment=VLAN),))
+TAGGED = cloud.router(fips=(FIP, '2001:db8::5'),
+                      ports=(cloud.port(segment=VLAN),))
 
 
 def only(kind, wanted):
     return [r for r in wanted if r.kind == kind.kind]
 
 
-def group(segment, owner=world.OTHER):
+def group(segment, owner=cloud.OTHER):
     return model.GatewayGroup(
         'Gateway_Chassis', 'key', 'lrp-1', (
-            model.Candidate(world.CHASSIS, 1, True, '192.0.2.1', 'geneve'),
-            model.Candidate(world.OTHER, 2, True, '192.0.2.2', 'geneve')),
+            model.Candidate(cloud.CHASSIS, 1, True, '192.0.2.1', 'geneve'),
+            model.Candidate(cloud.OTHER, 2, True, '192.0.2.2', 'geneve')),
         (model.GroupPort('cr-lrp-1', owner, 'lrp-1', ('198.51.100.1/24',),
                          segment, ('10.1.0.0/24',)),))
 
@@ -42,7 +43,7 @@ def group(segment, owner=world.OTHER):
 class ObjectionTest(base.BaseTestCase):
 
     def test_what_can_be_used(self):
-        for segment in (world.segment(), VLAN, FURTHER):
+        for segment in (cloud.segment(), VLAN, FURTHER):
             self.assertEqual('', segments.objection(segment,
                                                     ('br-ex', 'br-two')))
 
@@ -57,8 +58,7 @@ class ObjectionTest(base.BaseTestCase):
                 ({'patch_port': 0}, 'no patch port for provnet-101')):
             self.assertIn(text, segments.objection(
                 dataclasses.replace(VLAN, **values), ('br-ex',)))
-        self.assertIn('no localnet port',
-                      segments.objection(None, ('br-ex',)))
+        self.assertIn('no localnet port', segments.objection(None, ('br-ex',)))
 
     def test_the_device_is_known_without_its_mac_and_its_patch_port(self):
         bare = dataclasses.replace(VLAN, mac='', patch_port=0)
@@ -104,8 +104,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
         self.assertEqual({4, 6}, {
             f.family for f in flows
             if f.cookie == ownership.COOKIE_MAC_TWEAK and f.set_dst == MAC})
-        self.assertEqual({FIP + '/32', '2001:db8::5/128',
-                          '198.51.100.1/32'}, {
+        self.assertEqual({FIP + '/32', '2001:db8::5/128', '198.51.100.1/32'}, {
             f.dst for f in flows if f.cookie == ownership.COOKIE_HAIRPIN and
             f.set_src == MAC})
 
@@ -118,23 +117,23 @@ class VlanTest(fip_routes.FipRouteTestCase):
             self.assertEqual({'br-ex.101'}, ways - {None})
 
     def test_a_standby_has_the_device_too(self):
-        for owner in (world.CHASSIS, world.OTHER):
+        for owner in (cloud.CHASSIS, cloud.OTHER):
             wanted = list(self.driver().resources(
-                group(VLAN, owner), world.node()))
+                group(VLAN, owner), cloud.node()))
             self.assertEqual([DEVICE], only(resources.VlanDevice, wanted))
 
     def test_without_ovn_here_the_device_stays(self):
         bare = dataclasses.replace(VLAN, patch_port=0)
         self.assertEqual([DEVICE], self.kind(
             resources.VlanDevice,
-            world.router(ports=(world.port(segment=bare),))))
+            cloud.router(ports=(cloud.port(segment=bare),))))
 
     def test_in_doubt_all_vlan_devices_stay(self):
         """Row D25."""
-        node = world.node(devices=(
-            *world.node().devices,
+        node = cloud.node(devices=(
+            *cloud.node().devices,
             model.Device('br-ex.101', MAC, True, vlan=101, lower='br-ex')))
-        router = world.router(ports=(world.port(segment=None),))
+        router = cloud.router(ports=(cloud.port(segment=None),))
         for kept in (self.kept(router, node), {
                 r.of for r in self.driver().resources(group(None), node)}):
             self.assertIn(DEVICE.ref, kept)
@@ -144,7 +143,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
     def test_a_device_of_others_is_left_alone(self):
         """Row D24."""
         wrong = dataclasses.replace(VLAN, occupied=True)
-        router = world.router(fips=[FIP], ports=(world.port(segment=wrong),))
+        router = cloud.router(fips=[FIP], ports=(cloud.port(segment=wrong),))
         self.assertEqual({'keep', 'prefix_list_entry'},
                          {r.kind for r in self.wants(router)})
 
@@ -152,15 +151,14 @@ class VlanTest(fip_routes.FipRouteTestCase):
 class FurtherBridgeTest(fip_routes.FipRouteTestCase):
 
     def test_each_bridge_is_prepared(self):
-        wanted = list(self.driver(**TWO).resources(world.node(), world.node()))
+        wanted = list(self.driver(**TWO).resources(cloud.node(), cloud.node()))
         self.assertEqual({'br-ex', 'br-two'}, {
             r.dev for r in only(resources.LinkUp, wanted)})
         self.assertEqual({'br-ex', 'br-two'}, {
             r.dev for r in only(resources.Address, wanted)})
 
     def test_only_bridges_that_are_named_are_served(self):
-        router = world.router(fips=[FIP], ports=(world.port(
-            segment=FURTHER),))
+        router = cloud.router(fips=[FIP], ports=(cloud.port(segment=FURTHER),))
         self.assertEqual([], self.announced(router))
         self.assertIn(FIP, self.announced(router, **TWO))
         self.assertEqual({('br-two', 4)}, {
@@ -184,17 +182,17 @@ class LeakTest(base.BaseTestCase):
     def test_the_rules_of_a_segment_are_for_its_device(self):
         nats = (model.Nat('snat', '198.51.100.1', '10.1.0.0/24'),)
         for segment, dev in ((VLAN, 'br-ex.101'), (FURTHER, 'br-two')):
-            router = world.router(nats=nats, ports=(
-                world.port(segment=segment),))
+            router = cloud.router(nats=nats, ports=(
+                cloud.port(segment=segment),))
             expected = {('198.51.100.0/24', None, dev),
                         (None, '198.51.100.0/24', dev),
                         ('10.1.0.0/24', None, dev)}
             self.assertEqual(expected, self.rules(
                 self.driver(), lambda d, r=router: world.wanted(
-                    d, r, world.node())))
+                    d, r, cloud.node())))
             self.assertEqual(expected, self.rules(
                 self.driver(), lambda d, s=segment: d.resources(
-                    group(s), world.node())))
+                    group(s), cloud.node())))
 
     def test_configured_networks(self):
         driver = self.driver(network_cidr=['192.0.2.0/24'])
@@ -202,18 +200,18 @@ class LeakTest(base.BaseTestCase):
             {(*ends, dev) for dev in ('br-ex', 'br-two') for ends in (
                 ('192.0.2.0/24', None), (None, '192.0.2.0/24'))},
             self.rules(driver, lambda d: d.resources(
-                world.node(), world.node())))
+                cloud.node(), cloud.node())))
         self.assertEqual(
             {('192.0.2.0/24', None, 'br-ex.101'),
              (None, '192.0.2.0/24', 'br-ex.101')},
             self.rules(driver, lambda d: world.wanted(
-                d, TAGGED, world.node())))
+                d, TAGGED, cloud.node())))
 
     def test_in_doubt_they_stay(self):
-        node = world.node(devices=(
+        node = cloud.node(devices=(
             model.Device('br-ex', MAC, True),
             model.Device('br-ex.101', MAC, True, vlan=101, lower='br-ex')))
-        router = world.router(ports=(world.port(segment=None),))
+        router = cloud.router(ports=(cloud.port(segment=None),))
         wanted = list(world.wanted(self.driver(), router, node))
         self.assertEqual(set(), self.rules(None, lambda _d: wanted))
         for dev in ('br-ex', 'br-ex.101'):
@@ -228,7 +226,7 @@ class LeakTest(base.BaseTestCase):
 
 class RelayTest(base.BaseTestCase):
 
-    NODE = world.node(
+    NODE = cloud.node(
         bridge_mappings=(('physnet1', 'br-ex'), ('physnet2', 'br-two')),
         relays=(model.Relay('br-ex', '192.0.2.2', 9, True),
                 model.Relay('br-two', '192.0.2.2', 11, True, 'ona-n1')))
@@ -267,8 +265,8 @@ class RelayTest(base.BaseTestCase):
                              (flow.bridge, flow.in_port, flow.output))
 
     def test_what_has_left_goes_through_the_relay_of_its_bridge(self):
-        router = dataclasses.replace(TAGGED, ports=(world.port(
-            segment=VLAN, chassis=world.OTHER, local=False, relay=9,
+        router = dataclasses.replace(TAGGED, ports=(cloud.port(
+            segment=VLAN, chassis=cloud.OTHER, local=False, relay=9,
             handover=model.Handover.ANNOUNCE),))
         driver = world.driver('fip_route', world.conf(**TWO))
         wanted = list(world.wanted(driver, router, self.NODE))

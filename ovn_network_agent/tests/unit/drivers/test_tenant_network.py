@@ -10,20 +10,21 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 NET, SIX, BALANCED = '10.0.0.0/24', '2001:db8:1::/64', '10.0.9.0/24'
 VIA = '198.51.100.1'
 TABLE = 10
 HANDOVER = model.Handover
-tenant = world.tenant
+tenant = cloud.tenant
 
 
 class TenantNetworkTest(base.BaseTestCase):
 
     def wanted(self, subject, name='tenant_network', node=None, **options):
         driver = world.driver(name, world.conf(**options))
-        return list(driver.resources(subject, node or world.node()))
+        return list(driver.resources(subject, node or cloud.node()))
 
     def kinds(self, *args, **options):
         return [each.kind for each in self.wanted(*args, **options)]
@@ -55,14 +56,13 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertEqual('prefix_list_entry', entry.kind)
         self.assertEqual(resources.Announcement(
             '', NET, f'{VIA} br-ex onlink'), announced)
-        *_entry, announced = self.wanted(
-            tenant(tag=4400001), frr__vrf_name='',
-            fip_route__announce_method='kernel')
+        *_entry, announced = self.wanted(tenant(tag=4400001), frr__vrf_name='',
+                                         fip_route__announce_method='kernel')
         self.assertEqual(resources.AnnouncedRoute(
             254, NET, 'br-ex', VIA, 4400001), announced)
 
     def test_ipv6_and_one_address(self):
-        port = world.port(networks=('2001:db8::1/64',))
+        port = cloud.port(networks=('2001:db8::1/64',))
         found = self.wanted(tenant(SIX, port=port, via='2001:db8::1'))
         self.assertIn(resources.KernelRoute(254, SIX, 'br-ex',
                                             '2001:db8::1'), found)
@@ -73,13 +73,12 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertEqual('10.0.0.5/32', route.dst)
 
     def test_a_table_of_its_own(self):
-        self.assertIn(
-            resources.Rule(1500, 100, dst=NET),
-            self.wanted(tenant(), fip_route__route_table_id=100,
-                        fip_route__route_rule_priority=1500))
+        self.assertIn(resources.Rule(1500, 100, dst=NET), self.wanted(
+            tenant(), fip_route__route_table_id=100,
+            fip_route__route_rule_priority=1500))
 
     def test_a_handover(self):
-        port = world.port(local=False, handover=HANDOVER.ANNOUNCE, relay=7)
+        port = cloud.port(local=False, handover=HANDOVER.ANNOUNCE, relay=7)
         found = self.wanted(tenant(port=port))
         self.assertIn(resources.Flow(
             'br-ex', ownership.COOKIE_RELAY, ownership.PRIORITY_RELAY,
@@ -94,7 +93,7 @@ class TenantNetworkTest(base.BaseTestCase):
 
     def test_the_last_packets_without_a_vrf(self):
         """The route that was the announcement has gone."""
-        port = world.port(local=False, handover=HANDOVER.FORWARD)
+        port = cloud.port(local=False, handover=HANDOVER.FORWARD)
         for method in ('kernel', 'static'):
             route, rule = self.wanted(
                 tenant(port=port), frr__vrf_name='',
@@ -143,9 +142,9 @@ class TenantNetworkTest(base.BaseTestCase):
 
     def test_a_segment_in_doubt_keeps_what_is_announced(self):
         for segment in (
-                None, world.segment(patch_port=0), world.segment(mac=''),
-                world.segment(bridge='', device='')):
-            subject = tenant(port=world.port(segment=segment))
+                None, cloud.segment(patch_port=0), cloud.segment(mac=''),
+                cloud.segment(bridge='', device='')):
+            subject = tenant(port=cloud.port(segment=segment))
             found = self.wanted(subject)
             self.assertEqual({'keep'}, {each.kind for each in found})
             self.assertIn(('vrf-provider', NET), [
@@ -162,12 +161,12 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertEqual([], self.wanted(tenant(withheld='no'), 'veth_leak'))
         self.assertEqual({'keep'}, {*self.kinds(
             tenant(claim=model.Claim.UNKNOWN), 'veth_leak')})
-        lost = tenant(port=world.port(segment=None))
+        lost = tenant(port=cloud.port(segment=None))
         self.assertIn('keep', self.kinds(lost, 'veth_leak'))
 
     def test_the_last_packets(self):
         """No route that the prefix list permits leads to the pair."""
-        port = world.port(local=False, handover=HANDOVER.FORWARD)
+        port = cloud.port(local=False, handover=HANDOVER.FORWARD)
         for prefix, ways in ((NET, {'10.0.0.0/25', '10.0.0.128/25'}),
                              ('10.0.0.5/32', {NET})):
             found = self.wanted(tenant(prefix, NET, port=port), 'veth_leak')
@@ -179,8 +178,8 @@ class TenantNetworkTest(base.BaseTestCase):
 
     def test_a_standby_prepares(self):
         group = model.GatewayGroup('Gateway_Chassis', 'g', ports=(
-            model.GroupPort('cr-lrp-1', world.OTHER, 'lrp-1',
-                            ('198.51.100.1/24',), world.segment(),
+            model.GroupPort('cr-lrp-1', cloud.OTHER, 'lrp-1',
+                            ('198.51.100.1/24',), cloud.segment(),
                             routed=(NET, SIX), balanced=(BALANCED,)),))
         self.assertEqual(
             [(NET, 24), (SIX, 64), (BALANCED, 32)],

@@ -9,6 +9,7 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 PAIR = resources.Ref('veth_pair', ('veth-default',))
@@ -21,11 +22,11 @@ class VethLeakTest(base.BaseTestCase):
 
     def node(self, **options):
         return list(self.driver(**options).resources(
-            world.node(), world.node()))
+            cloud.node(), cloud.node()))
 
     def router(self, router, node=None, **options):
         return list(world.wanted(
-            self.driver(**options), router, node or world.node()))
+            self.driver(**options), router, node or cloud.node()))
 
     def test_the_pair_and_what_it_needs(self):
         wanted = self.node()
@@ -38,8 +39,7 @@ class VethLeakTest(base.BaseTestCase):
                                     'veth-provider'),
                 resources.Neighbour('veth-provider', '169.254.0.1',
                                     'veth-default'),
-                resources.Sysctl('net/ipv4/conf/veth-default/forwarding',
-                                 '1'),
+                resources.Sysctl('net/ipv4/conf/veth-default/forwarding', '1'),
                 resources.Sysctl('net/ipv4/conf/veth-provider/forwarding',
                                  '1'),
                 resources.Sysctl('net/ipv4/conf/veth-default/'
@@ -69,10 +69,10 @@ class VethLeakTest(base.BaseTestCase):
                  'veth-provider': provider + '/30'}, addresses)
 
     def test_way_back_and_way_in_of_each_network(self):
-        router = world.router(ports=(
-            world.port(networks=('198.51.100.1/24',)),
-            world.port(2, networks=('203.0.113.1/28',)),
-            world.port(3, local=False, networks=('192.0.2.1/24',))))
+        router = cloud.router(ports=(
+            cloud.port(networks=('198.51.100.1/24',)),
+            cloud.port(2, networks=('203.0.113.1/28',)),
+            cloud.port(3, local=False, networks=('192.0.2.1/24',))))
         wanted = self.router(router)
         self.assertEqual(
             {('198.51.100.0/24', 2000, 200, None),
@@ -93,16 +93,10 @@ class VethLeakTest(base.BaseTestCase):
              if r.kind == 'kernel_route'})
 
     def test_no_way_back_before_the_table_it_looks_at(self):
-        rule = next(r for r in self.router(world.router())
+        rule = next(r for r in self.router(cloud.router())
                     if r.kind == 'rule' and r.src)
-        self.assertEqual(
-            (resources.Ref('kernel_route', (200, '0.0.0.0/0')),),
-            rule.requires)
-
-    def test_without_the_vrf_there_is_no_route_in_it(self):
-        node = world.node(devices=())
-        self.assertEqual({'rule'}, {r.kind for r in self.router(
-            world.router(), node)})
+        self.assertEqual((resources.Ref('kernel_route', (200, '0.0.0.0/0')),),
+                         rule.requires)
 
     def test_untranslated_packets_of_an_owner_and_of_a_former_owner(self):
         nats = tuple(model.Nat(type_, '198.51.100.1', inside)
@@ -111,13 +105,13 @@ class VethLeakTest(base.BaseTestCase):
                          ('snat', '10.2.0.7'), ('snat', 'fd00::/64'),
                          ('snat', '0.0.0.0/0'), ('snat', 'bad'),
                          ('dnat_and_snat', '10.3.0.1')))
-        for port in (world.port(), world.port(
+        for port in (cloud.port(), cloud.port(
                 local=False, handover=model.Handover.FORWARD)):
             self.assertEqual(
                 {('10.1.0.0/24', 'br-ex'), ('10.2.0.7/32', 'br-ex')},
-                self.dropped(self.router(world.router(
+                self.dropped(self.router(cloud.router(
                     ports=(port,), nats=nats))))
-        elsewhere = world.router(ports=(world.port(local=False),), nats=nats)
+        elsewhere = cloud.router(ports=(cloud.port(local=False),), nats=nats)
         self.assertEqual(set(), self.dropped(self.router(elsewhere)))
 
     def dropped(self, wanted):
@@ -128,8 +122,8 @@ class VethLeakTest(base.BaseTestCase):
 
     def test_untranslated_packets_of_the_next_owner(self):
         """OVN forwards here before the agent has heard of the move."""
-        group = world.group(world.router(ports=(world.port(
-            chassis=world.OTHER, local=False),)))
+        group = cloud.group(cloud.router(ports=(cloud.port(
+            chassis=cloud.OTHER, local=False),)))
         port = dataclasses.replace(group.ports[0], tenants=('10.1.0.0/24',))
         group = dataclasses.replace(group, ports=(port,))
         for options, tenants in (
@@ -139,18 +133,18 @@ class VethLeakTest(base.BaseTestCase):
                 ({'fip_route__standby_prepare': False}, set()),
                 ({'veth_leak__veth_leak_enabled': False}, set())):
             wanted = list(self.driver(**options).resources(
-                group, world.node()))
+                group, cloud.node()))
             self.assertEqual(tenants, self.dropped(wanted), options)
-        here = dataclasses.replace(port, chassis=world.CHASSIS)
+        here = dataclasses.replace(port, chassis=cloud.CHASSIS)
         self.assertEqual([], list(self.driver().resources(
-            dataclasses.replace(group, ports=(here,)), world.node())))
+            dataclasses.replace(group, ports=(here,)), cloud.node())))
 
     def test_networks_by_hand_need_no_router(self):
         options = {'network_cidr': ['192.0.2.0/24']}
         self.assertIn(resources.KernelRoute(
             10, '192.0.2.0/24', 'veth-provider', '169.254.0.1'),
             self.node(**options))
-        self.assertEqual([], self.router(world.router(), **options))
+        self.assertEqual([], self.router(cloud.router(), **options))
 
     def test_port_forwarding_alone_leads_no_network_here(self):
         """Row PFM-02: only the pair, and the way back through it."""
@@ -159,46 +153,47 @@ class VethLeakTest(base.BaseTestCase):
         self.assertEqual(self.node(), self.node(
             network_cidr=['192.0.2.0/24'], **alone))
 
-    def test_nothing_without_a_vrf(self):
-        options = {'frr__vrf_name': ''}
-        self.assertEqual([], self.node(**options))
-        self.assertEqual([], self.router(world.router(), **options))
-
     def test_where_it_is_off_all_stays_as_found(self):
         """Row VETH-13: nothing is made, and nothing removed."""
         options = {'veth_leak__veth_leak_enabled': False}
         for wanted, off in (
                 (self.node(), self.node(**options)),
-                (self.router(world.router()),
-                 self.router(world.router(), **options))):
+                (self.router(cloud.router()),
+                 self.router(cloud.router(), **options))):
             self.assertEqual([resources.Keep(r.ref, foreign=True)
                               for r in wanted], off)
 
     def test_a_dual_stack_port_has_all_of_ipv4(self):
         """Trap T64: an IPv6 network stops nothing of IPv4."""
-        both = world.router(ports=(world.port(networks=(
+        both = cloud.router(ports=(cloud.port(networks=(
             '2001:db8::1/64', '198.51.100.1/24')),))
-        self.assertLess(set(self.router(world.router())),
+        self.assertLess(set(self.router(cloud.router())),
                         set(self.router(both)))
 
     def test_nothing_selects_by_a_mark(self):
         """Trap T60: a mark would cross the pair and could loop there."""
-        for resource in (*self.node(), *self.router(world.router())):
+        for resource in (*self.node(), *self.router(cloud.router())):
             self.assertIsNone(getattr(resource, 'fwmark', None))
 
     def test_a_vrf_without_a_way_out(self):
         """Row VETH-16: it is said for routers here, and not made."""
         for default, said in ((None, 0), (True, 0), (False, 1)):
-            node = world.node(devices=(model.Device(
+            node = cloud.node(devices=(model.Device(
                 'vrf-provider', '', True, 10, default),))
             for router, count in (
-                    (world.router(), said),
-                    (world.router(ports=(world.port(local=False),)), 0)):
+                    (cloud.router(), said),
+                    (cloud.router(ports=(cloud.port(local=False),)), 0)):
                 self.assertEqual(count, len([
                     r for r in self.router(router, node)
                     if r.kind == 'problem' and 'vrf-provider' in r.text]))
 
-    def test_a_router_that_is_not_here(self):
-        moved = world.router(ports=(world.port(local=False),))
-        self.assertEqual([], self.router(moved))
-        self.assertEqual([], self.router(world.Router('uuid', 'name')))
+    def test_no_router_and_no_vrf(self):
+        """Nothing is wanted, and without the VRF no route in it."""
+        for router, options in (
+                (cloud.router(ports=(cloud.port(local=False),)), {}),
+                (cloud.Router('uuid', 'name'), {}),
+                (cloud.router(), {'frr__vrf_name': ''})):
+            self.assertEqual([], self.router(router, **options))
+        self.assertEqual([], self.node(frr__vrf_name=''))
+        self.assertEqual({'rule'}, {r.kind for r in self.router(
+            cloud.router(), cloud.node(devices=()))})

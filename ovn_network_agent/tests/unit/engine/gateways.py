@@ -13,6 +13,7 @@ from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.runtime import loader
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 
 FIP = '198.51.100.10'
@@ -20,7 +21,7 @@ DST = FIP + '/32'
 ROUTE = resources.Ref('kernel_route', (254, DST))
 HAIRPIN = resources.Ref('flow', ('br-ex', 910, 3, 4, DST))
 ANNOUNCEMENT = resources.Ref('announcement', ('vrf-provider', DST))
-PROOF = resources.Ref('advertised', (worlds.router().uuid,))
+PROOF = resources.Ref('advertised', (cloud.router().uuid,))
 
 
 class Counting(fip_route.FipRouteDriver):
@@ -58,8 +59,7 @@ class Gateway:
         self.world = world or worlds.World()
         self.conf = worlds.conf(**options)
         self.fip_route = worlds.driver('fip_route', self.conf, Counting)
-        self.drivers = [self.fip_route,
-                        worlds.driver('veth_leak', self.conf)]
+        self.drivers = [self.fip_route, worlds.driver('veth_leak', self.conf)]
         self.woken = []
         self._make_threads = threads
         self.backends = backends or worlds.backends(self.world)
@@ -83,7 +83,7 @@ class Gateway:
     def run(self, *routers, full=False, stale=(), prune=True, urgent=False,
             **node):
         return self.reconciler.run(passes.Pass(
-            worlds.snapshot(*routers, **node), stale, full, prune,
+            cloud.snapshot(*routers, **node), stale, full, prune,
             urgent=urgent))
 
     def backend(self, name):
@@ -91,8 +91,7 @@ class Gateway:
 
     def addresses(self):
         """What is announced, as prefixes."""
-        return {key[1] for key in
-                self.world.found(resources.Announcement)}
+        return {key[1] for key in self.world.found(resources.Announcement)}
 
 
 class ReconcilerTestCase(base.BaseTestCase):
@@ -105,7 +104,7 @@ class ReconcilerTestCase(base.BaseTestCase):
     def announcing(self):
         """A gateway that announces the floating IP of one router."""
         made = self.gateway()
-        made.run(worlds.router(fips=[FIP]))
+        made.run(cloud.router(fips=[FIP]))
         return made
 
 
@@ -118,4 +117,4 @@ class OneGatewayTestCase(ReconcilerTestCase):
 
     def run_pass(self, **options):
         """A pass that wants the floating IP of one router."""
-        return self.made.run(worlds.router(fips=[FIP]), **options)
+        return self.made.run(cloud.router(fips=[FIP]), **options)

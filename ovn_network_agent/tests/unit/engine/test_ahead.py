@@ -7,13 +7,14 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.engine import executor
 from ovn_network_agent.engine import passes
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
 FRR = ('frr_static', 'frr_prefix_list')
 LAST_FIP = '198.51.100.20'
-FIRST = worlds.router(1, [gateways.FIP])
-LAST = worlds.router(2, [LAST_FIP])
+FIRST = cloud.router(1, [gateways.FIP])
+LAST = cloud.router(2, [LAST_FIP])
 
 
 class Asked(gateways.Counting):
@@ -46,8 +47,8 @@ class AheadTestCase(gateways.ReconcilerTestCase):
 
     def run_pass(self, *routers, first=(FIRST,), urgent=True, stale=()):
         return self.made.reconciler.run(passes.Pass(
-            worlds.snapshot(*(routers or (FIRST, LAST))), stale, urgent=urgent,
-            first_part=worlds.snapshot(*first)))
+            cloud.snapshot(*(routers or (FIRST, LAST))), stale, urgent=urgent,
+            first_part=cloud.snapshot(*first)))
 
     def finished(self, *routers):
         """The outcome when FRR has ended, and all that follows is made."""
@@ -72,8 +73,12 @@ class AheadTest(AheadTestCase):
             self.static.gate.set()
         self.driver.at[LAST_FIP] = asked
         self.run_pass()
+        self.assertEqual([({gateways.DST, '198.51.100.1/32'}, set())], found)
+        # Nobody is asked twice.
+        self.assertEqual([FIRST.uuid, LAST.uuid], self.driver.asked)
         self.assertEqual(
-            [({gateways.DST, '198.51.100.1/32'}, set())], found)
+            ['198.51.100.1', gateways.FIP, '198.51.100.2', LAST_FIP],
+            sorted(self.driver.asked_addresses))
         self.assertTrue(self.finished().settled)
         self.assertEqual({gateways.DST, '198.51.100.1/32', '198.51.100.2/32',
                           LAST_FIP + '/32'}, self.made.addresses())
@@ -102,7 +107,7 @@ class AheadTest(AheadTestCase):
     def test_the_pass_names_all_that_it_has_announced(self):
         """The metrics, and the time of a takeover, come from that."""
         self.static.awaited_at_most = 2
-        outcome = self.run_pass(FIRST, worlds.router(
+        outcome = self.run_pass(FIRST, cloud.router(
             2, [LAST_FIP, '198.51.100.21']), first=(FIRST,))
         # FRR is through with the first ones.
         self.assertEqual(
@@ -111,7 +116,7 @@ class AheadTest(AheadTestCase):
              if r.kind == resources.Announcement.kind})
         self.assertIn('frr_static', outcome.pending)
         self.assertTrue(outcome.announces)
-        self.assertFalse(self.finished(FIRST, worlds.router(
+        self.assertFalse(self.finished(FIRST, cloud.router(
             2, [LAST_FIP, '198.51.100.21'])).announces)
 
     def test_a_frr_that_hangs_holds_up_nothing_else(self):
@@ -130,22 +135,15 @@ class AheadTest(AheadTestCase):
         self.assertTrue(self.finished().settled)
         self.assertEqual(4, len(self.made.addresses()))
 
-    def test_nobody_is_asked_twice(self):
-        self.run_pass()
-        self.assertEqual([FIRST.uuid, LAST.uuid], self.driver.asked)
-        self.assertEqual(
-            ['198.51.100.1', gateways.FIP, '198.51.100.2', LAST_FIP],
-            sorted(self.driver.asked_addresses))
-
     def test_the_end_is_the_same(self):
         """Also where two routers want another flow for the same address."""
-        routers = FIRST, worlds.router(2, [gateways.FIP, LAST_FIP])
+        routers = FIRST, cloud.router(2, [gateways.FIP, LAST_FIP])
         other = self.gateway()
         other.run(*routers)
         expected = other.world.values()
         self.assertTrue(any(gateways.HAIRPIN == ref for ref in (
             other.reconciler.run(passes.Pass(
-                worlds.snapshot(*routers))).failures)))
+                cloud.snapshot(*routers))).failures)))
         self.run_pass(*routers)
         self.finished(*routers)
         self.assertEqual(expected, self.made.world.values())

@@ -10,6 +10,7 @@ import fixtures
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -25,7 +26,7 @@ class OrderTest(gateways.ReconcilerTestCase):
 
     def test_all_of_a_router_appears_and_is_announced_last(self):
         gateway = self.gateway()
-        outcome = gateway.run(worlds.router(fips=[FIP]))
+        outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertTrue(outcome.settled, outcome)
         self.assertIn(DST, gateway.addresses())
         order = gateway.world.order('create')
@@ -41,8 +42,7 @@ class OrderTest(gateways.ReconcilerTestCase):
         # But for what no packet from outside needs.
         gateway = self.announcing()
         del gateway.world.journal[:]
-        outcome = gateway.run(worlds.router())
-        self.assertTrue(outcome.settled)
+        self.assertTrue(gateway.run(cloud.router()).settled)
         self.assertEqual([('delete', HAIRPIN), ('delete', ANNOUNCEMENT),
                           ('delete', ROUTE)], gateway.world.journal)
 
@@ -50,7 +50,7 @@ class OrderTest(gateways.ReconcilerTestCase):
         # The way back through the router, too, though it may come late.
         gateway = self.announcing()
         del gateway.world.journal[:]
-        gateway.run(worlds.router(fips=[FIP]), phase=model.Phase.STOPPED)
+        gateway.run(cloud.router(fips=[FIP]), phase=model.Phase.STOPPED)
         order = gateway.world.order('delete')
         self.assertEqual(['flow', 'announcement'], order[:2])
         for kind in ('default_route', 'mac_binding', 'kernel_route'):
@@ -62,7 +62,7 @@ class OrderTest(gateways.ReconcilerTestCase):
         del gateway.world.journal[:]
         gateway.reconciler.close()
         gateway.start()
-        outcome = gateway.run(worlds.router(fips=[FIP]))
+        outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertEqual([], gateway.world.journal)
         self.assertEqual(before, gateway.world.values())
         self.assertTrue(outcome.settled)
@@ -73,23 +73,20 @@ class OrderTest(gateways.ReconcilerTestCase):
         backends[0].invalidates = ('address', 'neighbour')
 
         def lose_addresses(verb, resource, failures):
-            worlds.WorldBackend._change(backends[0], verb, resource,
-                                        failures)
+            worlds.WorldBackend._change(backends[0], verb, resource, failures)
             for ref in [r for r in world.objects
                         if r.kind in ('address', 'neighbour')
                         and r.key[0].startswith('veth-')]:
                 del world.objects[ref]
 
         gateway = self.gateway(world=world, backends=backends)
-        gateway.run(worlds.router())
+        gateway.run(cloud.router())
         pair = resources.Ref('veth_pair', ('veth-default',))
         # The pair left its VRF: the kernel drops what was on it when the
         # backend repairs it.
-        world.objects[pair] = dataclasses.replace(world.objects[pair],
-                                                  vrf='')
+        world.objects[pair] = dataclasses.replace(world.objects[pair], vrf='')
         backends[0]._change = lose_addresses
-        outcome = gateway.run(worlds.router(), stale=['link'])
-        self.assertTrue(outcome.settled)
+        self.assertTrue(gateway.run(cloud.router(), stale=['link']).settled)
         self.assertEqual(3, len(world.found(resources.Address)))
         self.assertEqual(2, len(world.found(resources.Neighbour)))
 
@@ -112,8 +109,7 @@ class KeptTest(gateways.ReconcilerTestCase):
         for number in range(count):
             self.kept.clock += seconds
             outcome = self.kept.run(
-                worlds.router(fips=[f'198.51.100.{50 + number}']),
-                **values)
+                cloud.router(fips=[f'198.51.100.{50 + number}']), **values)
             self.assertTrue(outcome.settled, outcome)
         return len(self.kept.world.refused)
 
@@ -147,16 +143,15 @@ class HoldBackTest(gateways.ReconcilerTestCase):
     def test_no_announcement_without_its_route(self):
         gateway = self.gateway()
         gateway.world.refuses_once[ROUTE] = 'no memory'
-        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        outcome = gateway.run(cloud.router(fips=[FIP, '198.51.100.11']))
         self.assertNotIn(DST, gateway.addresses())
         self.assertIn('198.51.100.11/32', gateway.addresses())
         self.assertEqual('no memory', outcome.failures[ROUTE])
-        self.assertIn('waits for kernel_route',
-                      outcome.failures[ANNOUNCEMENT])
+        self.assertIn('waits for kernel_route', outcome.failures[ANNOUNCEMENT])
         self.assertFalse(outcome.settled)
         # The failure was one of a moment.
         gateway.clock += 60
-        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        outcome = gateway.run(cloud.router(fips=[FIP, '198.51.100.11']))
         self.assertTrue(outcome.settled)
         self.assertIn(DST, gateway.addresses())
 
@@ -164,11 +159,10 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         # Nothing requires it; it is about the same address.
         gateway = self.gateway()
         gateway.world.refuses[HAIRPIN] = 'table full'
-        outcome = gateway.run(worlds.router(fips=[FIP]))
+        outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertEqual({'198.51.100.1/32'}, gateway.addresses())
         # Trap T16: with one address missing the router is not taken over.
-        self.assertEqual({HAIRPIN, ANNOUNCEMENT, PROOF},
-                         set(outcome.failures))
+        self.assertEqual({HAIRPIN, ANNOUNCEMENT, PROOF}, set(outcome.failures))
         self.assertEqual({}, gateway.world.found(resources.Advertised))
 
     def test_one_cause_is_one_line_of_the_log(self):
@@ -177,7 +171,7 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         routes = [resources.KernelRoute(254, f'198.51.100.{number}/32',
                                         'br-ex').ref for number in (11, 12)]
         gateway.world.refuses.update(dict.fromkeys(routes, 'no memory'))
-        router = worlds.router(fips=['198.51.100.11', '198.51.100.12'])
+        router = cloud.router(fips=['198.51.100.11', '198.51.100.12'])
         for _attempt in range(3):
             gateway.run(router)
             gateway.clock += 60
@@ -188,38 +182,37 @@ class HoldBackTest(gateways.ReconcilerTestCase):
 
     def test_the_route_stays_while_the_announcement_does(self):
         gateway = self.gateway()
-        gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        gateway.run(cloud.router(fips=[FIP, '198.51.100.11']))
         gateway.world.refuses[ANNOUNCEMENT] = 'vtysh is stuck'
-        outcome = gateway.run(worlds.router())
+        outcome = gateway.run(cloud.router())
         self.assertEqual({'198.51.100.1/32', DST}, gateway.addresses())
         self.assertIn(ROUTE, gateway.world.objects)
         self.assertEqual('vtysh is stuck', outcome.failures[ANNOUNCEMENT])
         gateway.world.refuses.clear()
         gateway.clock += 60
-        self.assertTrue(gateway.run(worlds.router()).settled)
+        self.assertTrue(gateway.run(cloud.router()).settled)
         self.assertNotIn(ROUTE, gateway.world.objects)
 
     def test_what_leaves_early_holds_no_withdrawal(self):
         gateway = self.announcing()
         gateway.world.down.add('flow')
-        outcome = gateway.run(worlds.router())
-        self.assertIn(HAIRPIN, outcome.failures)
+        self.assertIn(HAIRPIN, gateway.run(cloud.router()).failures)
         self.assertNotIn(DST, gateway.addresses())
         self.assertNotIn(ROUTE, gateway.world.objects)
 
     def test_nor_does_it_while_it_cannot_be_changed(self):
         gateway = self.announcing()
         gateway.world.refuses[HAIRPIN] = 'no room'
-        outcome = gateway.run(worlds.router(
+        outcome = gateway.run(cloud.router(
             fips=[FIP], withheld=((FIP, 'a word'),),
-            ports=(worlds.port(mac='fa:16:3e:00:00:77'),)))
+            ports=(cloud.port(mac='fa:16:3e:00:00:77'),)))
         self.assertIn(HAIRPIN, outcome.failures)
         self.assertNotIn(DST, gateway.addresses())
 
     def test_so_it_is_when_all_of_frr_is_down(self):
         gateway = self.announcing()
         gateway.world.down.add('frr_static')
-        outcome = gateway.run(worlds.router())
+        outcome = gateway.run(cloud.router())
         self.assertIn(ROUTE, gateway.world.objects)
         self.assertEqual('frr_static is down',
                          outcome.unreadable['frr_static'])
@@ -230,12 +223,12 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         gateway.reconciler.close()
         gateway.start()
         gateway.world.down.add('frr_static')
-        gateway.run(worlds.router())
+        gateway.run(cloud.router())
         self.assertIn(ROUTE, gateway.world.objects)
         self.assertIn(HAIRPIN, gateway.world.objects)
         gateway.world.down.clear()
         gateway.clock += 60
-        self.assertTrue(gateway.run(worlds.router()).settled)
+        self.assertTrue(gateway.run(cloud.router()).settled)
         self.assertNotIn(ROUTE, gateway.world.objects)
         self.assertEqual({'198.51.100.1/32'}, gateway.addresses())
 
@@ -244,12 +237,11 @@ class HoldBackTest(gateways.ReconcilerTestCase):
         gateway = self.gateway()
         gateway.run()
         gateway.world.down.add('frr_static')
-        gateway.run(worlds.router(fips=[FIP]))
+        gateway.run(cloud.router(fips=[FIP]))
         gateway.world.put(resources.Announcement(
             'vrf-provider', DST, '169.254.0.1'))
         gateway.run()
-        self.assertIn((254, DST),
-                      gateway.world.found(resources.KernelRoute))
+        self.assertIn((254, DST), gateway.world.found(resources.KernelRoute))
         gateway.world.down.clear()
         gateway.clock += 60
         self.assertTrue(gateway.run().settled)
@@ -260,8 +252,8 @@ class HoldBackTest(gateways.ReconcilerTestCase):
     def test_an_announcement_follows_its_flows_to_a_new_port(self):
         # The flow that it requires has another key afterwards.
         gateway = self.announcing()
-        moved = worlds.router(fips=[FIP], ports=(
-            worlds.port(segment=worlds.segment(patch_port=7)),))
+        moved = cloud.router(fips=[FIP], ports=(
+            cloud.port(segment=cloud.segment(patch_port=7)),))
         self.assertTrue(gateway.run(moved).settled)
         del gateway.world.objects[ANNOUNCEMENT]
         outcome = gateway.run(moved, stale=['frr_static'])

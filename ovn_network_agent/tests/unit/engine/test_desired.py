@@ -36,23 +36,13 @@ class DesiredStateTest(base.BaseTestCase):
     def wanted(self):
         return set(self.tracker.wanted())
 
-    def test_a_contribution_replaces_the_one_before(self):
-        self.state.contribute(A, [ROUTE, RULE])
-        self.assertEqual({ROUTE, RULE}, self.wanted())
-        self.state.contribute(A, [RULE])
-        self.assertEqual({RULE}, self.wanted())
-        self.state.contribute(A, ())
-        self.assertEqual(set(), self.wanted())
-        self.assertEqual([], self.state.contributed(A))
-
     def test_what_is_no_part_of_the_value_follows(self):
         """Or what is written is refused for ever, as decided on the past."""
         for before in ((('gw1', 2), ('gw2', 1)), (('gw1', 2), ('gw2', 3))):
             lowered = resources.GatewayPriority(
                 'Gateway_Chassis', 'key', 'gw1', 0, before=before)
             self.state.contribute(A, [lowered])
-            self.assertEqual(before,
-                             self.tracker.desired(lowered.ref).before)
+            self.assertEqual(before, self.tracker.desired(lowered.ref).before)
 
     def test_in_a_conflict_the_name_decides_and_it_is_reported(self):
         for order in ((A, B), (B, A)):
@@ -86,13 +76,6 @@ class DesiredStateTest(base.BaseTestCase):
         self.assertEqual(fresh_tracker.delta(['kernel_route', 'rule']),
                          self.tracker.delta(['kernel_route', 'rule']))
 
-    def test_one_that_changes_its_mind_stays_first(self):
-        self.state.contribute(A, [ROUTE])
-        self.state.contribute(B, [ROUTE])
-        self.state.contribute(A, [OTHER])
-        self.assertEqual({OTHER}, self.wanted())
-        self.assertIn(ROUTE.ref, self.state.conflicts)
-
     def test_a_contradiction_inside_one_contribution(self):
         self.state.contribute(A, [ROUTE, OTHER, RULE])
         self.assertEqual({ROUTE, RULE}, self.wanted())
@@ -100,38 +83,10 @@ class DesiredStateTest(base.BaseTestCase):
         self.state.contribute(A, [ROUTE, ROUTE])
         self.assertEqual({}, self.state.conflicts)
 
-    def test_keep_counts_its_contributors(self):
-        self.tracker.found(ROUTE)
-        keep = resources.Keep(ROUTE.ref)
-        self.state.contribute(A, [keep])
-        self.state.contribute(B, [keep])
-        self.state.contribute(A, ())
-        self.assertFalse(self.tracker.delta(['kernel_route']))
-        self.state.contribute(B, ())
-        self.assertEqual((ROUTE,),
-                         self.tracker.delta(['kernel_route']).delete)
-
-    def test_from_wanted_to_kept_leaves_it_in_place(self):
-        self.state.contribute(A, [ROUTE])
-        self.tracker.found(ROUTE)
-        self.state.contribute(A, [resources.Keep(ROUTE.ref)])
-        self.assertEqual(set(), self.wanted())
-        self.assertFalse(self.tracker.delta(['kernel_route']))
-
     def test_wanted_by_one_and_kept_by_another(self):
         self.state.contribute(A, [resources.Keep(ROUTE.ref)])
         self.state.contribute(B, [ROUTE])
-        self.assertEqual((ROUTE,),
-                         self.tracker.delta(['kernel_route']).create)
-
-    def test_other_requirements_alone_are_taken_over(self):
-        # The flow that an announcement rests on is another one when the
-        # patch port has got another number.
-        first = dataclasses.replace(ROUTE, requires=(RULE.ref,))
-        second = dataclasses.replace(ROUTE, requires=())
-        self.state.contribute(A, [first])
-        self.state.contribute(A, [second])
-        self.assertEqual((), self.tracker.desired(ROUTE.ref).requires)
+        self.assertEqual((ROUTE,), self.tracker.delta(['kernel_route']).create)
 
 
 MOVED = resources.KernelRoute(254, '198.51.100.10/32', 'br-other')
@@ -172,14 +127,6 @@ class TrackerTest(base.BaseTestCase):
         self.tracker.unwant(SYSCTL.ref)
         self.assertFalse(self.tracker.delta(KINDS))
         self.assertEqual([SYSCTL], self.tracker.actual())
-
-    def test_resync_replaces_what_was_believed(self):
-        self.tracker.want(ROUTE)
-        self.tracker.found(ROUTE)
-        self.tracker.found(PLAIN)
-        self.tracker.resync(['kernel_route', 'rule'], [MOVED])
-        self.assertEqual(((), ((MOVED, ROUTE),), ()), self.delta())
-        self.assertIsNone(self.tracker.existing(PLAIN.ref))
 
     def test_what_goes_keeps_its_prerequisites(self):
         """They go after it, also if it is read again meanwhile."""

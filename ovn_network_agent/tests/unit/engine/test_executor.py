@@ -7,9 +7,11 @@ import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
+from ovn_network_agent.backends import base
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import executor
 from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -50,16 +52,16 @@ class BesideTest(gateways.ReconcilerTestCase):
         # Trap T31: what is announced does not wait for OVN NB.
         gateway, nb = self.slow()
         nb.gate.clear()
-        outcome = gateway.run(worlds.router(fips=[FIP]))
+        outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertEqual(('northbound',), outcome.pending)
         self.assertFalse(outcome.settled)
         self.assertIn(DST, gateway.addresses())
-        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        outcome = gateway.run(cloud.router(fips=[FIP, '198.51.100.11']))
         self.assertIn('198.51.100.11/32', gateway.addresses())
         self.assertEqual([], gateway.woken)
         nb.gate.set()
         self.ended(gateway)
-        outcome = gateway.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        outcome = gateway.run(cloud.router(fips=[FIP, '198.51.100.11']))
         self.assertTrue(outcome.settled)
         self.assertEqual(['northbound done'], gateway.woken)
         self.assertEqual(1, len(gateway.world.found(resources.DefaultRoute)))
@@ -68,23 +70,22 @@ class BesideTest(gateways.ReconcilerTestCase):
             self):
         gateway, nb = self.slow()
         nb.gate.clear()
-        outcome = gateway.run(worlds.router(fips=[FIP]))
-        self.assertEqual([], outcome.degraded)
+        self.assertEqual([], gateway.run(cloud.router(fips=[FIP])).degraded)
         self.assertNotIn(PROOF, gateway.world.objects)
         nb.gate.set()
         self.ended(gateway)
-        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertTrue(gateway.run(cloud.router(fips=[FIP])).settled)
         self.assertIn(PROOF, gateway.world.objects)
 
     def test_no_proof_without_the_default_route(self):
         gateway, nb = self.slow()
         route = resources.Ref(
-            'default_route', (worlds.router().uuid, '0.0.0.0/0'))
+            'default_route', (cloud.router().uuid, '0.0.0.0/0'))
         gateway.world.refuses[route] = 'not ours'
-        outcome = gateway.run(worlds.router(fips=[FIP]))
+        outcome = gateway.run(cloud.router(fips=[FIP]))
         while outcome.pending:
             self.ended(gateway)
-            outcome = gateway.run(worlds.router(fips=[FIP]))
+            outcome = gateway.run(cloud.router(fips=[FIP]))
         self.assertEqual({route, PROOF}, set(outcome.failures))
         self.assertNotIn(PROOF, gateway.world.objects)
 
@@ -97,11 +98,11 @@ class BesideTest(gateways.ReconcilerTestCase):
         self.addCleanup(proof.gate.set)
         proof.gate.clear()
         lead = resources.GatewayPriority('Gateway_Chassis', 'g',
-                                         worlds.CHASSIS, 2)
+                                         cloud.CHASSIS, 2)
         gateway.drivers.append(worlds.driver(
             'lead', worlds.conf(), Wanting, (lead,)))
         waiting.eventually(
-            lambda: gateway.run(worlds.router(fips=[FIP])).pending ==
+            lambda: gateway.run(cloud.router(fips=[FIP])).pending ==
             ('advertised',), 'all but the proof', 10)
         self.assertIn(lead.ref, world.objects)
         self.assertNotIn(PROOF, world.objects)
@@ -154,52 +155,47 @@ class BesideTest(gateways.ReconcilerTestCase):
         return {key[1] for key in gateway.world.found(resources.KernelRoute)}
 
     def test_frr_in_its_usual_time_needs_one_pass_and_wakes_nobody(self):
-        # Trap T44, and the next three.
+        # Trap T44, and the next two.
         gateway, frr = self.hanging()
         frr.gate.set()
         gateway.threads.patience = 10
         del gateway.woken[:]
-        self.assertTrue(gateway.run(worlds.router(fips=[FIP])).settled)
+        self.assertTrue(gateway.run(cloud.router(fips=[FIP])).settled)
         self.assertTrue(gateway.run(full=True).settled)
         self.assertEqual([], gateway.woken)
 
-    def test_what_is_being_announced_keeps_its_route(self):
-        """Trap T44: the router has left before FRR has answered."""
-        gateway, frr = self.hanging()
-        outcome = gateway.run(worlds.router(fips=[FIP]))
-        self.assertEqual([], outcome.degraded)
-        self.assertIn(DST, self.routes(gateway))
-        self.assertEqual(set(), gateway.addresses())
-        gateway.run()
-        self.assertIn(DST, self.routes(gateway))
-        frr.gate.set()
-        self.settle(gateway)
-        self.assertEqual(set(), gateway.addresses())
-        self.assertNotIn(DST, self.routes(gateway))
+    def test_what_frr_works_on_keeps_its_route(self):
+        """Trap T44: the router has left before FRR has answered.
 
-    def test_what_is_being_withdrawn_keeps_its_route(self):
-        # Trap T44: what the fabric sends on still has its way.
-        gateway, frr = self.hanging()
-        frr.gate.set()
-        self.settle(gateway, worlds.router(fips=[FIP]))
-        frr.gate.clear()
-        for _pass in range(3):
-            self.assertEqual([], gateway.run().degraded)
-            self.assertIn(DST, self.routes(gateway))
-        frr.gate.set()
-        self.settle(gateway)
-        self.assertEqual(set(), gateway.addresses())
-        self.assertNotIn(DST, self.routes(gateway))
+        While FRR announces the address, and while FRR withdraws it.
+        """
+        for announced in (False, True):
+            gateway, frr = self.hanging()
+            if announced:
+                frr.gate.set()
+                self.settle(gateway, cloud.router(fips=[FIP]))
+                frr.gate.clear()
+            else:
+                self.assertEqual([], gateway.run(
+                    cloud.router(fips=[FIP])).degraded)
+            for _pass in range(3):
+                self.assertEqual([], gateway.run().degraded)
+                self.assertIn(DST, self.routes(gateway))
+                self.assertEqual(announced, DST in gateway.addresses())
+            frr.gate.set()
+            self.settle(gateway)
+            self.assertEqual(set(), gateway.addresses())
+            self.assertNotIn(DST, self.routes(gateway))
 
     def test_no_address_before_its_line_in_the_prefix_list(self):
         # Trap T44: the order is that of the stages.
         gateway, lines = self.hanging('frr_prefix_list')
         for _pass in range(3):
-            gateway.run(worlds.router(fips=[FIP]))
+            gateway.run(cloud.router(fips=[FIP]))
             self.assertEqual(set(), gateway.addresses())
         self.assertIn(DST, self.routes(gateway))
         lines.gate.set()
-        self.settle(gateway, worlds.router(fips=[FIP]))
+        self.settle(gateway, cloud.router(fips=[FIP]))
         order = gateway.world.order('create')
         self.assertLess(order.index('prefix_list_entry'),
                         order.index('announcement'))
@@ -208,10 +204,10 @@ class BesideTest(gateways.ReconcilerTestCase):
         gateway, nb = self.slow()
         nb.gate.clear()
         for _pass in range(5):
-            gateway.run(worlds.router())
+            gateway.run(cloud.router())
         nb.gate.set()
         self.ended(gateway)
-        gateway.run(worlds.router())
+        gateway.run(cloud.router())
         self.assertEqual(
             1, [ref.kind for _v, ref in gateway.world.journal].count(
                 'default_route'))
@@ -221,39 +217,30 @@ class BesideTest(gateways.ReconcilerTestCase):
         # own work is collected.
         gateway, nb = self.slow()
         nb.gate.clear()
-        gateway.run(worlds.router())
+        gateway.run(cloud.router())
         nb.gate.set()
         self.ended(gateway)
         ref = resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))
         gateway.world.put(dataclasses.replace(
             gateway.world.objects[ref], mac='0a:00:00:00:00:99'))
-        gateway.run(worlds.router(), stale=['northbound'])
+        gateway.run(cloud.router(), stale=['northbound'])
         self.ended(gateway)
-        self.assertTrue(gateway.run(worlds.router()).settled)
-        self.assertEqual(worlds.BRIDGE_MAC, gateway.world.objects[ref].mac)
+        self.assertTrue(gateway.run(cloud.router()).settled)
+        self.assertEqual(cloud.BRIDGE_MAC, gateway.world.objects[ref].mac)
 
-    def test_a_failure_comes_back(self):
-        gateway, nb = self.slow()
-        gateway.run()
-        gateway.world.down.add('northbound')
-        gateway.run(worlds.router())
-        self.ended(gateway)
-        outcome = gateway.run(worlds.router())
-        self.assertEqual('northbound is down',
-                         outcome.unreadable['northbound'])
-        self.assertFalse(outcome.settled)
-        gateway.world.down.clear()
-        gateway.clock += 60
-        gateway.run(worlds.router())
-        self.ended(gateway)
-        self.assertTrue(gateway.run(worlds.router()).settled)
-
-    def test_a_bug_beside_the_loop_costs_only_its_plane(self):
-        gateway, nb = self.slow()
-        gateway.run()
-        gateway.world.raises['northbound'] = KeyError('a bug')
-        gateway.run(worlds.router())
-        self.ended(gateway)
-        outcome = gateway.run(worlds.router(fips=[FIP]))
-        self.assertIn('a bug', outcome.unreadable['northbound'])
-        self.assertIn(DST, gateway.addresses())
+    def test_a_failure_beside_the_loop_costs_only_its_plane(self):
+        for error in KeyError('a bug'), base.BackendError('is down'):
+            gateway, _nb = self.slow()
+            gateway.run()
+            gateway.world.raises['northbound'] = error
+            gateway.run(cloud.router())
+            self.ended(gateway)
+            outcome = gateway.run(cloud.router(fips=[FIP]))
+            self.assertIn(error.args[0], outcome.unreadable['northbound'])
+            self.assertFalse(outcome.settled)
+            self.assertIn(DST, gateway.addresses())
+            gateway.world.raises.clear()
+            gateway.clock += 60
+            gateway.run(cloud.router())
+            self.ended(gateway)
+            self.assertTrue(gateway.run(cloud.router()).settled)

@@ -14,7 +14,7 @@ from ovn_network_agent.backends import base as backends
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ForeignTest(base.BaseTestCase):
     def degraded(self, backend, *wanted):
         """Reasons after a pass, a list of str."""
         made = self.make(backend, *wanted)
-        return made.run(passes.Pass(worlds.snapshot())).degraded
+        return made.run(passes.Pass(cloud.snapshot())).degraded
 
     def test_a_forgotten_answer_costs_the_backend_alone(self):
         reason = ('TypeError: apply() answered None, which is no dict of Ref '
@@ -114,7 +114,7 @@ class ForeignTest(base.BaseTestCase):
         log = self.useFixture(fixtures.FakeLogger())
         made = self.make(Things(), Keyless())
         for _ in range(3):
-            made.run(passes.Pass(worlds.snapshot()))
+            made.run(passes.Pass(cloud.snapshot()))
         self.assertEqual(1, log.output.count('Driver wanting failed on node'))
 
     def test_an_end_that_fails_leaves_the_others_theirs(self):

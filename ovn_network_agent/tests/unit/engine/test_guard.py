@@ -16,7 +16,7 @@ from ovn_network_agent.engine import guard
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import passes
 from ovn_network_agent.runtime.process import status
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.engine import gateways
 
 FIPS = [f'198.51.100.{n:d}' for n in range(10, 30)]
@@ -46,11 +46,11 @@ class GuardTest(gateways.ReconcilerTestCase):
         self.cross_check = CrossCheck()
         self.status = status.Status({}, lambda: self.gate.clock)
         self.gate = self.gateway()
-        self.router = worlds.router(fips=FIPS)
+        self.router = cloud.router(fips=FIPS)
 
     def run_pass(self, *routers, percent=50, minimum=10, **values):
         return self.gate.reconciler.run(passes.Pass(
-            worlds.snapshot(*routers), limits=lambda: guard.Limits(
+            cloud.snapshot(*routers), limits=lambda: guard.Limits(
                 percent, minimum, self.cross_check), **values))
 
     def announced(self):
@@ -131,8 +131,7 @@ class GuardTest(gateways.ReconcilerTestCase):
         self.cross_check.confirmed = self.run_pass(
             self.without(15)).held.unconfirmed
         self.assertEqual(15, len(self.cross_check.confirmed))
-        outcome = self.run_pass()
-        self.assertEqual(6, len(outcome.held.unconfirmed))
+        self.assertEqual(6, len(self.run_pass().held.unconfirmed))
         self.assertEqual(6, len(self.gate.addresses()))
 
     def test_a_share_that_is_not_exceeded(self):
@@ -268,6 +267,6 @@ class GuardTest(gateways.ReconcilerTestCase):
         self.announced()
         self.gate.start()
         _steps, outcome = self.gate.reconciler.plan(
-            worlds.snapshot(), lambda: guard.Limits(50, 10, self.cross_check))
+            cloud.snapshot(), lambda: guard.Limits(50, 10, self.cross_check))
         self.assertEqual(ALL, outcome.held.subjects)
         self.assertIn('withdrawal guard', outcome.degraded[0])

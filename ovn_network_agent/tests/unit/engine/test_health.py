@@ -9,7 +9,7 @@ from oslotest import base
 
 from ovn_network_agent import resources
 from ovn_network_agent.engine import health
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.engine import gateways
 
 
@@ -81,7 +81,7 @@ class HealthTest(gateways.OneGatewayTestCase):
                              (repair.kind, repair.count))
             self.assertLessEqual(before, repair.last)
         # What the agent removes itself is no drift.
-        self.made.run(worlds.router(), full=True)
+        self.made.run(cloud.router(), full=True)
         self.assertEqual(2, self.health('route').repairs[0].count)
 
 
@@ -94,7 +94,7 @@ class DriftTest(base.BaseTestCase):
         super().setUp()
         self.gateway = gateways.Gateway()
         self.addCleanup(self.gateway.reconciler.close)
-        self.router = worlds.router(fips=[FIP])
+        self.router = cloud.router(fips=[FIP])
         self.gateway.run(self.router)
 
     def steal(self, kind=resources.Announcement):

@@ -11,6 +11,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.tests import budget
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -21,13 +22,13 @@ SHARED = '198.51.100.99'
 def routers_of(number):
     """Strategies for one of a few routers; now and then they conflict."""
     port = strategies.builds(
-        worlds.port, strategies.just(number),
+        cloud.port, strategies.just(number),
         local=strategies.booleans(),
         segment=strategies.sampled_from(
-            [worlds.segment(), worlds.segment(), worlds.segment(
-                patch_port=4), worlds.segment(patch_port=0), None]))
+            [cloud.segment(), cloud.segment(), cloud.segment(
+                patch_port=4), cloud.segment(patch_port=0), None]))
     return strategies.builds(
-        worlds.router, strategies.just(number),
+        cloud.router, strategies.just(number),
         fips=strategies.sets(strategies.sampled_from(
             [f'198.51.100.{number * 10 + n:d}' for n in range(9)] +
             [f'2001:db8::{number:d}', SHARED])),
@@ -53,8 +54,7 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
 
     # -- what happens -----------------------------------------------------
 
-    @stateful.rule(data=strategies.data(),
-                   number=strategies.integers(2, 5))
+    @stateful.rule(data=strategies.data(), number=strategies.integers(2, 5))
     def change(self, data, number):
         self.routers[number] = data.draw(routers_of(number))
 
@@ -71,8 +71,7 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
     @stateful.rule(there=strategies.booleans())
     def change_devices(self, there):
         """The VRF vanishes or comes back."""
-        self.node = {} if there else {
-            'devices': worlds.node().devices[:1]}
+        self.node = {} if there else {'devices': cloud.node().devices[:1]}
 
     @stateful.rule(number=strategies.integers(2, 5),
                    kind=strategies.sampled_from(
@@ -88,7 +87,7 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
 
     @stateful.rule(number=strategies.integers(2, 5))
     def a_bug_in_a_driver(self, number):
-        self.gateway.fip_route.raises_for ^= {worlds.router(number).uuid}
+        self.gateway.fip_route.raises_for ^= {cloud.router(number).uuid}
 
     @stateful.rule(name=strategies.sampled_from(sorted(worlds.BACKENDS)))
     def drop_out(self, name):
@@ -211,7 +210,7 @@ class IncrementalMachine(stateful.RuleBasedStateMachine):
         kept = {k.of for r in self.routers.values()
                 for driver in fresh.drivers
                 for k in worlds.wanted(
-                    driver, r, worlds.node(**self.node)) if k.kind == 'keep'}
+                    driver, r, cloud.node(**self.node)) if k.kind == 'keep'}
         surplus = {r.ref for r in present - wanted if not r.retained}
         assert surplus <= kept, surplus - kept
         # And a full recompute has nothing to do.

@@ -7,13 +7,13 @@ from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import table as tables
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.engine import gateways
 
 FIP = gateways.FIP
 STRAY = resources.KernelRoute(254, '203.0.113.9/32', 'br-ex')
 ROUTER_ROUTE = resources.Ref(
-    'default_route', (worlds.router().uuid, '0.0.0.0/0'))
+    'default_route', (cloud.router().uuid, '0.0.0.0/0'))
 State = ledger.State
 
 
@@ -29,9 +29,8 @@ class TableTest(gateways.OneGatewayTestCase):
         self.assertTrue(self.run_pass().settled)
         rows = self.made.reconciler.table().rows()
         self.assertEqual({State.IN_PLACE}, {row.state for row in rows})
-        self.assertEqual(
-            {r.ref for r in self.made.world.objects.values()},
-            {row.ref for row in rows})
+        self.assertEqual({r.ref for r in self.made.world.objects.values()},
+                         {row.ref for row in rows})
         row = self.row(gateways.ROUTE)
         self.assertEqual(row.wanted, row.there)
         self.assertEqual(('', None, None, 'route'),
@@ -51,14 +50,14 @@ class TableTest(gateways.OneGatewayTestCase):
     def test_a_refusal_ends_when_nobody_wants_it(self):
         self.made.world.refuses[gateways.ROUTE] = 'no space'
         self.run_pass()
-        self.assertTrue(self.made.run(worlds.router()).settled)
+        self.assertTrue(self.made.run(cloud.router()).settled)
         self.assertEqual([], self.made.reconciler.table().rows(
             lambda ref: ref == gateways.ROUTE))
 
     def test_a_backend_that_cannot_be_reached(self):
         self.run_pass()
         self.made.world.down.add('route')
-        self.made.run(worlds.router(fips=[FIP, '198.51.100.11']))
+        self.made.run(cloud.router(fips=[FIP, '198.51.100.11']))
         row = self.row(resources.Ref('kernel_route',
                                      (254, '198.51.100.11/32')))
         self.assertEqual((State.UNREACHABLE, 'route is down', 1.0),
@@ -66,28 +65,25 @@ class TableTest(gateways.OneGatewayTestCase):
         # What was there before is still believed to be there.
         self.assertIs(State.IN_PLACE, self.row(gateways.ROUTE).state)
 
-    def test_what_is_under_way_where_nothing_waits_for_it(self):
-        self.made.backend('northbound').concurrent = True
-        self.under_way()
-
     def test_what_is_under_way(self):
-        self.made.backend('northbound').system = 'Northbound'
-        self.under_way()
-
-    def under_way(self):
-        northbound = self.made.backend('northbound')
-        self.addCleanup(northbound.gate.set)
-        self.run_pass()
-        self.assertTrue(self.made.reconciler.wait_for_threads(10))
-        self.run_pass()
-        northbound.gate.clear()
-        self.made.world.objects.pop(ROUTER_ROUTE)
-        self.run_pass(stale=['northbound'])
-        self.assertIs(State.UNDER_WAY, self.row(ROUTER_ROUTE).state)
-        northbound.gate.set()
-        self.assertTrue(self.made.reconciler.wait_for_threads(10))
-        self.run_pass()
-        self.assertIs(State.IN_PLACE, self.row(ROUTER_ROUTE).state)
+        """Whether or not something waits for the backend."""
+        for values in {'concurrent': True}, {'system': 'Northbound'}:
+            self.made = self.gateway()
+            northbound = self.made.backend('northbound')
+            for name, value in values.items():
+                setattr(northbound, name, value)
+            self.addCleanup(northbound.gate.set)
+            self.run_pass()
+            self.assertTrue(self.made.reconciler.wait_for_threads(10))
+            self.run_pass()
+            northbound.gate.clear()
+            self.made.world.objects.pop(ROUTER_ROUTE)
+            self.run_pass(stale=['northbound'])
+            self.assertIs(State.UNDER_WAY, self.row(ROUTER_ROUTE).state)
+            northbound.gate.set()
+            self.assertTrue(self.made.reconciler.wait_for_threads(10))
+            self.run_pass()
+            self.assertIs(State.IN_PLACE, self.row(ROUTER_ROUTE).state)
 
     def test_what_stays_on_purpose(self):
         self.made.world.put(STRAY)
@@ -107,8 +103,7 @@ class TableTest(gateways.OneGatewayTestCase):
                          (row.state, row.wanted, row.there))
 
     def test_what_drivers_do_not_agree_about(self):
-        self.made.run(worlds.router(1, fips=[FIP]),
-                      worlds.router(2, fips=[FIP]))
+        self.made.run(cloud.router(1, fips=[FIP]), cloud.router(2, fips=[FIP]))
         row = self.row(gateways.HAIRPIN)
         self.assertIs(State.DISPUTED, row.state)
         self.assertIn('fip_route', row.reason)
@@ -116,7 +111,7 @@ class TableTest(gateways.OneGatewayTestCase):
     def test_the_removal_that_an_announcement_holds_back(self):
         self.run_pass()
         self.made.world.refuses[gateways.ANNOUNCEMENT] = 'no answer'
-        self.made.run(worlds.router())
+        self.made.run(cloud.router())
         row = self.row(gateways.ROUTE)
         self.assertEqual((State.WAITS, gateways.ANNOUNCEMENT, None),
                          (row.state, row.holder, row.wanted))
@@ -127,7 +122,7 @@ class MomentsTest(gateways.ReconcilerTestCase):
     def setUp(self):
         super().setUp()
         self.made = self.gateway()
-        self.router = worlds.router(fips=[FIP])
+        self.router = cloud.router(fips=[FIP])
 
     def began(self, ref):
         """(state, monotonic seconds) of the row of a key."""
@@ -152,15 +147,13 @@ class MomentsTest(gateways.ReconcilerTestCase):
         self.made.world.objects.pop(gateways.ROUTE)
         self.after(10, stale=['route'])
         self.assertIn(gateways.ROUTE, self.made.world.objects)
-        self.assertEqual((State.IN_PLACE, 1000.0),
-                         self.began(gateways.ROUTE))
+        self.assertEqual((State.IN_PLACE, 1000.0), self.began(gateways.ROUTE))
 
     def test_a_refusal_and_its_end(self):
         self.made.world.refuses[gateways.ROUTE] = 'no space'
         self.after(0)
         self.after(10)
-        self.assertEqual((State.REFUSED, 1000.0),
-                         self.began(gateways.ROUTE))
+        self.assertEqual((State.REFUSED, 1000.0), self.began(gateways.ROUTE))
         self.assertEqual((State.WAITS, 1000.0),
                          self.began(gateways.ANNOUNCEMENT))
         del self.made.world.refuses[gateways.ROUTE]
@@ -170,7 +163,7 @@ class MomentsTest(gateways.ReconcilerTestCase):
 
     def test_what_drivers_do_not_agree_about(self):
         self.after(0)
-        other = worlds.router(2, fips=[FIP])
+        other = cloud.router(2, fips=[FIP])
         self.after(10, self.router, other)
         self.after(10, self.router, other)
         self.assertEqual((State.DISPUTED, 1010.0),
@@ -181,12 +174,11 @@ class MomentsTest(gateways.ReconcilerTestCase):
 
     def test_what_is_gone_is_forgotten(self):
         self.after(0)
-        self.after(10, worlds.router())
+        self.after(10, cloud.router())
         self.assertIsNone(
             self.made.reconciler.table().row(gateways.ROUTE).began)
         self.after(10)
-        self.assertEqual((State.IN_PLACE, 1020.0),
-                         self.began(gateways.ROUTE))
+        self.assertEqual((State.IN_PLACE, 1020.0), self.began(gateways.ROUTE))
 
     def test_a_table_does_not_change_with_the_next_pass(self):
         """Another thread looks at it while the loop goes on."""
@@ -196,7 +188,7 @@ class MomentsTest(gateways.ReconcilerTestCase):
         before = table.rows()
         self.made.world.refuses.clear()
         self.made.clock += 100
-        self.assertTrue(self.made.run(worlds.router()).settled)
+        self.assertTrue(self.made.run(cloud.router()).settled)
         self.made.clock -= 100
         self.assertEqual(before, table.rows())
 

@@ -4,7 +4,7 @@
 """A backend with many changes makes a part of them at once."""
 
 from ovn_network_agent import resources
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.engine import test_ahead
 
 FIPS = [f'198.51.100.{n}' for n in range(10, 15)]
@@ -33,11 +33,11 @@ class MostAtOnceTest(test_ahead.AheadTestCase):
         self.static.max_changes = 2
         self.static.gate.clear()
         self.made.threads.patience = 0.05
-        router = worlds.router(1, FIPS)
+        router = cloud.router(1, FIPS)
         self.made.run(router)
         self.assertEqual(2, len(self.begun()))
         self.static.gate.set()
-        fewer = worlds.router(1)
+        fewer = cloud.router(1)
         self.rounds(fewer)
         self.assertTrue(self.finished(fewer).settled)
         self.assertLess(
@@ -46,42 +46,41 @@ class MostAtOnceTest(test_ahead.AheadTestCase):
 
     def test_all_come_and_go(self):
         self.static.max_changes = 2
-        router = worlds.router(1, FIPS)
+        router = cloud.router(1, FIPS)
         self.made.run(router)
         self.assertGreaterEqual(self.rounds(router), 2)
         self.assertLessEqual({fip + '/32' for fip in FIPS},
                              self.made.addresses())
-        self.rounds(worlds.router(1))
+        self.rounds(cloud.router(1))
         self.assertEqual(set(), self.made.addresses() & {
             fip + '/32' for fip in FIPS})
 
     def test_others_of_the_system_come_first(self):
         self.lines.max_changes = 1
-        router = worlds.router(1, FIPS, ports=(
-            worlds.port(1, networks=NETWORKS),))
+        router = cloud.router(1, FIPS, ports=(
+            cloud.port(1, networks=NETWORKS),))
         self.made.run(router)
         self.rounds(router)
         lines = self.created(resources.PrefixListEntry.kind)
         self.assertEqual(len(NETWORKS), len(lines))
-        self.assertLess(self.created(resources.Announcement.kind)[0],
-                        lines[1])
+        self.assertLess(self.created(resources.Announcement.kind)[0], lines[1])
 
     def test_an_order_is_for_the_changes_that_wait(self):
         """When these are no longer wanted, lines come first again."""
         self.lines.max_changes = 1
         self.lines.gate.clear()
         self.made.threads.patience = 0.05
-        one = worlds.router(1, FIPS[:1])
-        self.made.run(worlds.router(1, FIPS[:1], ports=(
-            worlds.port(1, networks=NETWORKS[:2]),)))
+        one = cloud.router(1, FIPS[:1])
+        self.made.run(cloud.router(1, FIPS[:1], ports=(
+            cloud.port(1, networks=NETWORKS[:2]),)))
         self.made.run(one)
         self.lines.gate.set()
         self.rounds(one)
         self.rounds(one)
         self.made.threads.patience = 5
         del self.made.world.journal[:]
-        two = worlds.router(1, [*FIPS[:1], '203.0.114.9'], ports=(
-            worlds.port(1, networks=NETWORKS[::2]),))
+        two = cloud.router(1, [*FIPS[:1], '203.0.114.9'], ports=(
+            cloud.port(1, networks=NETWORKS[::2]),))
         self.made.run(two)
         self.rounds(two)
         self.assertLess(self.created(resources.PrefixListEntry.kind)[0],

@@ -15,6 +15,7 @@ from ovn_network_agent.conf import settings
 from ovn_network_agent.model import port_forwards
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.tests import budget
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import golden
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
@@ -31,22 +32,21 @@ NATS = [model.Nat(*values) for address in ADDRESSES for values in (
     ('dnat_and_snat', address, '10.0.0.5'), ('snat', address, '10.0.0.0/24'),
     ('dnat_and_snat', address, '10.0.0.5', 'fa:16:3e:00:00:09 '),
     ('dnat_and_snat', address, '10.0.0.5 fa:16:3e:00:00:09'))]
-VLAN = worlds.segment(bridge='br-two', device='br-two.5', vlan=5,
+VLAN = cloud.segment(bridge='br-two', device='br-two.5', vlan=5,
                       physical_network='physnet2')
-SEGMENTS = (worlds.segment(), worlds.segment(), VLAN, None,
-            worlds.segment(patch_port=0), worlds.segment(mac=''))
+SEGMENTS = (cloud.segment(), cloud.segment(), VLAN, None,
+            cloud.segment(patch_port=0), cloud.segment(mac=''))
 PLACES = (
-    {}, {}, {}, {'local': False, 'chassis': worlds.OTHER},
+    {}, {}, {}, {'local': False, 'chassis': cloud.OTHER},
     {'local': False, 'chassis': ''},
-    *({'local': False, 'chassis': worlds.OTHER, 'handover': handover,
+    *({'local': False, 'chassis': cloud.OTHER, 'handover': handover,
        'relay': relay} for handover in (model.Handover.ANNOUNCE,
                                         model.Handover.FORWARD)
       for relay in (0, 9)))
-PROVED = model.NbDefaultRoute(GATEWAY, 'lrp-1', True, worlds.OWNER,
-                              worlds.HOSTNAME)
+PROVED = model.NbDefaultRoute(GATEWAY, 'lrp-1', True, cloud.OWNER,
+                              cloud.HOSTNAME)
 ROUTES = ((), (PROVED,), (dataclasses.replace(PROVED, advertised=''),),
-          (dataclasses.replace(PROVED, owner=worlds.THEIRS,
-                               advertised='gw2'),),
+          (dataclasses.replace(PROVED, owner=cloud.THEIRS, advertised='gw2'),),
           (model.NbDefaultRoute(GATEWAY, '', False),))
 CHANGES = {
     'withheld': [(), *(((address, 'a word'),) for address in ADDRESSES[:4])],
@@ -58,8 +58,8 @@ CHANGES = {
         ('198.51.100.10', True), ('198.51.100.20', True),
         ('198.51.100.20', False, 'a reason')))]}
 NODES = {
-    'hostname': [worlds.HOSTNAME, worlds.HOSTNAME, ''],
-    'devices': [worlds.node().devices, worlds.node().devices[:1]],
+    'hostname': [cloud.HOSTNAME, cloud.HOSTNAME, ''],
+    'devices': [cloud.node().devices, cloud.node().devices[:1]],
     'phase': [model.Phase.RUNNING, model.Phase.RUNNING, model.Phase.DRAINING,
               model.Phase.STOPPED],
     'drains': [frozenset(), frozenset({model.ALL})]}
@@ -86,13 +86,13 @@ class PartsMachine(stateful.RuleBasedStateMachine):
             worlds.driver('fip_route', self.conf, gateways.Counting),
             *(worlds.driver(name, self.conf) for name in NAMES)]
         self.wanted = wanting.Wanted(self.drivers)
-        self.routers = {1: worlds.router(nats=tuple(NATS[4:6]))}
+        self.routers = {1: cloud.router(nats=tuple(NATS[4:6]))}
         self.standby = set()
         self.node = {}
         self.forwards = None
 
     def change(self, number, **values):
-        before = self.routers.get(number) or worlds.router(number)
+        before = self.routers.get(number) or cloud.router(number)
         self.routers[number] = dataclasses.replace(before, **values)
 
     @stateful.rule(number=strategies.sampled_from(ROUTERS),
@@ -104,7 +104,7 @@ class PartsMachine(stateful.RuleBasedStateMachine):
     @stateful.rule(number=strategies.sampled_from(ROUTERS),
                    nat=strategies.sampled_from(NATS))
     def one_nat(self, number, nat):
-        before = self.routers.get(number) or worlds.router(number)
+        before = self.routers.get(number) or cloud.router(number)
         self.change(number, nats=tuple(sorted({nat} ^ set(before.nats),
                                               key=str)))
 
@@ -122,9 +122,9 @@ class PartsMachine(stateful.RuleBasedStateMachine):
                    segment=strategies.sampled_from(SEGMENTS),
                    second=strategies.sampled_from((None, None, *PLACES)))
     def ports(self, number, place, segment, second):
-        made = [worlds.port(number, segment=segment, **place)]
+        made = [cloud.port(number, segment=segment, **place)]
         if second is not None:
-            made.append(worlds.port(number + 5, networks=(
+            made.append(cloud.port(number + 5, networks=(
                 f'203.0.113.{number}/24',), **second))
         self.change(number, ports=tuple(made))
 
@@ -179,16 +179,16 @@ class PartsMachine(stateful.RuleBasedStateMachine):
         self.wanted.made.forget()
 
     @stateful.rule(what=strategies.sampled_from(
-        [*ADDRESSES, *(worlds.router(number).uuid for number in ROUTERS)]))
+        [*ADDRESSES, *(cloud.router(number).uuid for number in ROUTERS)]))
     def bug(self, what):
         """A driver begins, or ends, to raise on one router or address."""
         self.drivers[0].raises_for ^= {what}
 
     @stateful.rule()
     def look(self):
-        view = dataclasses.replace(worlds.snapshot(
+        view = dataclasses.replace(cloud.snapshot(
             *self.routers.values(), groups=[
-                worlds.group(self.routers[number]) for number in ROUTERS
+                cloud.group(self.routers[number]) for number in ROUTERS
                 if number in self.standby and number in self.routers],
             **self.node), forwards=self.forwards)
         before = self.wanted.answers()
@@ -231,7 +231,6 @@ class PartsTest(base.BaseTestCase):
         machine.look()
 
     def test_it_is_as_if_asked_for_afresh(self):
-        stateful.run_state_machine_as_test(
-            PartsMachine, settings=hypothesis(
-                max_examples=budget.examples(40), stateful_step_count=30,
-                deadline=None, database=None))
+        stateful.run_state_machine_as_test(PartsMachine, settings=hypothesis(
+            max_examples=budget.examples(40), stateful_step_count=30,
+            deadline=None, database=None))

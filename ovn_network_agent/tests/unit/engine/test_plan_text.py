@@ -110,10 +110,9 @@ class LinesTest(base.BaseTestCase):
 
     def test_few_beside_many(self):
         """They stay in the order in which they were made."""
-        said = self.told(
-            ('created', route(5000)),
-            *(('deleted', route(n)) for n in range(101)),
-            ('created', route(5001)))
+        said = self.told(('created', route(5000)),
+                         *(('deleted', route(n)) for n in range(101)),
+                         ('created', route(5001)))
         self.assertEqual(
             ['created kernel_route table', 'deleted kernel_route, 1',
              'deleted kernel_route, 51', 'deleted kernel_route, 101',

@@ -9,6 +9,7 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.engine import executor
 from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -23,7 +24,7 @@ class MethodTest(gateways.ReconcilerTestCase):
 
     def setUp(self):
         super().setUp()
-        self.routers = [worlds.router(fips=self.FIPS)]
+        self.routers = [cloud.router(fips=self.FIPS)]
         self.prefixes = {a + '/32' for a in (*self.FIPS, '198.51.100.1')}
 
     def announced(self, gateway, kind):
@@ -55,8 +56,7 @@ class MethodTest(gateways.ReconcilerTestCase):
             for before, old, after, new in self.methods():
                 gateway = self.started(before, frr__vrf_name=vrf)
                 gateway.set('announce_method', after, 'fip_route')
-                self.assertTrue(
-                    gateway.run(*self.routers, full=True).settled)
+                self.assertTrue(gateway.run(*self.routers, full=True).settled)
                 self.switched(gateway, old, new)
 
     def test_over_a_restart(self):
@@ -126,8 +126,7 @@ class MethodTest(gateways.ReconcilerTestCase):
                 else:
                     continue
                 gateway.run(*self.routers)
-                self.assertEqual(self.prefixes,
-                                 self.announced(gateway, old))
+                self.assertEqual(self.prefixes, self.announced(gateway, old))
                 for what in (world.refuses, world.down, world.raises):
                     what.clear()
                 gateway.clock += 100
@@ -157,7 +156,7 @@ class ListTest(gateways.ReconcilerTestCase):
 
     def test_the_lines_of_the_former_list_go_last(self):
         """No route loses its permission when another list is named."""
-        gateway, router = self.announcing(), worlds.router(fips=[FIP])
+        gateway, router = self.announcing(), cloud.router(fips=[FIP])
         kind = resources.PrefixListEntry
         former = set(gateway.world.found(kind))
         new = {('OTHER', *key[1:]) for key in former}
@@ -175,5 +174,5 @@ class ListTest(gateways.ReconcilerTestCase):
 def fip_announcements(gateway):
     """What fip_route announces for the routers of MethodTest."""
     return [r for r in worlds.wanted(
-        gateway.fip_route, worlds.router(fips=MethodTest.FIPS), worlds.node())
+        gateway.fip_route, cloud.router(fips=MethodTest.FIPS), cloud.node())
         if r.kind in ('announcement', 'announced_route')]

@@ -6,11 +6,12 @@
 import threading
 
 from ovn_network_agent.engine import executor
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
 FRR = ('frr_static', 'frr_prefix_list')
-WANTED = worlds.router(fips=[gateways.FIP])
+WANTED = cloud.router(fips=[gateways.FIP])
 
 
 class Watched(executor.Threads):
@@ -109,7 +110,7 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
         self.pass_(full=True)
         self.gates['frr_static'].set()
         self.ended('frr_static')
-        more = worlds.router(fips=[gateways.FIP, '198.51.100.12'])
+        more = cloud.router(fips=[gateways.FIP, '198.51.100.12'])
         self.assertIn('frr_static', self.made.run(more).unreadable)
         self.made.world.down.clear()
         self.made.clock += 60
@@ -135,8 +136,7 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
         self.pass_(full=True)
         self.answer(*FRR)
         reads = len(self.made.world.reads)
-        outcome = self.pass_(full=True)
-        self.assertFalse(outcome.settled)
+        self.assertFalse(self.pass_(full=True).settled)
         del self.made.woken[:]
         self.answer(*FRR)
         self.assertEqual(set(FRR), {

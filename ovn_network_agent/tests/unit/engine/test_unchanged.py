@@ -6,6 +6,7 @@
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
 from ovn_network_agent.engine import passes
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -41,7 +42,7 @@ class UnchangedTest(gateways.ReconcilerTestCase):
         self.made = self.gateway(world=world, backends=[
             Marking(name, world) for name in worlds.BACKENDS])
         self.routes = self.made.backend('route')
-        self.router = worlds.router(fips=[gateways.FIP])
+        self.router = cloud.router(fips=[gateways.FIP])
         # The second one finds what the first one has made.
         for _time in range(3):
             self.periodic()
@@ -49,7 +50,7 @@ class UnchangedTest(gateways.ReconcilerTestCase):
 
     def periodic(self, *routers, **values):
         return self.made.reconciler.run(passes.Pass(
-            worlds.snapshot(*(routers or [self.router])),
+            cloud.snapshot(*(routers or [self.router])),
             reads=self.made.reconciler.backends.names, **values))
 
     def said(self, *routers, **values):
@@ -66,13 +67,12 @@ class UnchangedTest(gateways.ReconcilerTestCase):
 
     def test_drift_after_it_is_found(self):
         del self.made.world.objects[ROUTE]
-        outcome = self.periodic()
-        self.assertEqual([ROUTE], [*outcome.lost])
+        self.assertEqual([ROUTE], [*self.periodic().lost])
         self.assertIn(ROUTE, self.made.world.objects)
 
     def test_a_write_that_was_lost_is_found(self):
         """The backend said that it was done, and it was not."""
-        more = worlds.router(fips=[gateways.FIP, '198.51.100.11'])
+        more = cloud.router(fips=[gateways.FIP, '198.51.100.11'])
         self.made.run(more)
         lost = resources.Ref('kernel_route', (254, '198.51.100.11/32'))
         del self.made.world.objects[lost]
@@ -81,7 +81,7 @@ class UnchangedTest(gateways.ReconcilerTestCase):
 
     def test_after_a_write_that_was_refused_everything_is_read(self):
         """Nobody knows what a system has made of it."""
-        more = worlds.router(fips=[gateways.FIP, '198.51.100.11'])
+        more = cloud.router(fips=[gateways.FIP, '198.51.100.11'])
         refused = resources.Ref('kernel_route', (254, '198.51.100.11/32'))
         self.made.world.refuses[refused] = 'no memory'
         for _time in range(3):
@@ -103,24 +103,22 @@ class UnchangedTest(gateways.ReconcilerTestCase):
         self.assertFalse(self.said())
         self.assertTrue(self.said())
 
-    def test_a_notice_has_everything_read(self):
-        self.made.run(self.router, stale=['route'])
-        self.assertFalse(self.routes.said[-1])
+    def test_what_has_everything_read(self):
+        """A notice, a full pass for another reason, and what is wanted now.
+
+        The kind of an object may depend on what is wanted.
+        """
+        for values in {'stale': ['route']}, {'full': True}:
+            self.made.run(self.router, **values)
+            self.assertFalse(self.routes.said[-1])
         self.assertFalse(self.said(stale=('route',)))
         self.assertTrue(self.said())
-
-    def test_what_is_wanted_now_has_everything_read(self):
-        """The kind of an object may depend on what is wanted."""
-        self.assertFalse(self.said(worlds.router(
+        self.assertFalse(self.said(cloud.router(
             fips=[gateways.FIP, '198.51.100.11'])))
-
-    def test_a_full_pass_for_another_reason_has_everything_read(self):
-        self.made.run(self.router, full=True)
-        self.assertFalse(self.routes.said[-1])
 
     def test_a_driver_that_raised_is_asked_again(self):
         self.made.fip_route.raises_for.add(gateways.FIP)
-        self.made.run(worlds.router(fips=[gateways.FIP], name='other'))
+        self.made.run(cloud.router(fips=[gateways.FIP], name='other'))
         self.made.fip_route.raises_for.clear()
         self.made.fip_route.asked_addresses.clear()
         self.periodic()

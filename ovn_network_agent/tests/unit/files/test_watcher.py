@@ -59,8 +59,7 @@ class WatcherTest(base.BaseTestCase):
         self.write('two', self.path + '.new')
         # Not even the time of change tells them apart.
         stat = os.stat(self.path)
-        os.utime(self.path + '.new', ns=(stat.st_atime_ns,
-                                         stat.st_mtime_ns))
+        os.utime(self.path + '.new', ns=(stat.st_atime_ns, stat.st_mtime_ns))
         os.rename(self.path + '.new', self.path)
         self.assertEqual(['two'], self.looks())
 

@@ -69,8 +69,7 @@ class ShapeTest(documents.RulesTestCase):
     def test_switches(self):
         self.says(self.vip('manage_vip: "yes"'), 'manage_vip = "yes"',
                   'true or false', 'remove the quotes')
-        self.says(self.vip('manage_vip: 1'), 'manage_vip = 1',
-                  'true or false')
+        self.says(self.vip('manage_vip: 1'), 'manage_vip = 1', 'true or false')
 
     def test_what_is_missing(self):
         self.says('port_forwards: [{rules: [{proto: tcp, port: 1, '
@@ -112,8 +111,7 @@ class ShapeTest(documents.RulesTestCase):
                 ('expect: []', ('expect = a list', 'one or more')),
                 ('expect: [99]', ('expect[0] = 99', '200')),
                 ('expect: ["2xx"]', ('expect[0] = "2xx"', '200-299')),
-                ('expect: ["299-200"]', ('expect[0] = "299-200"',
-                                         '200-299')),
+                ('expect: ["299-200"]', ('expect[0] = "299-200"', '200-299')),
                 ('intervall: 1', ('intervall', '"interval"'))):
             self.says(text('http', value), 'health_check.', *parts)
         self.says(text('ping', 'rise: 1'),

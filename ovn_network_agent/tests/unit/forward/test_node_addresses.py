@@ -39,8 +39,7 @@ class PresenceTest(base.BaseTestCase):
     def test_devices(self):
         """FRR redistributes what is connected in its own VRF."""
         self.assertEqual({'vrf-x', 'inside'}, self.present('vrf-x'))
-        self.assertEqual({'lo', 'outside', 'bridge', 'port'},
-                         self.present(''))
+        self.assertEqual({'lo', 'outside', 'bridge', 'port'}, self.present(''))
         self.assertEqual(set(), self.present('vrf-z'))
 
     def test_host_routes(self):

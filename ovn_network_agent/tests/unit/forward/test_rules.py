@@ -51,9 +51,8 @@ class ValuesTest(documents.RulesTestCase):
               rules:
               - {proto: tcp, port: 80, dest_addr: 2001:DB8:0::5}
             ''')
-        check = port_forwards.HealthCheck(
-            'http', 5.0, 0.5, 1, 4, 8080, '/up', 'dns.test',
-            ((200, 200), (300, 399)))
+        check = port_forwards.HealthCheck('http', 5.0, 0.5, 1, 4, 8080, '/up',
+                                          'dns.test', ((200, 200), (300, 399)))
         self.assertEqual((
             port_forwards.Vip('192.0.2.53', True, True, True, (
                 port_forwards.Rule('udp', 53, 1053, (
@@ -75,8 +74,7 @@ class ValuesTest(documents.RulesTestCase):
         """CFG-70."""
         found, = documents.vips(self.vip('masquerade: false'))
         self.assertEqual((False, False, False), (
-            found.managed, found.hairpin_masquerade,
-            found.router_masquerade))
+            found.managed, found.hairpin_masquerade, found.router_masquerade))
 
     def masqueraded(self, *lines):
         found, = documents.vips(self.vip(*lines))
@@ -170,8 +168,7 @@ class FileTest(documents.RulesTestCase):
             self.assertIn('rules_file', str(error))
 
     def test_what_is_far_too_large(self):
-        self.useFixture(
-            fixtures.MockPatchObject(reading, '_LARGEST', 10))
+        self.useFixture(fixtures.MockPatchObject(reading, '_LARGEST', 10))
         path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
         with open(path, 'w') as opened:
             opened.write('#' * 11)

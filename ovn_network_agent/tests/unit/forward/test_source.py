@@ -14,6 +14,7 @@ from ovn_network_agent.common import trigger
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.forward import health_checks
 from ovn_network_agent.forward import source
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 
@@ -81,10 +82,10 @@ class SourceTestCase(base.BaseTestCase):
         return self.links
 
     def links_of(self, made):
-        return made.current(world.snapshot()).links
+        return made.current(cloud.snapshot()).links
 
     def addresses_of(self, made):
-        return [v.address for v in made.current(world.snapshot()).vips]
+        return [v.address for v in made.current(cloud.snapshot()).vips]
 
 
 class SourceTest(SourceTestCase):
@@ -95,11 +96,11 @@ class SourceTest(SourceTestCase):
         made.start(self.trigger)
         made.reread()
         made.stop()
-        self.assertIsNone(made.with_rules(world.snapshot()).forwards)
+        self.assertIsNone(made.with_rules(cloud.snapshot()).forwards)
 
     def test_a_file_without_rules(self):
         made = self.source('port_forwards: []')
-        self.assertEqual((), made.current(world.snapshot()).vips)
+        self.assertEqual((), made.current(cloud.snapshot()).vips)
 
     def test_a_bad_file_at_the_start(self):
         self.assertRaises(file_problems.BadFile, self.source)
@@ -121,24 +122,24 @@ class SourceTest(SourceTestCase):
 
     def test_the_devices_of_new_destinations(self):
         made = self.source(text('192.0.2.53'))
-        made.current(world.snapshot())
+        made.current(cloud.snapshot())
         self.links = ()
         self.write(text('192.0.2.53', '192.0.2.54'))
         made.file.take()
-        self.assertEqual((), made.current(world.snapshot()).links)
+        self.assertEqual((), made.current(cloud.snapshot()).links)
 
     def test_the_gateway(self):
         made = self.source(text('192.0.2.53'))
         self.assertTrue(
-            made.with_rules(world.snapshot(world.router())).forwards.gateway)
-        away = dataclasses.replace(world.port(), local=False)
-        self.assertIs(False, made.with_rules(world.snapshot(
-            world.router(ports=(away,)))).forwards.gateway)
+            made.with_rules(cloud.snapshot(cloud.router())).forwards.gateway)
+        away = dataclasses.replace(cloud.port(), local=False)
+        self.assertIs(False, made.with_rules(cloud.snapshot(
+            cloud.router(ports=(away,)))).forwards.gateway)
         leaving = dataclasses.replace(away, handover=model.Handover.ANNOUNCE)
-        self.assertIs(True, made.with_rules(world.snapshot(
-            world.router(ports=(leaving,)))).forwards.gateway)
+        self.assertIs(True, made.with_rules(cloud.snapshot(
+            cloud.router(ports=(leaving,)))).forwards.gateway)
         self.assertIs(
-            False, made.with_rules(world.snapshot()).forwards.gateway)
+            False, made.with_rules(cloud.snapshot()).forwards.gateway)
         bare = model.Snapshot(model.Node('', 'host', model.Phase.RESTORING))
         self.assertIsNone(made.with_rules(bare).forwards.gateway)
 
@@ -147,30 +148,30 @@ class SourceTest(SourceTestCase):
         self.addresses = frozenset({'192.0.2.53'})
         made = self.source(text('192.0.2.53', managed=False,
                                 check=', health_check: {type: tcp}'))
-        first = made.current(world.snapshot())
-        self.assertIs(first, made.current(world.snapshot()))
+        first = made.current(cloud.snapshot())
+        self.assertIs(first, made.current(cloud.snapshot()))
         made.file.take()
-        self.assertEqual(first, made.current(world.snapshot()))
+        self.assertEqual(first, made.current(cloud.snapshot()))
 
     def test_an_address_of_a_router(self):
         made = self.source(text('192.0.2.53'))
-        self.assertEqual('', made.current(world.snapshot()).vips[0].taken)
-        found = made.current(world.snapshot(
-            world.router(fips=('192.0.2.53',))))
+        self.assertEqual('', made.current(cloud.snapshot()).vips[0].taken)
+        found = made.current(cloud.snapshot(
+            cloud.router(fips=('192.0.2.53',))))
         self.assertEqual('router neutron-1', found.vips[0].taken)
-        self.assertEqual('', made.current(world.snapshot()).vips[0].taken)
+        self.assertEqual('', made.current(cloud.snapshot()).vips[0].taken)
 
     def test_an_address_of_a_machine(self):
         made = self.source(text('192.0.2.53'))
         for taken, values in (('port vm-1', {}), ('', {'withheld': 'so'}),
                               ('', {'claimed': 'port vm-2'})):
-            found = made.current(world.with_machines(
-                world.snapshot(), world.machine('192.0.2.53', **values)))
+            found = made.current(cloud.with_machines(
+                cloud.snapshot(), cloud.machine('192.0.2.53', **values)))
             self.assertEqual(taken, found.vips[0].taken)
 
     def test_addresses_are_only_looked_for_when_they_matter(self):
         made = self.source(text('192.0.2.53'))
-        self.assertFalse(made.current(world.snapshot()).vips[0].present)
+        self.assertFalse(made.current(cloud.snapshot()).vips[0].present)
         self.assertEqual([], self.asked)
 
     def test_an_address_that_somebody_else_made(self):
@@ -178,7 +179,7 @@ class SourceTest(SourceTestCase):
                            frr__vrf_name='vrf-x')
 
         def present():
-            return [v.present for v in made.current(world.snapshot()).vips]
+            return [v.present for v in made.current(cloud.snapshot()).vips]
         self.assertEqual([False, False], present())
         self.addresses = frozenset({'192.0.2.54', '203.0.113.1'})
         self.assertEqual([False, True], present())
@@ -195,14 +196,14 @@ class SourceTest(SourceTestCase):
         self.assertEqual({('10.0.0.5', 99), ('10.0.0.6', 99)},
                          {target[:2] for target in self.health.wanted})
         self.health.dead = {'10.0.0.6'}
-        vip, = made.current(world.snapshot()).vips
+        vip, = made.current(cloud.snapshot()).vips
         self.assertEqual(['10.0.0.5'],
                          [b.address for b in vip.rules[0].usable])
         self.assertFalse(vip.dead)
         self.health.dead = {'10.0.0.5', '10.0.0.6'}
-        self.assertTrue(made.current(world.snapshot()).vips[0].dead)
+        self.assertTrue(made.current(cloud.snapshot()).vips[0].dead)
         self.health.dead = set()
-        self.assertFalse(made.current(world.snapshot()).vips[0].dead)
+        self.assertFalse(made.current(cloud.snapshot()).vips[0].dead)
         self.write(text('192.0.2.53'))
         made.file.take()
         self.assertEqual(frozenset(), self.health.wanted)
@@ -212,24 +213,23 @@ class SourceTest(SourceTestCase):
         made.start(self.trigger)
         self.write(text('192.0.2.53', '192.0.2.54'))
         self.assertIn('file of port forwards', self.trigger.wait(60).reasons)
-        self.assertEqual(['192.0.2.53', '192.0.2.54'],
-                         self.addresses_of(made))
+        self.assertEqual(['192.0.2.53', '192.0.2.54'], self.addresses_of(made))
 
     def test_a_bad_file_changes_nothing(self):
         log = self.useFixture(fixtures.FakeLogger())
         made = self.source(text('192.0.2.53'))
-        before = made.current(world.snapshot())
+        before = made.current(cloud.snapshot())
         self.write(text('192.0.2.54') + text('192.0.2')[15:])
         for _time in range(2):
             made.file.take()
-            self.assertIs(before, made.current(world.snapshot()))
+            self.assertIs(before, made.current(cloud.snapshot()))
             reason, = made.reasons
             self.assertIn('192.0.2"', reason)
             self.assertIn(self.path + ', line 6', reason)
         self.assertEqual(1, log.output.count('stay as they were'))
         os.unlink(self.path)
         made.file.take()
-        self.assertIs(before, made.current(world.snapshot()))
+        self.assertIs(before, made.current(cloud.snapshot()))
         self.assertIn('No such file', made.reasons[0])
         self.write(text('192.0.2.55'))
         made.file.take()
@@ -240,12 +240,11 @@ class SourceTest(SourceTestCase):
     def test_a_bug_changes_nothing(self):
         self.useFixture(fixtures.FakeLogger())
         made = self.source(text('192.0.2.53'))
-        before = made.current(world.snapshot())
+        before = made.current(cloud.snapshot())
         # Nobody thought of a path that cannot be one.
-        made._conf.set_override('rules_file', self.path + '\0',
-                                'port_forward')
+        made._conf.set_override('rules_file', self.path + '\0', 'port_forward')
         made.file.take()
-        self.assertIs(before, made.current(world.snapshot()))
+        self.assertIs(before, made.current(cloud.snapshot()))
         self.assertIn('ValueError: embedded null', made.reasons[0])
 
     def test_several_errors_are_all_logged(self):
@@ -274,8 +273,7 @@ class SourceTest(SourceTestCase):
 
     def test_rules_need_the_leak(self):
         """CFG-35, at a start and at any change."""
-        off = {'frr__vrf_name': 'vrf-x',
-               'veth_leak__veth_leak_enabled': False}
+        off = {'frr__vrf_name': 'vrf-x', 'veth_leak__veth_leak_enabled': False}
         error = self.assertRaises(file_problems.BadFile, self.source,
                                   text('192.0.2.53'), **off)
         self.assertIn('[port_forward] rules_file = ' + self.path, str(error))
@@ -286,9 +284,9 @@ class SourceTest(SourceTestCase):
         made = self.source('port_forwards: []', **off)
         self.write(text('192.0.2.53'))
         made.file.take()
-        self.assertEqual((), made.current(world.snapshot()).vips)
+        self.assertEqual((), made.current(cloud.snapshot()).vips)
         self.assertIn('veth_leak', made.reasons[0])
         # In the default VRF there is nothing to leak.
         off['frr__vrf_name'] = ''
         self.assertTrue(self.source(text('192.0.2.53'), **off).current(
-            world.snapshot()).vips)
+            cloud.snapshot()).vips)

@@ -65,37 +65,27 @@ class StandingTest(base.BaseTestCase):
         return found[0] if len(found) == 1 else found
 
     def test_announced_by_its_address(self):
-        self.want(ADDRESS, LINE)
-        self.assertEqual(('announced', ''), self.after(VIP))
-
-    def test_an_ipv6_one(self):
-        self.want(resources.VipAddress('loopback1', '2001:db8::53/128'))
-        line = resources.PrefixListEntry('ANNOUNCED', '2001:db8::53/128',
-                                         128, 128)
-        self.want(line, there=False)
-        self.assertEqual(('waiting', ''), self.after(SIX))
-        self.want(line)
-        self.assertEqual(('announced', ''), self.after(SIX))
-
-    def test_the_address_alone_is_not_announced(self):
         """PF-26: without its line in the prefix list nothing leaves."""
-        self.want(ADDRESS)
-        self.want(LINE, there=False)
-        self.assertEqual(('waiting', ''), self.after(VIP))
-        state, reason = self.after(VIP, failures={LINE.ref: 'vtysh: no'})
-        self.assertEqual(('refused', 'prefix_list_entry: vtysh: no'),
-                         (state, reason))
-
-    def test_what_the_kernel_refuses(self):
-        self.want(ADDRESS, there=False)
-        self.assertEqual(
-            ('refused', 'vip_address: no device loopback1'),
-            self.after(VIP, failures={ADDRESS.ref: 'no device loopback1'}))
+        six = (resources.VipAddress('loopback1', '2001:db8::53/128'),
+               resources.PrefixListEntry('ANNOUNCED', '2001:db8::53/128',
+                                         128, 128))
+        for vip, address, line in (VIP, ADDRESS, LINE), (SIX, *six):
+            self.want(address, line, there=False)
+            self.assertEqual(
+                ('refused', 'vip_address: no device loopback1'),
+                self.after(vip, failures={
+                    address.ref: 'no device loopback1'}))
+            self.want(address)
+            self.assertEqual(('waiting', ''), self.after(vip))
+            self.assertEqual(
+                ('refused', 'prefix_list_entry: vtysh: no'),
+                self.after(vip, failures={line.ref: 'vtysh: no'}))
+            self.want(line)
+            self.assertEqual(('announced', ''), self.after(vip))
 
     def test_announced_by_a_route(self):
         for resource in (
-                resources.Announcement('vrf-x', '192.0.2.5/32',
-                                       '169.254.0.1'),
+                resources.Announcement('vrf-x', '192.0.2.5/32', '169.254.0.1'),
                 resources.AnnouncedRoute(10, '192.0.2.5/32', 'veth-provider',
                                          '169.254.0.1')):
             self.want(resource)
@@ -103,9 +93,15 @@ class StandingTest(base.BaseTestCase):
             self.tracker.unwant(resource.ref)
 
     def test_an_address_that_was_there(self):
+        """Unless a router has the address."""
         there = dataclasses.replace(OTHER, present=True)
         self.assertEqual(('announced', 'its address was there'),
                          self.after(there))
+        # What announces that is not about the VIP.
+        self.want(resources.Announcement('vrf-x', '192.0.2.5/32',
+                                         '169.254.0.1'))
+        self.assertEqual(('refused', 'router r1 has this address'), self.after(
+            dataclasses.replace(OTHER, taken='router r1')))
 
     def test_nobody_announces_it(self):
         self.assertEqual(('refused', 'nothing announces it'),
@@ -121,19 +117,10 @@ class StandingTest(base.BaseTestCase):
             dataclasses.replace(OTHER, present=True), left_out=(
                 resources.Problem(why, addresses=(OTHER.address,)),)))
 
-    def test_a_router_has_the_address(self):
-        """What announces that is not about the VIP."""
-        self.want(resources.Announcement('vrf-x', '192.0.2.5/32',
-                                         '169.254.0.1'))
-        self.assertEqual(
-            ('refused', 'router r1 has this address'),
-            self.after(dataclasses.replace(OTHER, taken='router r1')))
-
     def test_no_backend_is_alive(self):
         """A VIP is withdrawn when all are dead, not before."""
         self.want(ADDRESS, LINE)
-        self.assertEqual('announced',
-                         self.after(dying(VIP, '10.0.0.5'))[0])
+        self.assertEqual('announced', self.after(dying(VIP, '10.0.0.5'))[0])
         self.assertEqual(('down', 'none of its destinations is alive'),
                          self.after(dying(VIP, '10.0.0.5', '10.0.0.6')))
 
@@ -148,8 +135,7 @@ class StandingTest(base.BaseTestCase):
 
     def test_dormant(self):
         """Row A-08."""
-        self.conf.set_override('vip_announce', 'with-gateway',
-                               'port_forward')
+        self.conf.set_override('vip_announce', 'with-gateway', 'port_forward')
         self.want(ADDRESS, LINE)
         self.assertEqual('announced', self.after(VIP)[0])
         self.assertEqual(('dormant', 'no router has its gateway here'),
@@ -161,8 +147,7 @@ class StandingTest(base.BaseTestCase):
 
     def test_each_change_is_said_once(self):
         """Trap T62: one line for all, and none as long as it is so."""
-        self.conf.set_override('vip_announce', 'with-gateway',
-                               'port_forward')
+        self.conf.set_override('vip_announce', 'with-gateway', 'port_forward')
         many = [dataclasses.replace(VIP, address=f'192.0.2.{n}')
                 for n in range(1, 31)]
         for _pass in range(5):
@@ -179,6 +164,7 @@ class StandingTest(base.BaseTestCase):
         self.assertEqual(2, self.log.output.count('\n'))
 
     def test_what_is_under_way_is_not_said(self):
+        """One that was gone is said again."""
         self.want(ADDRESS)
         self.after(VIP)
         self.want(LINE, there=False)
@@ -186,10 +172,6 @@ class StandingTest(base.BaseTestCase):
         self.want(LINE)
         self.after(VIP)
         self.assertEqual(1, self.log.output.count('\n'))
-
-    def test_one_that_was_gone_is_said_again(self):
-        self.want(ADDRESS)
-        self.after(VIP)
         self.after()
         self.after(VIP)
         self.assertEqual(2, self.log.output.count('VIP announced'))
@@ -223,8 +205,7 @@ class StandingTest(base.BaseTestCase):
         self.assertEqual([{
             'proto': 'tcp', 'port': 53, 'dest_port': 1053,
             'masquerade': False, 'checked': True, 'backends': [
-                {'address': '10.0.0.5', 'weight': 1, 'alive': True,
-                 'why': ''},
+                {'address': '10.0.0.5', 'weight': 1, 'alive': True, 'why': ''},
                 {'address': '10.0.0.6', 'weight': 1, 'alive': False,
                  'why': 'timed out'}]}],
             vip['rules'])

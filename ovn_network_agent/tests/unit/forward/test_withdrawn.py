@@ -11,6 +11,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.engine import passes
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.model import port_forwards
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 DEAD, GONE, ALIVE = (f'192.0.2.{n}' for n in (1, 2, 3))
@@ -40,7 +41,7 @@ class WithdrawnTest(base.BaseTestCase):
 
     def run_with(self, *vips, **options):
         return self.reconciler.run(passes.Pass(dataclasses.replace(
-            world.snapshot(), forwards=port_forwards.Forwards(vips, True)),
+            cloud.snapshot(), forwards=port_forwards.Forwards(vips, True)),
             **options))
 
     def vips(self):

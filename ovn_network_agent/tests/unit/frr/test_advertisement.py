@@ -96,8 +96,7 @@ class LinesTest(unittest.TestCase):
 
     def test_marks_come_first_and_go_last(self):
         """So what FRR has taken of them has a mark, wherever it ends."""
-        added = advertisement.added(DEV, NETS, NO_FLAG,
-                                    advertisement.NOTHING)
+        added = advertisement.added(DEV, NETS, NO_FLAG, advertisement.NOTHING)
         self.assertEqual([f'interface {DEV}', *MARKS, *PREFIXES, ON, 'exit'],
                          added)
         self.assertEqual(

@@ -44,8 +44,7 @@ class FoundTest(unittest.TestCase):
         seen = found('{}', route(A), path(B, '10.0.0.3', '10.0.0.2'),
                      '{"warning":"View/Vrf is unknown"}', path(A), route(C))
         self.assertEqual({A: ['static'], C: ['static']}, seen.active)
-        self.assertEqual({B: ['10.0.0.2', '10.0.0.3'], A: []},
-                         seen.advertised)
+        self.assertEqual({B: ['10.0.0.2', '10.0.0.3'], A: []}, seen.advertised)
 
     def test_what_is_not_in_effect_does_not_count(self):
         seen = found(route(A, selected=False), route(B, installed=False),
@@ -114,8 +113,7 @@ class SurroundingsTest(unittest.TestCase):
     def test_nothing_there(self):
         for bgp, neighbours in ((False, None), (True, {})):
             read = effect.Surroundings(**effect.surroundings(
-                '{}{"0.0.0.0/0": []}{"warning": "View/Vrf is unknown"}',
-                bgp))
+                '{}{"0.0.0.0/0": []}{"warning": "View/Vrf is unknown"}', bgp))
             self.assertEqual(([], neighbours),
                              (read.connected, read.neighbours))
 
@@ -137,8 +135,7 @@ class ReasonsTest(unittest.TestCase):
             'vrf-p', '169.254.0.1')
         self.assertIn(f'{D} is inactive', inactive)
         self.assertIn('better route', inactive)
-        self.assertIn(f'{C} is not in the table of BGP in VRF vrf-p',
-                      missing)
+        self.assertIn(f'{C} is not in the table of BGP in VRF vrf-p', missing)
         self.assertIn('redistribute static', missing)
         self.assertIn(f'{B} is in the table', filtered)
         self.assertIn('10.0.0.2', filtered)

@@ -102,39 +102,34 @@ class ReadTest(unittest.TestCase):
             self.assertEqual(65011, evpn.underlay(lines, ''))
             self.assertEqual({1001}, set(evpn.read(lines)))
 
-    def test_any_mark_suffices(self):
+    def test_what_is_complete(self):
+        """Lines that are missing, others in their place, and whether it is.
+
+        Any mark suffices, and lines count that change what is announced.
+        """
+        redistribute = 'redistribute kernel'
         marks = 'coalesce-time 44132', 'timers bgp 44 132'
-        for mark in marks:
-            _value, complete = evpn.value(1001, found(without(mark)))
-            self.assertFalse(complete)
+        for lines, complete in (
+                *((without(line), False) for line in (
+                    *marks, redistribute, 'advertise ipv4 unicast',
+                    'advertise ipv6 unicast', 'vni 1001')),
+                *((changed(redistribute, '  ' + redistribute, line), not wrong)
+                  for wrong, line in (
+                      (True, '  redistribute kernel route-map M'),
+                      (True, '  network 10.0.0.0/8'),
+                      (True, '  import vrf blue'),
+                      (True, '  aggregate-address 10.0.0.0/8'),
+                      (True, '  export vpn'),
+                      (False, ' bgp log-neighbor-changes'),
+                      (False, '  maximum-paths 4')))):
+            self.assertEqual(complete, evpn.value(1001, found(lines))[1])
         self.assertIsNone(evpn.value(1001, found(without(*marks))))
-
-    def test_each_missing_line(self):
-        for line in ('redistribute kernel', 'advertise ipv4 unicast',
-                     'advertise ipv6 unicast', 'vni 1001'):
-            _value, complete = evpn.value(1001, found(without(line)))
-            self.assertFalse(complete, line)
-
-    def test_lines_that_change_what_is_announced(self):
-        for line in ('redistribute kernel route-map M', 'network 10.0.0.0/8',
-                     'import vrf blue', 'aggregate-address 10.0.0.0/8',
-                     'export vpn'):
-            _value, complete = evpn.value(1001, found(changed(
-                'redistribute kernel', '  redistribute kernel', '  ' + line)))
-            self.assertFalse(complete, line)
-
-    def test_harmless_lines(self):
-        for line in (' bgp log-neighbor-changes', '  maximum-paths 4'):
-            _value, complete = evpn.value(1001, found(changed(
-                'redistribute kernel', '  redistribute kernel', line)))
-            self.assertTrue(complete, line)
 
     def test_the_rest(self):
         empty = without('vni 1001', lines=OF_VRF)
         for lines, complete in ((OF_VRF, False), (empty, None)):
-            self.assertEqual(
-                (evpn.Wanted(1001, 0, '', '', (), ()), complete),
-                evpn.value(1001, found(lines)))
+            self.assertEqual((evpn.Wanted(1001, 0, '', '', (), ()), complete),
+                             evpn.value(1001, found(lines)))
         for lines in (changed('vni 1001', ' vni 7', lines=OF_VRF),
                       changed('vni 1001', ' ip route 1.1.1.1/32 lo',
                               lines=OF_VRF)):
@@ -226,37 +221,25 @@ class AddedTest(unittest.TestCase):
         for line in (*steps.down, *steps.change, *steps.up):
             self.assertTrue(_LINE.fullmatch(line), line)
 
-    def test_route_targets_are_never_written_as_both(self):
-        wanted = WANTED._replace(imports=WANTED.exports)
-        self.assertNotIn('both', ' '.join(
-            evpn_steps.added(wanted, evpn.Found()).change))
-
 
 class RemovedTest(unittest.TestCase):
 
     def test_order(self):
-        for lines in (FRR_8, FRR_10):
-            self.assertEqual(evpn_steps.Steps(
-                ['vrf vrf-1001', 'no vni 1001', 'exit-vrf'],
-                ['no router bgp 65011 vrf vrf-1001'], []),
-                evpn_steps.removed(1001, found(lines)))
-
-    def test_an_empty_section(self):
-        """FRR 10 shows it until it goes, too."""
-        self.assertEqual(
-            evpn_steps.Steps([], [], ['no vrf vrf-1001']),
-            evpn_steps.removed(1001, found(without('vni 1001', lines=OF_VRF))))
-
-    def test_others(self):
-        for lines in (without('coalesce-time 44132', 'timers bgp 44 132'),
-                      changed('vni 1001', ' vni 7', lines=OF_VRF), SESSIONS):
-            self.assertEqual(evpn_steps.Steps([], [], []),
+        down = ['vrf vrf-1001', 'no vni 1001', 'exit-vrf']
+        change = ['no router bgp 65011 vrf vrf-1001']
+        for lines, *steps in (
+                (FRR_8, down, change, []), (FRR_10, down, change, []),
+                # FRR 10 shows an empty section until it goes, too.
+                (without('vni 1001', lines=OF_VRF), [], [],
+                 ['no vrf vrf-1001']),
+                # The VNI of somebody else stays, and all that is of others.
+                (changed('vni 1001', ' vni 7'), [], change, []),
+                (without('coalesce-time 44132', 'timers bgp 44 132'),
+                 [], [], []),
+                (changed('vni 1001', ' vni 7', lines=OF_VRF), [], [], []),
+                (SESSIONS, [], [], [])):
+            self.assertEqual(evpn_steps.Steps(*steps),
                              evpn_steps.removed(1001, found(lines)))
-
-    def test_the_vni_of_somebody_else_stays(self):
-        self.assertEqual(
-            evpn_steps.Steps([], ['no router bgp 65011 vrf vrf-1001'], []),
-            evpn_steps.removed(1001, found(changed('vni 1001', ' vni 7'))))
 
 
 class OperatorTest(unittest.TestCase):
@@ -264,11 +247,9 @@ class OperatorTest(unittest.TestCase):
     def lacks(self, *unwanted):
         return evpn.lacks(without(*unwanted, lines=SESSIONS), '')
 
-    def test_nothing(self):
-        self.assertEqual([], self.lacks())
-
     def test_lines(self):
         begin = '"router bgp 65011" / "address-family l2vpn evpn" / '
+        self.assertEqual([], self.lacks())
         self.assertIn(begin + '"advertise-all-vni"',
                       *self.lacks('advertise-all-vni'))
         self.assertIn(begin + '"neighbor ADDRESS activate"',
@@ -276,8 +257,6 @@ class OperatorTest(unittest.TestCase):
         self.assertEqual(2, len(self.lacks(
             'address-family l2vpn evpn', 'advertise-all-vni',
             'neighbor 10.0.100.99 activate')))
-
-    def test_no_instance(self):
         self.assertIn('"router bgp ASN vrf blue"',
                       *evpn.lacks(SESSIONS, 'blue'))
 

@@ -213,8 +213,7 @@ class RenewalTest(base.BaseTestCase):
 
     def test_an_entry_of_the_operator_for_a_half_is_not_touched(self):
         his = output.Entry(5, 'permit', '198.51.100.128/25', 0, 0)
-        _renewed, configuration = self.renewed('198.51.100.0/24',
-                                               others=[his])
+        _renewed, configuration = self.renewed('198.51.100.0/24', others=[his])
         self.assertEqual(2, len(configuration))
         self.assertNotIn('/25', ' '.join(configuration))
 

@@ -99,8 +99,7 @@ class TestJson(unittest.TestCase):
                 ('FRR 8, over the socket and by vtysh',
                  f'{{\n  "ZEBRA":{LIST}}}\n', '{\n  "ZEBRA":{\n  }\n}\n'),
                 ('FRR 10, over the socket', LIST, ''),
-                ('FRR 10, by vtysh', f'{{"zebra":{LIST}\n}}',
-                 '{"zebra":}\n')):
+                ('FRR 10, by vtysh', f'{{"zebra":{LIST}\n}}', '{"zebra":}\n')):
             with self.subTest(version):
                 self.assertEqual(expected, output.prefix_list(one, 'AN'))
                 self.assertIsNone(output.prefix_list(none, 'AN'))
@@ -139,8 +138,7 @@ class TestJson(unittest.TestCase):
     def test_documents_there_and_back(self, documents):
         text = '\n'.join(json.dumps(document) for document in documents)
         if all(isinstance(document, dict) for document in documents):
-            self.assertEqual(documents,
-                             list(output.json_documents(text)))
+            self.assertEqual(documents, list(output.json_documents(text)))
         else:
             self.assertRaises(output.Unreadable, list,
                               output.json_documents(text))
@@ -189,10 +187,9 @@ class SetupTest(unittest.TestCase):
         for notation in ('', ' as-notation dot', ' as-notation dot+'):
             for vrf, of_vrf in (('', ''), ('red', ' vrf red')):
                 found = self.read(f'router bgp 65001{of_vrf}{notation}', vrf)
-                self.assertEqual(
-                    ('65001', ('static',), True, True),
-                    (found.asn, found.redistributes, found.neighbours,
-                     found.filters))
+                self.assertEqual(('65001', ('static',), True, True), (
+                    found.asn, found.redistributes, found.neighbours,
+                    found.filters))
 
     def test_instance_of_somebody_else(self):
         for instance, vrf in (('router bgp 65001', 'red'),
@@ -212,8 +209,7 @@ class SetupTest(unittest.TestCase):
             'redistribute static', 'redistribute static route-map M')
         found = setup.read(with_map, '', 'L')
         self.assertEqual((('static',), (('static', 'M'),), (('static', 'M'),)),
-                         (found.redistributes, found.undefined,
-                          found.mapped))
+                         (found.redistributes, found.undefined, found.mapped))
         self.assertEqual((), self.read('router bgp 65001', '').mapped)
         text, = [text for part, text in setup.faults(found, '', 'static', 'L')
                  if part == setup.REDISTRIBUTION]
@@ -283,5 +279,4 @@ class FamilyTest(unittest.TestCase):
             setup.read(OF_IPV6, '', 'L', 6), '', 'static', 'L'))
         self.assertIn('"address-family ipv6 unicast" / "redistribute static"',
                       found[setup.REDISTRIBUTION].replace('" / "', '" / "'))
-        self.assertIn('no ipv6 prefix-list L description',
-                      found[setup.FILTER])
+        self.assertIn('no ipv6 prefix-list L description', found[setup.FILTER])

@@ -64,8 +64,7 @@ class PipelinedTest(base.BaseTestCase):
     def test_answers_in_any_pieces(self):
         whole = b'first\0\0\0\0 second\n\0\0\0\x02'
         for size in range(1, len(whole) + 1):
-            pieces = [whole[at:at + size]
-                      for at in range(0, len(whole), size)]
+            pieces = [whole[at:at + size] for at in range(0, len(whole), size)]
             self.assertEqual([(0, 'first'), (2, 'second')],
                              self.answered(pieces))
 

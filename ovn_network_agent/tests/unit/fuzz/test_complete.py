@@ -124,8 +124,7 @@ ELSEWHERE = {
     'options, and calls when a module is imported': (
         ('netlink.messages', 'narrow'), ('metrics.server', '_opened'),
         ('nft.rendering', 'chains')),
-    'ownership has read the mark': (
-        ('ovn.chassis.absent_chassis', 'known'),),
+    'ownership has read the mark': (('ovn.chassis.absent_chassis', 'known'),),
     'the privileged side writes the argument of its own program': (
         ('privileged.overlap_keeper', 'main'),),
 }

@@ -28,9 +28,8 @@ class TargetTest(unittest.TestCase):
         seed = (zlib.crc32(target.name.encode()) if budget.FACTOR <= 1
                 else random.SystemRandom().randrange(1 << 32))
         inputs = corpus.read(target.name)
-        report = engine.search(
-            target, inputs, seed,
-            budget.examples(max(1, round(RUNS * target.share))))
+        report = engine.search(target, inputs, seed, budget.examples(
+            max(1, round(RUNS * target.share))))
         self.assertEqual([], [
             f'seed {seed}: {found.what} for {found.data[:500]!r}\n{found.text}'
             for found in report.findings])

@@ -14,8 +14,7 @@ def facts(**known):
 
     :param known: name of a :class:`model.Fact` = whether that is so
     """
-    return frozenset(model.Fact[name] for name, true in known.items()
-                     if true)
+    return frozenset(model.Fact[name] for name, true in known.items() if true)
 
 
 def tenure(moving):

@@ -11,9 +11,10 @@ from ovn_network_agent import model
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.gateways import transitions
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
-HERE, OTHER, THIRD = world.CHASSIS, world.OTHER, 'third'
+HERE, OTHER, THIRD = cloud.CHASSIS, cloud.OTHER, 'third'
 DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 State, Situation = model.GatewayState, transitions.Situation
 Tenure, Place, Order = model.Tenure, transitions.Place, transitions.Order
@@ -47,7 +48,7 @@ def group(number, owner, candidates, facts=()):
         'Gateway_Chassis', f'key-{number:d}', f'lrp-{number:d}',
         tuple(sorted(candidates, key=lambda c: c.chassis)),
         (model.GroupPort(f'cr-lrp-{number:d}', owner, f'lrp-{number:d}'),),
-        (world.router(number).uuid,), frozenset(facts))
+        (cloud.router(number).uuid,), frozenset(facts))
 
 
 class Node:
@@ -76,8 +77,8 @@ class Node:
         """
         second = group(2, HERE, (candidate(HERE, 5), candidate(THIRD, 1)),
                        one.facts)
-        view = dataclasses.replace(world.snapshot(*(
-            world.router(number, fips, ports=(world.port(
+        view = dataclasses.replace(cloud.snapshot(*(
+            cloud.router(number, fips, ports=(cloud.port(
                 number, chassis=owner, local=owner == HERE),))
             for number, owner in ((1, one.ports[0].chassis), (2, HERE))),
             phase=phase, drains=drains, relays=tuple(
@@ -133,8 +134,7 @@ class Places:
          Situation.UNFIT_OWNER: lambda: self.look(
              0, 'unfit', others=(candidate(OTHER, 0),),
              facts=(model.Fact.UNFIT,)),
-         Situation.OWNER: lambda: self.look(
-             others=(candidate(OTHER, 5),)),
+         Situation.OWNER: lambda: self.look(others=(candidate(OTHER, 5),)),
          Situation.RANKED: lambda: self.look(1, 'shutdown', OTHER),
          Situation.LOWERED_BY_AGENT: lambda: self.look(0, 'shutdown', OTHER),
          Situation.LOWERED_BY_OTHERS: lambda: self.look(0, owner=OTHER),

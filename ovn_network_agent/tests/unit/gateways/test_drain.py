@@ -12,6 +12,7 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent.gateways import drain
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views
 
@@ -38,7 +39,7 @@ class DrainTest(base.BaseTestCase):
         group, = alone.groups
         alone = dataclasses.replace(alone, groups=(dataclasses.replace(
             group, candidates=group.candidates[:1]),))
-        for snapshot in (None, world.snapshot(), views.view(OTHER), alone):
+        for snapshot in (None, cloud.snapshot(), views.view(OTHER), alone):
             made = self.begun(snapshot)
             self.assertIs(drain.Result.NOOP, made.result)
             self.assertFalse(made.failed or made.unclaimed)
@@ -156,8 +157,7 @@ class DrainTest(base.BaseTestCase):
                 (model.Candidate('third', 1), True),
                 # One that has died would only seem to take it.
                 (model.Candidate('third', 1, silent=True), False),
-                (model.Candidate('third', 1, silent=True, dead=True),
-                 False)):
+                (model.Candidate('third', 1, silent=True, dead=True), False)):
             made = self.begun(dataclasses.replace(
                 seen, groups=(dataclasses.replace(
                     group, candidates=(*group.candidates, third)),)))

@@ -13,16 +13,17 @@ from ovn_network_agent import ownership
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import handover
 from ovn_network_agent.gateways import membership
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
-HERE, OTHER, THEIRS = world.CHASSIS, world.OTHER, world.THEIRS
+HERE, OTHER, THEIRS = cloud.CHASSIS, cloud.OTHER, cloud.THEIRS
 NONE, ANNOUNCE, FORWARD = (model.Handover.NONE, model.Handover.ANNOUNCE,
                            model.Handover.FORWARD)
 RELAY = model.Relay('br-ex', '192.0.2.2', 9, True)
 DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 
 
-def route(owner=world.OWNER, advertised=''):
+def route(owner=cloud.OWNER, advertised=''):
     return model.NbDefaultRoute('198.51.100.254', 'lrp-1', True, owner,
                                 advertised)
 
@@ -44,8 +45,8 @@ class HandoverTest(base.BaseTestCase):
              relays=(RELAY,), phase=model.Phase.RUNNING,
              applied=(None, None), **node):
         """A view of one router, updated; the state of its port."""
-        port = world.port(1, chassis=owner, local=owner == HERE)
-        router = world.router(1, ports=(port,), default_routes=routes)
+        port = cloud.port(1, chassis=owner, local=owner == HERE)
+        router = cloud.router(1, ports=(port,), default_routes=routes)
         group = model.GatewayGroup(
             'Gateway_Chassis', 'key', 'lrp-1', (
                 model.Candidate(HERE, own, applied=applied[0]),
@@ -54,7 +55,7 @@ class HandoverTest(base.BaseTestCase):
             (model.GroupPort('cr-lrp-1', owner, 'lrp-1'),),
             (router.uuid,))
         self.seen = self.handovers.update(dataclasses.replace(
-            world.snapshot(router, relays=relays, phase=phase, **node),
+            cloud.snapshot(router, relays=relays, phase=phase, **node),
             groups=(group,)))
         self.port = self.seen.routers[0].ports[0]
         return self.port.handover
@@ -153,9 +154,8 @@ class HandoverTest(base.BaseTestCase):
 
     def test_a_router_that_is_deleted_is_over(self):
         self.view(HERE)
-        self.assertEqual({self.seen.routers[0].uuid},
-                         self.handovers.routers)
-        self.handovers.update(world.snapshot())
+        self.assertEqual({self.seen.routers[0].uuid}, self.handovers.routers)
+        self.handovers.update(cloud.snapshot())
         self.assertEqual(frozenset(), self.handovers.routers)
         self.assertIs(NONE, self.view(OTHER))
 
@@ -180,10 +180,9 @@ class HandoverTest(base.BaseTestCase):
 
     def test_relayed_before_it_leaves(self):
         """What is to go, or outranked, goes to both sides already."""
-        for values in ({'phase': model.Phase.DRAINING}, {'own': 1,
-                                                         'other': 2},
+        for values in ({'phase': model.Phase.DRAINING}, {'own': 1, 'other': 2},
                        {'drains': frozenset({model.ALL})},
-                       {'drains': frozenset({world.router(1).uuid})}):
+                       {'drains': frozenset({cloud.router(1).uuid})}):
             self.make()
             self.assertIs(NONE, self.view(HERE, **values))
             self.assertEqual(9, self.port.relay, values)
@@ -220,7 +219,7 @@ class HandoverTest(base.BaseTestCase):
                 (model.Phase.DRAINING, (), True),
                 (model.Phase.RUNNING, {model.ALL}, False)):
             found, _until = departure.Holding(world.conf()).held(
-                (group, other), world.node(
+                (group, other), cloud.node(
                     phase=phase, drains=frozenset(drains)), 0)
             self.assertEqual([True, held], [
                 departure.key(g) in found for g in (group, other)])
@@ -286,10 +285,9 @@ class HandoverTest(base.BaseTestCase):
 
     def test_relayed_to_that_one_and_not_to_a_third(self):
         relays = (RELAY, model.Relay('br-ex', '192.0.2.3', 11, True))
-        port = world.port(1)
-        for owner, other, relay in ((OTHER, 3, 0), (HERE, 3, 9),
-                                    (HERE, 0, 9)):
-            router = world.router(1, ports=(dataclasses.replace(
+        port = cloud.port(1)
+        for owner, other, relay in ((OTHER, 3, 0), (HERE, 3, 9), (HERE, 0, 9)):
+            router = cloud.router(1, ports=(dataclasses.replace(
                 port, chassis=owner, local=owner == HERE),))
             group = model.GatewayGroup('Gateway_Chassis', 'key', 'lrp-1', (
                 model.Candidate(HERE, 2),
@@ -298,7 +296,7 @@ class HandoverTest(base.BaseTestCase):
                 (model.GroupPort('cr-lrp-1', owner, 'lrp-1'),),
                 (router.uuid,))
             seen = self.handovers.update(dataclasses.replace(
-                world.snapshot(router, relays=relays), groups=(group,)))
+                cloud.snapshot(router, relays=relays), groups=(group,)))
             self.assertEqual(relay, seen.routers[0].ports[0].relay)
 
     def test_a_tie_is_not_a_wish(self):

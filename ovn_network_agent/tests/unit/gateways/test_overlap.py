@@ -13,9 +13,10 @@ from ovn_network_agent import resources
 from ovn_network_agent.gateways import departure
 from ovn_network_agent.gateways import drain
 from ovn_network_agent.gateways import handover
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
-HERE, OTHER, THIRD = world.CHASSIS, world.OTHER, 'third'
+HERE, OTHER, THIRD = cloud.CHASSIS, cloud.OTHER, 'third'
 DRAINING = {'phase': model.Phase.DRAINING}
 DRIVERS = ['fip_route', 'veth_leak', 'gateway_drain']
 
@@ -48,7 +49,7 @@ class OverlapTest(base.BaseTestCase):
     def view(self, *groups, **node):
         """What is wanted of the others, and which groups are held."""
         self.seen = self.handovers.update(dataclasses.replace(
-            world.snapshot(**node), groups=groups))
+            cloud.snapshot(**node), groups=groups))
         return self.seen.node.overlap, [g.held for g in self.seen.groups]
 
     def test_until_others_have_taken_over(self):
@@ -161,12 +162,10 @@ class OverlapTest(base.BaseTestCase):
 
     def test_what_the_driver_makes_of_it(self):
         """While it is held nothing is lowered; at the end nothing is left."""
-        driver = world.driver('gateway_drain', world.conf(
-            drivers=DRIVERS))
+        driver = world.driver('gateway_drain', world.conf(drivers=DRIVERS))
         self.view(group(), **DRAINING)
-        self.assertEqual(
-            [resources.Overlap(('192.0.2.2',))],
-            list(driver.resources(self.seen.node, self.seen.node)))
+        self.assertEqual([resources.Overlap(('192.0.2.2',))], list(
+            driver.resources(self.seen.node, self.seen.node)))
         self.assertEqual([], [
             r for r in driver.resources(self.seen.groups[0], self.seen.node)
             if r.kind == resources.GatewayPriority.kind])
@@ -179,12 +178,10 @@ class OverlapTest(base.BaseTestCase):
         wanted = drain.Drain(world.conf(drivers=DRIVERS), threading.Event(),
                              lambda: self.now)
         gone = group(owner=OTHER, own=0)
-        wanted.begin(dataclasses.replace(world.snapshot(), groups=(
-            group(),)))
+        wanted.begin(dataclasses.replace(cloud.snapshot(), groups=(group(),)))
         for node in ({'overlap': ('192.0.2.2',)}, {'overlapping': True}):
             wanted.consider(dataclasses.replace(
-                world.snapshot(**node), groups=(gone,)))
+                cloud.snapshot(**node), groups=(gone,)))
             self.assertIsNone(wanted.result)
-        wanted.consider(dataclasses.replace(world.snapshot(),
-                                            groups=(gone,)))
+        wanted.consider(dataclasses.replace(cloud.snapshot(), groups=(gone,)))
         self.assertIs(drain.Result.COMPLETED, wanted.result)

@@ -9,7 +9,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.gateways import takeover
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 
 ANNOUNCED = resources.Announcement('vrf-provider', '198.51.100.10/32',
                                    '169.254.0.1')
@@ -26,63 +26,50 @@ class TakeoverTest(base.BaseTestCase):
                announces=False):
         """The takeover that is known of after a pass."""
         self.takeovers.after_pass(
-            world.snapshot(*routers), trigger.Wake(('x',), fired_at=since),
+            cloud.snapshot(*routers), trigger.Wake(('x',), fired_at=since),
             outcome.Outcome(
                 applied=tuple(('created', r) for r in announced),
                 failures={r.ref: 'refused' for r in failed},
                 announces=announces))
         return self.takeovers.last
 
-    def test_a_router_that_comes_is_timed(self):
-        # Trap T20.
-        self.looked()
-        self.assertEqual(
-            takeover.Takeover((world.router().name,), 1, 1.0),
-            self.looked(world.router(), announced=[ANNOUNCED]))
+    def test_what_is_one(self):
+        """Trap T20."""
+        one, two = cloud.router(1), cloud.router(2)
+        for routers in ([one], [one, two]):
+            self.takeovers = takeover.Takeovers(lambda: self.clock)
+            self.looked()
+            self.assertEqual(
+                takeover.Takeover(tuple(r.name for r in routers), 1, 1.0),
+                self.looked(*routers, announced=[ANNOUNCED]))
 
-    def test_what_is_here_at_the_start_is_none(self):
-        """Trap T21."""
-        self.assertIsNone(
-            self.looked(world.router(), announced=[ANNOUNCED]))
+    def test_what_is_none(self):
+        """Traps T20 and T21: at the start, and a repair.
 
-    def test_a_repair_is_none(self):
-        """Trap T21."""
-        self.looked(world.router(), announced=[ANNOUNCED])
-        self.assertIsNone(
-            self.looked(world.router(), announced=[ANNOUNCED]))
+        A floating IP that comes later is none, nor is what leaves again.
+        """
+        router = cloud.router()
+        self.assertIsNone(self.looked(router, announced=[ANNOUNCED]))
+        self.assertIsNone(self.looked(router, announced=[ANNOUNCED]))
+        for values in {}, {'failed': [ANNOUNCED]}:
+            self.takeovers = takeover.Takeovers(lambda: self.clock)
+            self.looked()
+            self.looked(router, **values)
+            self.clock += 3600
+            if values:
+                self.looked()
+                self.assertIsNone(self.looked(cloud.router(2), since=100.0))
+            else:
+                self.assertIsNone(self.looked(router, announced=[ANNOUNCED]))
 
-    def test_without_an_announcement_no_clock_goes_on(self):
-        """Trap T20: the floating IP that comes later is no takeover."""
-        self.looked()
-        self.looked(world.router())
-        self.clock += 3600
-        self.assertIsNone(
-            self.looked(world.router(), announced=[ANNOUNCED]))
-
-    def test_what_fails_first_counts_until_it_is_announced(self):
-        self.looked()
-        self.assertIsNone(self.looked(world.router(), failed=[ANNOUNCED]))
-        self.clock += 5
-        self.assertEqual(6.0, self.looked(
-            world.router(), announced=[ANNOUNCED], since=104.0).seconds)
-
-    def test_what_frr_still_takes_counts_until_it_is_announced(self):
-        """FRR takes seconds for thousands of addresses."""
-        self.looked()
-        self.assertIsNone(self.looked(world.router(), announces=True))
-        self.clock += 2
-        self.assertEqual(3.0, self.looked(
-            world.router(), announced=[ANNOUNCED], since=102.0).seconds)
-
-    def test_what_leaves_again_is_none(self):
-        self.looked()
-        self.looked(world.router(), failed=[ANNOUNCED])
-        self.looked()
-        self.assertIsNone(
-            self.looked(world.router(2), announced=[], since=100.0))
-
-    def test_several_at_once_are_one(self):
-        self.looked()
-        last = self.looked(world.router(1), world.router(2),
-                           announced=[ANNOUNCED])
-        self.assertEqual(2, len(last.routers))
+    def test_what_comes_late_counts_until_it_is_announced(self):
+        """What fails first, or what FRR still takes."""
+        for values in {'failed': [ANNOUNCED]}, {'announces': True}:
+            self.takeovers = takeover.Takeovers(lambda: self.clock)
+            self.looked()
+            self.assertIsNone(self.looked(
+                cloud.router(), since=self.clock - 1, **values))
+            self.clock += 5
+            self.assertEqual(6.0, self.looked(
+                cloud.router(), announced=[ANNOUNCED],
+                since=self.clock - 1).seconds)

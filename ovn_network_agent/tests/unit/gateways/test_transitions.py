@@ -15,6 +15,7 @@ from ovn_network_agent.gateways import handover
 from ovn_network_agent.gateways import membership
 from ovn_network_agent.gateways import transitions
 from ovn_network_agent.tests import tools
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import states
 
@@ -84,9 +85,8 @@ class TablesTest(base.BaseTestCase):
 
     def test_the_picture_is_that_of_the_tables(self):
         states = tools.load('gateway_states')
-        self.assertEqual(
-            states.picture(), states.PICTURE.read_text(),
-            'make it anew: tools/gateway_states.py --write')
+        self.assertEqual(states.picture(), states.PICTURE.read_text(),
+                         'make it anew: tools/gateway_states.py --write')
 
 
 class GroupTest(base.BaseTestCase):
@@ -114,8 +114,7 @@ class GroupTest(base.BaseTestCase):
         own = wanted.pop(HERE, None)
         self.assertEqual({}, wanted, what)
         before = node.group.candidate(HERE)
-        highest = max((c.priority for c in node.group.peers(HERE)),
-                      default=0)
+        highest = max((c.priority for c in node.group.peers(HERE)), default=0)
         if wants.order is Order.AS_IT_IS:
             self.assertIsNone(own, what)
         elif wants.order is Order.ZERO:
@@ -260,10 +259,10 @@ class PortTest(base.BaseTestCase):
     def test_what_the_drivers_want(self):
         driver = world.driver('fip_route', world.conf())
         for state, wants in transitions.PORT.wants.items():
-            router = world.router(1, ['198.51.100.11'], ports=(world.port(
+            router = cloud.router(1, ['198.51.100.11'], ports=(cloud.port(
                 1, chassis=OTHER, local=False, handover=state),))
             kinds = {r.kind for r in world.wanted(
-                driver, router, world.node())}
+                driver, router, cloud.node())}
             self.assertEqual(wants.announce, bool(kinds & {
                 resources.Announcement.kind, resources.AnnouncedRoute.kind}))
             self.assertEqual(wants.forward,
@@ -293,7 +292,7 @@ class OverlapTest(base.BaseTestCase):
                 dataclasses.replace(c, address='') for c in one.candidates))
         self.key = departure.key(one)
         self.seen = made.plan(
-            (one,), world.node(drains=frozenset() if progress is
+            (one,), cloud.node(drains=frozenset() if progress is
                                Progress.NOTHING else ALL), self.now,
             frozenset({self.key} if progress is Progress.WAITING else ()))
 

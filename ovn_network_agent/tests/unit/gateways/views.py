@@ -6,10 +6,10 @@
 import dataclasses
 
 from ovn_network_agent import model
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.gateways import group_facts
 
-HERE, OTHER = world.CHASSIS, world.OTHER
+HERE, OTHER = cloud.CHASSIS, cloud.OTHER
 DRIVERS = ['fip_route', 'gateway_drain']
 
 
@@ -23,8 +23,7 @@ def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE,
     :param other: priority of the other chassis
     :param drained: mark of the other chassis
     """
-    port = world.port(1, chassis=owner, local=owner == HERE,
-                      handover=handover)
+    port = cloud.port(1, chassis=owner, local=owner == HERE, handover=handover)
     group = model.GatewayGroup(
         'Gateway_Chassis', 'key', 'lrp-1', (
             model.Candidate(HERE, own),
@@ -33,4 +32,4 @@ def view(owner=HERE, own=0, known=True, handover=model.Handover.NONE,
         (model.GroupPort('cr-lrp-1', owner),),
         facts=group_facts.facts(UNFIT=unfit))
     return dataclasses.replace(
-        world.snapshot(world.router(1, ports=(port,))), groups=(group,))
+        cloud.snapshot(cloud.router(1, ports=(port,))), groups=(group,))

@@ -18,30 +18,15 @@ from ovn_network_agent.metrics import collection
 from ovn_network_agent.metrics import declared
 from ovn_network_agent.metrics import store
 from ovn_network_agent.runtime import loop
-from ovn_network_agent.runtime import ovn_side
 from ovn_network_agent.runtime import pass_log
 from ovn_network_agent.runtime.process import shutdown
 from ovn_network_agent.runtime.process import status
+from ovn_network_agent.tests.unit import cloud
+from ovn_network_agent.tests.unit import seen
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.metrics import test_store
 
 FIP = '198.51.100.10'
-
-
-class Seen(ovn_side.NodeView):
-    """A view whose routers the test sets; ``error`` is raised once."""
-
-    def __init__(self, conf):
-        super().__init__(conf)
-        self.routers = ()
-        self.error = None
-
-    def snapshot(self, phase, full=False):
-        error, self.error = self.error, None
-        if error:
-            raise error
-        self.last = world.snapshot(*self.routers, phase=phase)
-        return self.last
 
 
 class CollectionTest(base.BaseTestCase):
@@ -52,7 +37,7 @@ class CollectionTest(base.BaseTestCase):
         self.world = world.World()
         self.clock = 1000.0
         self.backends = world.backends(self.world)
-        self.seen = Seen(self.conf)
+        self.seen = seen.Seen(self.conf)
         self.record = collection.Collection(
             self.backends, lambda: self.clock, lambda: 1.7e9)
         self.record.store = store.Store(
@@ -82,7 +67,7 @@ class CollectionTest(base.BaseTestCase):
         return self.value('announcements', driver=driver, state=state)
 
     def announces(self, *addresses):
-        self.seen.routers = (world.router(fips=addresses),)
+        self.seen.routers = (cloud.router(fips=addresses),)
 
     def test_before_anything(self):
         self.assertEqual(0, self.value('reconcile_in_progress'))
@@ -102,11 +87,12 @@ class CollectionTest(base.BaseTestCase):
             self.assertEqual(times, self.value('reconcile_total',
                                                trigger=word), word)
         self.assertEqual(3, self.value('reconcile_duration_seconds_count'))
-        self.assertEqual(1.7e9,
-                         self.value('last_reconcile_timestamp_seconds'))
+        self.assertEqual(1.7e9, self.value('last_reconcile_timestamp_seconds'))
 
     def test_a_pass_that_fails(self):
-        self.seen.error = OSError('broken')
+        def fail():
+            raise OSError('broken')
+        self.seen.meanwhile = fail
         self.made()
         self.assertEqual(1, self.value('reconcile_failures_total'))
         self.assertEqual(1, self.value('reconcile_duration_seconds_count'))
@@ -220,8 +206,7 @@ class CollectionTest(base.BaseTestCase):
             self.made(revived=frozenset(['flow']))
         self.assertEqual(1, self.value('ovs_flow_apply_errors_total',
                                        flow='hairpin'))
-        self.assertEqual(1, self.value('ovs_flow_drift_total',
-                                       flow='hairpin'))
+        self.assertEqual(1, self.value('ovs_flow_drift_total', flow='hairpin'))
         desired = self.value('hairpin_flows_desired')
         self.assertEqual(desired - 1, self.value('hairpin_flows_installed'))
 
@@ -241,8 +226,7 @@ class CollectionTest(base.BaseTestCase):
                                                backend='route'))
         self.assertEqual(0, self.value('route_drift_total', plane='frr'))
         self.made(stale=frozenset(['route']))
-        self.assertEqual(0, self.value('consecutive_readds',
-                                       backend='route'))
+        self.assertEqual(0, self.value('consecutive_readds', backend='route'))
 
     def test_lines_of_frr_that_others_removed(self):
         self.announces(FIP)

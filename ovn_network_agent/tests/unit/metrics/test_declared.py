@@ -36,8 +36,7 @@ class DeclaredTest(base.BaseTestCase):
                              metric.name.endswith('_total'), metric.name)
             if metric.kind is declared.Kind.HISTOGRAM:
                 self.assertTrue(metric.name.endswith('_seconds'), metric.name)
-                self.assertEqual(sorted(metric.buckets),
-                                 list(metric.buckets))
+                self.assertEqual(sorted(metric.buckets), list(metric.buckets))
             self.assertTrue(metric.text.endswith('.'), metric.name)
 
     def test_a_label_of_an_enumeration_has_all_its_values(self):

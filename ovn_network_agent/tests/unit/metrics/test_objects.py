@@ -65,8 +65,7 @@ class ObjectsTest(base.BaseTestCase):
                 self.assertEqual(len({r.subject for r in wanted}),
                                  kept.gauges['desired_ips'])
                 self.assertEqual(
-                    len({r.subject for r in wanted
-                         if tracker.in_sync(r.ref)}),
+                    len({r.subject for r in wanted if tracker.in_sync(r.ref)}),
                     kept.gauges['announced_ips'])
                 self.assertEqual(kept.gauges['desired_ips'], sum(
                     kept.gauges['announcements'].values()))

@@ -11,6 +11,7 @@ from ovn_network_agent import model
 from ovn_network_agent.forward import vip_state
 from ovn_network_agent.metrics import present
 from ovn_network_agent.model import port_forwards
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 
@@ -22,8 +23,8 @@ class ViewTest(base.BaseTestCase):
 
     def present(self, *routers, **values):
         """The gauges of routers, each with its group."""
-        return present.of_view(world.snapshot(
-            *routers, groups=[world.group(r) for r in routers], **values),
+        return present.of_view(cloud.snapshot(
+            *routers, groups=[cloud.group(r) for r in routers], **values),
             self.conf)
 
     def test_before_ovn_was_seen(self):
@@ -33,8 +34,8 @@ class ViewTest(base.BaseTestCase):
             present.of_view(None, self.conf))
 
     def test_routers(self):
-        found = self.present(world.router(1), world.router(2),
-                        world.away(world.router(3)))
+        found = self.present(cloud.router(1), cloud.router(2),
+                        cloud.away(cloud.router(3)))
         self.assertEqual(2, found['local_routers'])
         self.assertEqual(2, found['gateway_ports_here'])
         self.assertEqual(1, found['effective_networks'])
@@ -47,7 +48,7 @@ class ViewTest(base.BaseTestCase):
     def test_intents_to_peer(self):
         self.assertIsNone(self.present()['network_peer_intents'])
         state = model.PeerState
-        view = dataclasses.replace(world.snapshot(), subjects={
+        view = dataclasses.replace(cloud.snapshot(), subjects={
             model.Peering: {str(number): {'': model.Peering(
                 'r', 'r', 'x', each)} for number, each in enumerate((
                     state.CREATED, state.CREATED, state.CONFLICT))}})
@@ -60,7 +61,7 @@ class ViewTest(base.BaseTestCase):
         self.assertNotIn('egress_ip_places', self.present())
         place = model.EgressPlace('r', 'r', '', '', 4, '198.51.100.9')
         machine = model.EgressMachine('p', '10.0.1.5', 'r')
-        view = dataclasses.replace(world.snapshot(), subjects={
+        view = dataclasses.replace(cloud.snapshot(), subjects={
             model.EgressIp: {'a': {'': model.EgressIp(
                 'a', model.EgressMode.ROUTER, ('198.51.100.9',), (
                     place, dataclasses.replace(place, address='', why='x')),
@@ -78,7 +79,7 @@ class ViewTest(base.BaseTestCase):
         self.assertEqual({}, found['gateway_port_served'])
 
     def test_a_port_that_is_handed_over(self):
-        away = world.away(world.router(1))
+        away = cloud.away(cloud.router(1))
         for handover, served in ((model.Handover.ANNOUNCE, 1),
                                  (model.Handover.FORWARD, 0)):
             leaving = dataclasses.replace(away, ports=tuple(
@@ -88,7 +89,7 @@ class ViewTest(base.BaseTestCase):
                              self.present(leaving)['gateway_port_served'])
 
     def test_in_the_clean_up_nothing_is_served(self):
-        found = self.present(world.router(1), phase=model.Phase.STOPPED)
+        found = self.present(cloud.router(1), phase=model.Phase.STOPPED)
         self.assertEqual({('lrp-1',): 0}, found['gateway_port_served'])
         self.assertEqual(1, found['phase']['stopped',])
 

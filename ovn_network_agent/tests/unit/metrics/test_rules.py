@@ -56,8 +56,7 @@ class RulesTest(base.BaseTestCase):
             self.assertTrue(name.startswith('OVNNetworkAgent'), name)
 
     def test_metrics_are_declared(self):
-        known = {name for metric in declared.METRICS
-                 for name in metric.series}
+        known = {name for metric in declared.METRICS for name in metric.series}
         for rule in rules():
             found = series(rule['expr'])
             self.assertTrue(found, rule)
@@ -84,10 +83,8 @@ class RulesTest(base.BaseTestCase):
             self.assertIn(f'.. _{anchor}:\n\n{rule["alert"]}\n{line}\n', text)
 
     def test_the_runbook_has_no_other(self):
-        self.assertEqual(
-            {rule['alert'] for rule in rules()},
-            set(re.findall(r'^(OVNNetworkAgent\w+)$', RUNBOOK.read_text(),
-                           re.M)))
+        self.assertEqual({rule['alert'] for rule in rules()}, set(
+            re.findall(r'^(OVNNetworkAgent\w+)$', RUNBOOK.read_text(), re.M)))
 
     def test_each_says_how_bad_it_is(self):
         for rule in rules():

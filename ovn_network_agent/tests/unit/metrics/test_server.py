@@ -143,8 +143,7 @@ class AttackTest(ServerTestCase):
     def test_a_client_that_sends_nothing(self):
         self.serve(timeout=0.2)
         self.up()
-        client = self.connect()
-        self.assertEqual(b'', self.closes(client))
+        self.assertEqual(b'', self.closes(self.connect()))
 
     def test_a_client_that_does_not_read(self):
         made = self.serve(timeout=0.5)

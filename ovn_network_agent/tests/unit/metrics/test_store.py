@@ -72,8 +72,7 @@ class StoreTest(base.BaseTestCase):
             metric.name: 1 if not metric.labels else
             {tuple(metric.labels): 1} for metric in declared.METRICS
             if metric.kind is declared.Kind.GAUGE}
-        known = {name for metric in declared.METRICS
-                 for name in metric.series}
+        known = {name for metric in declared.METRICS for name in metric.series}
         found = {name for name, _labels in self.page()
                  if not name.startswith('process_')}
         self.assertEqual(known - {'ovn_network_agent_frr_restarts_total'},

@@ -58,16 +58,14 @@ class SettingsTest(base.BaseTestCase):
             for source in (sources.from_flags([f'{flag}={value}']),
                            sources.from_yaml(f'{option.name}: "{value}"'
                                              .encode(), 'a.yaml')):
-                result = migrate.convert(sources.merged([source]),
-                                         RULES)
+                result = migrate.convert(sources.merged([source]), RULES)
                 self.assertEqual([], result.problems)
                 if option.why:
                     self.assertEqual({}, result.options)
                     self.assertIn(option.why, result.warnings[0])
                 else:
-                    self.assertEqual(
-                        {(option.section, option.option): here},
-                        result.options)
+                    self.assertEqual({(option.section, option.option): here},
+                                     result.options)
 
     def test_bad_values_are_reported_together(self):
         result = made(b'reconcile_interval: 60\nbridge_dev: a b\n'
@@ -101,8 +99,7 @@ class SettingsTest(base.BaseTestCase):
                         'docker exec --user root --interactive ovs',
                         'ip netns exec ovs', 'nsenter -t 1 -n'):
             result = made(f'ovs_wrapper: {wrapper}\n'.encode())
-            self.assertEqual({('ovs', 'ovs_wrapper'): wrapper},
-                             result.options)
+            self.assertEqual({('ovs', 'ovs_wrapper'): wrapper}, result.options)
             warning, = result.warnings
             self.assertIn('ovsdb_connection', warning)
 
@@ -112,8 +109,7 @@ class SettingsTest(base.BaseTestCase):
                 '/usr/bin/podman --log-level error exec -i --user root ovs',
                 'nerdctl exec ovs': 'nerdctl exec -i ovs'}.items():
             result = made(f'ovs_wrapper: {wrapper}\n'.encode())
-            self.assertEqual({('ovs', 'ovs_wrapper'): written},
-                             result.options)
+            self.assertEqual({('ovs', 'ovs_wrapper'): written}, result.options)
 
 
 class RulesTest(base.BaseTestCase):

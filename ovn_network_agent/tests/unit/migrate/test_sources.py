@@ -23,8 +23,7 @@ class YamlTest(base.BaseTestCase):
             {'bridge_dev': 'br-x', 'dry_run': False,
              'network_cidr': ['192.0.2.0/24', '198.51.100.0/24']},
             values(found))
-        self.assertEqual('a.yaml, line 2',
-                         found.settings['bridge_dev'].where)
+        self.assertEqual('a.yaml, line 2', found.settings['bridge_dev'].where)
         self.assertEqual(([], []), (found.problems, found.warnings))
 
     def test_unknown_keys_are_warnings(self):
@@ -124,5 +123,4 @@ class MergedTest(base.BaseTestCase):
                               'a.yaml')])
         self.assertEqual({'vrf_name': 'c'}, values(found))
         self.assertEqual(2, len(found.warnings))
-        self.assertIn('a.yaml, line 2: frr_prefix_list = :',
-                      found.warnings[1])
+        self.assertIn('a.yaml, line 2: frr_prefix_list = :', found.warnings[1])

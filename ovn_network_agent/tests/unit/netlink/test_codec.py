@@ -169,9 +169,8 @@ class ObjectsTest(unittest.TestCase):
         body = addresses.encode(7, f'{address}/{length}')
         message = messages.decode(addresses.MESSAGE, body, 0, len(body))
         found = route_codec.attributes(body, IFADDRMSG)
-        self.assertEqual(
-            (7, address.packed, length),
-            (message['index'], found[IFA_LOCAL], message['prefixlen']))
+        self.assertEqual((7, address.packed, length), (
+            message['index'], found[IFA_LOCAL], message['prefixlen']))
 
     @given(st.ip_addresses(), st.binary(min_size=6, max_size=6))
     def test_neighbour(self, dst, mac):
@@ -195,8 +194,7 @@ class ObjectsTest(unittest.TestCase):
     def test_link_of_a_vrf(self):
         body = links.encode_up(7) + string(IFLA_IFNAME, 'vrf-p') + nested(
             IFLA_LINKINFO, string(IFLA_INFO_KIND, 'vrf'),
-            nested(IFLA_INFO_DATA,
-                   route_codec.u32(IFLA_VRF_TABLE, 10000)))
+            nested(IFLA_INFO_DATA, route_codec.u32(IFLA_VRF_TABLE, 10000)))
         self.assertEqual(
             links.Link(7, 'vrf-p', '', True, 'vrf', 0, 0, '', 10000),
             links.decode(body, 0, len(body)))

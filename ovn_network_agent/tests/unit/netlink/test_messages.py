@@ -46,8 +46,7 @@ class NarrowTest(unittest.TestCase):
         made = messages.narrow(ifaddrmsg.ifaddrmsg, 'IFA_LOCAL',
                                (77, 'IFA_OURS', 'uint8'))
         body = messages.encode(made, [('IFA_OURS', 5)])
-        self.assertEqual({77: b'\5'},
-                         route_codec.attributes(body, IFADDRMSG))
+        self.assertEqual({77: b'\5'}, route_codec.attributes(body, IFADDRMSG))
         found = messages.decode(made, body, 0, len(body))
         self.assertEqual({'IFA_OURS': 5}, messages.attributes(found))
 
@@ -68,8 +67,7 @@ class TrapsTest(unittest.TestCase):
 
     def test_marks_that_0_8_does_not_know(self):
         for body, header, number in (
-                (addresses.encode(7, '10.0.0.1/32', 44), IFADDRMSG,
-                 IFA_PROTO),
+                (addresses.encode(7, '10.0.0.1/32', 44), IFADDRMSG, IFA_PROTO),
                 (neighbours.encode(7, '10.0.0.1', '02:00:00:00:00:01', 44),
                  NDMSG, NDA_PROTOCOL)):
             self.assertEqual(

@@ -120,8 +120,7 @@ class DecodingTest(unittest.TestCase):
             ('RTA_VIA', {'family': 10, 'addr': other} if other else None),
             ('RTA_MULTIPATH', [{'hops': 0, 'oif': 1, 'flags': 0}]
              if several else None),
-            ('RTA_PREF', 0), ('RTA_METRICS', {
-                'attrs': [('RTAX_MTU', 1400)]}),
+            ('RTA_PREF', 0), ('RTA_METRICS', {'attrs': [('RTAX_MTU', 1400)]}),
             ('RTA_CACHEINFO', {'rta_used': 7})) if value is not None]
         body = encoded({
             'family': 2 if version == 4 else 10, 'dst_len': length,

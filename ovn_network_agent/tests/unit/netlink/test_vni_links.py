@@ -13,10 +13,9 @@ from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import vni_links
 
 MAC = '06:6f:00:00:00:01'
-tunnels = st.builds(
-    vni_links.Tunnel, st.integers(1, (1 << 24) - 1),
-    st.ip_addresses(v=4).map(str), st.integers(1, 65535),
-    st.integers(0, 1 << 20), st.booleans())
+tunnels = st.builds(vni_links.Tunnel, st.integers(1, (1 << 24) - 1),
+                    st.ip_addresses(v=4).map(str), st.integers(1, 65535),
+                    st.integers(0, 1 << 20), st.booleans())
 
 
 def link(body):

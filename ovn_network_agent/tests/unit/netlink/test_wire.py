@@ -99,8 +99,7 @@ class PortionsTest(base.BaseTestCase):
             self.assertCountEqual(whole, [
                 route for some in found for route in some])
             places = [{route[:2] for route in some} for some in found]
-            self.assertEqual(sum(map(len, places)),
-                             len(set().union(*places)))
+            self.assertEqual(sum(map(len, places)), len(set().union(*places)))
 
     def test_one_portion_changes_with_a_route(self):
         messages = many()

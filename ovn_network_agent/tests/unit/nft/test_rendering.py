@@ -119,9 +119,8 @@ class RenderingTest(base.BaseTestCase):
     @hypothesis.given(strategies.tables())
     def test_targets_are_elements(self, table):
         for target in values.targets(table):
-            self.assertEqual(
-                ' . '.join(map(str, target)),
-                elements.written(table.family, 'targets', target))
+            self.assertEqual(' . '.join(map(str, target)),
+                             elements.written(table.family, 'targets', target))
 
     def test_an_upgrade_changes_no_table(self):
         """The first renderer had these digests."""

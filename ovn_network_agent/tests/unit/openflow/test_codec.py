@@ -52,8 +52,7 @@ class TestCodec(unittest.TestCase):
             wire.flow_entries(reply(entry(flow)))[0])
         found = codec.decode_selection(match)
         self.assertEqual(flow.in_port, found.in_port)
-        self.assertEqual({4: 0x0800, 6: 0x86dd}[flow.family],
-                         found.ether_type)
+        self.assertEqual({4: 0x0800, 6: 0x86dd}[flow.family], found.ether_type)
         self.assertEqual(flow.dst if flow.family == 4 else None, found.dst)
         # The address of IPv6 is no part that is known.
         self.assertEqual(flow.family == 6 and flow.dst is not None,

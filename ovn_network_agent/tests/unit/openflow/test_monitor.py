@@ -39,8 +39,7 @@ class UpdatesTest(unittest.TestCase):
             '640a000000000000')
         seen, = wire.updates(wire.MULTIPART_REPLY, body)
         self.assertEqual(
-            wire.Update(wire.DELETED, 0, 910, ownership.COOKIE_HAIRPIN),
-            seen)
+            wire.Update(wire.DELETED, 0, 910, ownership.COOKIE_HAIRPIN), seen)
         self.assertEqual('a flow with cookie 0x998 and priority 910 was '
                          'deleted', str(seen))
 
@@ -100,8 +99,7 @@ class DigestTest(base.BaseTestCase):
 
     def assert_same(self, one, other, same=True):
         one, other = map(bridge.plain, (one, other))
-        self.assertEqual(same, bridge.of_flows(one) ==
-                         bridge.of_flows(other))
+        self.assertEqual(same, bridge.of_flows(one) == bridge.of_flows(other))
         self.assertEqual(same, bridge.portions(one).keys() ==
                          bridge.portions(other).keys())
 
@@ -156,7 +154,6 @@ class DigestTest(base.BaseTestCase):
             self.assertLessEqual(len(after.keys() - before.keys()), 2)
 
     def test_equal_flows_count_twice(self):
-        one, two = (bridge.portions(bridge.plain(
-                        [body(*[flow(1)] * count)]))
+        one, two = (bridge.portions(bridge.plain([body(*[flow(1)] * count)]))
                     for count in (1, 2))
         self.assertNotEqual(one.keys(), two.keys())

@@ -134,8 +134,7 @@ class ParseTest(base.BaseTestCase):
                  ('load:0x5->NXM_NX_REG0[]', 'LOCAL', 'resubmit(,10)',
                   'NORMAL')),
             step('br-ex', 10, actions=('drop',)),
-            step('br-int', 0, 'ip', 5, 0xabc, ('ct(table=1,zone=5)',
-                                               'drop')),
+            step('br-int', 0, 'ip', 5, 0xabc, ('ct(table=1,zone=5)', 'drop')),
             # What returns from connection tracking is where it was before.
             step('br-int', 1, 'ip', 5, 0xabd, ('resubmit(,2)',)),
             step('br-int', 2, 'reg0=0x2', 0, 0, ('output:3',))),

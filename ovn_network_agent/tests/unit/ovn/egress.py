@@ -43,9 +43,8 @@ class Cloud:
         self.dirty = {}
         self.file_ = types.SimpleNamespace(rows={}, reasons=())
         self.probes = types.SimpleNamespace(rows={}, reasons=())
-        self.made = sources.Sources(
-            [egress.EgressIps()], {egress_file.TABLE: self.file_,
-                                   egress_routers.TABLE: self.probes})
+        self.made = sources.Sources([egress.EgressIps()], {
+            egress_file.TABLE: self.file_, egress_routers.TABLE: self.probes})
         self.put('NB_Global', 'global', external_ids={})
 
     def put(self, table, name, /, **columns):
@@ -98,8 +97,7 @@ class Cloud:
             'addresses': [' '.join(['fa:16:3e:00:00:01', *addresses])],
             **columns})
         ports = self.has('Logical_Switch', f'n-{router}', 'ports')
-        self.put('Logical_Switch', f'n-{router}',
-                 ports=[*{*ports, made}])
+        self.put('Logical_Switch', f'n-{router}', ports=[*{*ports, made}])
         return made
 
     def nat(self, name, router, **columns):

@@ -36,8 +36,7 @@ class Further:
             ('again', name, address),
             ('all_nats', name, strategies.sets(address)),
             ('say', one(SPEAKING), word), ('say_of', address, word),
-            ('say_tag', one(SPEAKING), one(['4400001', '4400002', 'x',
-                                            None])),
+            ('say_tag', one(SPEAKING), one(['4400001', '4400002', 'x', None])),
             ('advertise', one(SPEAKING[:3]), one(['false', None])),
             ('routed', name, one(['true', 'false', None])),
             ('called', name, one(['one', 'two'])),
@@ -136,8 +135,7 @@ class Further:
         """The machine of a port answers for an address, or the gateway."""
         self.cloud.change_nat(
             address, logical_port=port or ovsdb.ovsdb_set(()),
-            external_mac='fa:16:3e:00:00:aa' if port else
-            ovsdb.ovsdb_set(()))
+            external_mac='fa:16:3e:00:00:aa' if port else ovsdb.ovsdb_set(()))
 
     def _do_gateway_port(self, address, name):
         found = self._uuids('Logical_Router_Port', f'lrp-{name}2')

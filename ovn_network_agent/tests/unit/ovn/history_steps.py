@@ -52,8 +52,7 @@ class Steps:
             if lsp:
                 self.sb.transact(*(
                     ovsdb.delete('Port_Binding', {'logical_port': port})
-                    for port in (f'lrp-{name}2', f'cr-lrp-{name}2',
-                                 lsp)))
+                    for port in (f'lrp-{name}2', f'cr-lrp-{name}2', lsp)))
 
     def _take_back(self, name):
         """What a router has given away goes with it."""
@@ -186,14 +185,12 @@ class Steps:
         """Two ports have one group."""
         if 'lrp-' + name not in self.cloud.ports:
             return
-        for group in self._uuids('HA_Chassis_Group',
-                                 'neutron-lrp-' + other):
+        for group in self._uuids('HA_Chassis_Group', 'neutron-lrp-' + other):
             self.nb.update('Logical_Router_Port', {'name': 'lrp-' + name},
                            ha_chassis_group=group)
 
     def _found(self, table, name, column):
-        return self.nb.rows(table, column, where=ovsdb.clauses(
-            {'name': name}))
+        return self.nb.rows(table, column, where=ovsdb.clauses({'name': name}))
 
     def _uuids(self, table, name):
         """The rows of that name, as JSON has them."""

@@ -433,8 +433,7 @@ class Database(connection.Database):
         idl.choose_now()
         asked, self._asked = self._asked, []
         for steps, answered in asked:
-            answered([each['rows'] for each in
-                      self._server.transact(*steps)],
+            answered([each['rows'] for each in self._server.transact(*steps)],
                      replica.tables(idl))
 
     def stop(self, timeout=0):

@@ -64,8 +64,7 @@ Open_vSwitch! bridges>Bridge* external_ids%
 Port name interfaces>Interface+ tag#? trunks#* vlan_mode? protected&\
  other_config% external_ids%
 QoS! type'''}
-NAMES = {'nb': 'OVN_Northbound', 'sb': 'OVN_Southbound',
-         'ovs': 'Open_vSwitch'}
+NAMES = {'nb': 'OVN_Northbound', 'sb': 'OVN_Southbound', 'ovs': 'Open_vSwitch'}
 _COLUMN = re.compile(r'(\w+)(?:([>~])(\w+))?([#&]?)([?*+%]?)')
 _LENGTHS = {'': {}, '?': {'min': 0}, '*': {'min': 0, 'max': 'unlimited'},
             '+': {'max': 'unlimited'},

@@ -18,8 +18,7 @@ REPORTS = {'here': (7, NOW), 'dead': (6, OLD), 'live': (7, NOW - 5)}
 
 
 def facts(target=7, hosts=HOSTS, reports=(), gateways=()):
-    return absent_chassis.Facts('here', target, hosts,
-                                REPORTS | dict(reports),
+    return absent_chassis.Facts('here', target, hosts, REPORTS | dict(reports),
                                 frozenset(gateways))
 
 
@@ -132,8 +131,7 @@ class SilenceTest(base.BaseTestCase):
         self.assertIsNone(self.silence.due_in())
 
     def test_a_schema_without_reports(self):
-        self.assertIsNone(absent_chassis.read({'Chassis': {}}, 'here',
-                                              ()))
+        self.assertIsNone(absent_chassis.read({'Chassis': {}}, 'here', ()))
         self.assertEqual(set(), self.silence.look(None, 1, LIMIT))
         self.assertIsNone(self.silence.due_in())
 

@@ -33,8 +33,7 @@ class DecidedTest(base.BaseTestCase):
         return after.options, after.written
 
     def test_the_first_request(self):
-        self.assertEqual((FAST, FAST), self.decided(
-            fleet(gw1=numbers(FAST))))
+        self.assertEqual((FAST, FAST), self.decided(fleet(gw1=numbers(FAST))))
 
     def test_the_slowest_of_each_value(self):
         wanted = {'bfd-min-rx': '300', 'bfd-min-tx': '200', 'bfd-mult': '4'}

@@ -287,8 +287,7 @@ class ManyTest(base.BaseTestCase):
                                side_effect=find) as found:
             self.assertIs(before, cloud.look()['a'])
         # Of each row, its router, but not for each router.
-        self.assertLess(found.call_count,
-                        2 * len(routers) * len(each))
+        self.assertLess(found.call_count, 2 * len(routers) * len(each))
 
 
 class NoneTest(base.BaseTestCase):

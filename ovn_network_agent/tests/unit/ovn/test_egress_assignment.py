@@ -44,8 +44,7 @@ class AssignmentTest(base.BaseTestCase):
         # A place is without one only if none is left for it.
         for each in spots:
             if each.key not in made and each.accepts:
-                self.assertFalse(
-                    each.valid & {*addresses} - {*made.values()})
+                self.assertFalse(each.valid & {*addresses} - {*made.values()})
         # The order in which rows were read does not count.
         self.assertEqual(made, assignment.assign(spots[::-1], addresses))
         # What is there and valid never moves, whoever comes and goes.
@@ -68,8 +67,7 @@ class AssignmentTest(base.BaseTestCase):
                 # Fewest first.
                 ([spot('a', load=2), spot('b', load=1), spot('c', load=1)],
                  {'b': one, 'c': two}),
-                ([spot('a', load=2), spot('b', load=1)],
-                 {'b': one, 'a': two}),
+                ([spot('a', load=2), spot('b', load=1)], {'b': one, 'a': two}),
                 # What is there comes before all.
                 ([spot('a'), spot('b', load=9, present=[one])],
                  {'b': one, 'a': two}),

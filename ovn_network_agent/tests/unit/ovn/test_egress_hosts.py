@@ -112,8 +112,7 @@ class EgressHostsTest(base.BaseTestCase):
         self.assertEqual([('', ())], [
             (each.via, each.segments) for each in self.found()])
         self.uplink('r1', '198.51.100.1/24', nat=[row])
-        self.assertEqual(['198.51.100.1'], [
-            each.via for each in self.found()])
+        self.assertEqual(['198.51.100.1'], [each.via for each in self.found()])
         self.put('NAT', 'one')
         self.assertEqual([], self.found())
 
@@ -131,8 +130,7 @@ class EgressHostsTest(base.BaseTestCase):
         self.uplink('r1', '198.51.100.1/24', nat=[
             self.nat('one'), self.nat('two', machine='10.0.1.8',
                                       external_ids=marks(address='x'))])
-        self.assertEqual(['10.0.1.9'], [
-            each.machine for each in self.found()])
+        self.assertEqual(['10.0.1.9'], [each.machine for each in self.found()])
         problem, = self.made.problems
         self.assertIn(str(egress.uuid_of('two')), problem)
 

@@ -53,12 +53,10 @@ class BackendTest(bfd.Row, clouds.CloudTestCase):
         self.assertEqual({KEY + HERE: TEXT, KEY + OTHER: NETWORKS[0]},
                          self.marks())
         self.assertEqual([self.wanted()], self.found(one))
-        self.assertEqual([self.wanted(OTHER, NETWORKS[:1])],
-                         self.found(two))
+        self.assertEqual([self.wanted(OTHER, NETWORKS[:1])], self.found(two))
         self.assertEqual({}, one.apply(backends.Delta(update=((
             self.wanted(), self.wanted(networks=NETWORKS[1:])),))))
-        self.assertEqual([self.wanted(networks=NETWORKS[1:])],
-                         self.found(one))
+        self.assertEqual([self.wanted(networks=NETWORKS[1:])], self.found(one))
         for _twice in range(2):
             self.delete(one, self.wanted())
         self.assertEqual({KEY + OTHER: NETWORKS[0]}, self.marks())

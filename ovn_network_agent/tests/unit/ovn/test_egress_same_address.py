@@ -67,8 +67,7 @@ class SameAddressTest(base.BaseTestCase):
         # Another machine of the same router is in nobody's way.
         self.cloud.machine('other', 'r2', '10.0.1.6')
         self.assertEqual([('other', '10.0.1.6')], self.cloud.machines('b'))
-        self.assertEqual([('c1', self.ADDRESSES['b'])],
-                         self.cloud.places('b'))
+        self.assertEqual([('c1', self.ADDRESSES['b'])], self.cloud.places('b'))
 
     def test_who_has_none_is_in_nobodys_way(self):
         for change, back in (
@@ -134,8 +133,7 @@ class SameAddressTest(base.BaseTestCase):
                           for subject in found.values()
                           for each in subject.places if each.address
                           for machine in subject.machines
-                          if machine.router == each.router and
-                          not machine.why]
+                          if machine.router == each.router and not machine.why]
                 self.assertEqual(sorted(set(places)), sorted(places), seed)
                 # Who is on the node still, and had its row, has won again.
                 now = {each.chassis: name for name, subject in found.items()
@@ -169,7 +167,6 @@ class SameAddressTest(base.BaseTestCase):
         for name in 'abc':
             chassis = next((at for at, who in now.items() if who == name), '')
             if chassis:
-                self.row(self.objects[name]['select']['router'], name,
-                         chassis)
+                self.row(self.objects[name]['select']['router'], name, chassis)
             else:
                 self.cloud.put('NAT', f'nat-{name}')

@@ -120,8 +120,7 @@ class SelectionTest(base.BaseTestCase):
         self.assertEqual((), self.cloud.look()['a'].machines)
 
     def test_rows_that_name_an_object(self):
-        self.cloud.file({**A, 'addresses': ['198.51.100.50',
-                                            '198.51.100.51']})
+        self.cloud.file({**A, 'addresses': ['198.51.100.50', '198.51.100.51']})
         self.assertEqual([], self.cloud.machines())
         word = {egress.SELECT: 'a'}
         self.cloud.put('Logical_Router', 'r2', options=word)

@@ -21,8 +21,7 @@ class EventsTest(clouds.CloudTestCase):
     def setUp(self):
         super().setUp()
         self.cloud.add_router('r1', chassis=HERE)
-        self.cloud.add_router('r2', chassis=AWAY, networks=[
-            '198.51.100.2/24'])
+        self.cloud.add_router('r2', chassis=AWAY, networks=['198.51.100.2/24'])
         self.cloud.add_nat('r1', '198.51.100.10')
         self.cloud.add_static_route('r1')
         self.looking = self.eyes()
@@ -149,8 +148,7 @@ class IdentityTest(clouds.CloudTestCase):
         self.cloud.add_router('r2', chassis=cloud.HOSTNAME, networks=[
             '198.51.100.2/24'])
         node = self.eyes().look().node
-        self.assertEqual((HERE, cloud.HOSTNAME), (node.chassis,
-                                                  node.hostname))
+        self.assertEqual((HERE, cloud.HOSTNAME), (node.chassis, node.hostname))
         self.assertEqual(['neutron-r1'], self.local())
 
     def test_host_names_of_two_chassis_in_different_domains(self):

@@ -48,22 +48,16 @@ LOST = BACK = 1000.0
 
 class LateTest(base.BaseTestCase):
 
-    def test_the_first_connection(self):
-        """It says nothing about the connections of other chassis."""
-        for connected in (True, False):
-            self.assertEqual(0.0, own_chassis.late_for(connected, None, 5.0))
+    def test_how_late_a_chassis_may_be(self):
+        """The first connection says nothing about those of other chassis.
 
-    def test_the_database_is_away(self):
-        """Maybe only this agent has lost it, so the wait has an end."""
-        self.assertEqual(own_chassis.BLIND,
-                         own_chassis.late_for(False, LOST, LOST))
-        self.assertEqual(1.0, own_chassis.late_for(
-            False, LOST, LOST + own_chassis.BLIND - 1))
-        self.assertEqual(0.0, own_chassis.late_for(
-            False, LOST, LOST + own_chassis.BLIND + 1))
-
-    def test_the_database_is_back(self):
-        self.assertEqual(own_chassis.RECONNECT,
-                         own_chassis.late_for(True, BACK, BACK))
-        self.assertEqual(0.0, own_chassis.late_for(
-            True, BACK, BACK + own_chassis.RECONNECT))
+        Maybe only this agent has lost the database, so the wait has an end.
+        """
+        blind, again = own_chassis.BLIND, own_chassis.RECONNECT
+        for connected, since, now, late in (
+                (True, None, 5.0, 0.0), (False, None, 5.0, 0.0),
+                (False, LOST, LOST, blind),
+                (False, LOST, LOST + blind - 1, 1.0),
+                (False, LOST, LOST + blind + 1, 0.0),
+                (True, BACK, BACK, again), (True, BACK, BACK + again, 0.0)):
+            self.assertEqual(late, own_chassis.late_for(connected, since, now))

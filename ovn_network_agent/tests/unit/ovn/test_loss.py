@@ -8,14 +8,14 @@ import uuid
 from oslotest import base
 
 from ovn_network_agent.ovn import confirmation
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit import cloud
 
 FIP = '198.51.100.10'
-ROUTER = world.router().uuid
+ROUTER = cloud.router().uuid
 
 
 def router(fips=(FIP,), **port):
-    return world.router(fips=fips, ports=(world.port(**port),))
+    return cloud.router(fips=fips, ports=(cloud.port(**port),))
 
 
 class Server:
@@ -44,37 +44,34 @@ class AnswerTest(base.BaseTestCase):
 
 class LossTest(base.BaseTestCase):
 
-    def lost(self, *now, known=True, before=None):
-        """Whether this chassis has lost something, and which routers have.
+    def lost(self, *now, known=True):
+        """What a view has lost.
 
         :param known: whether NB has the router
         """
         nb = {'Logical_Router': {uuid.UUID(ROUTER): None} if known else {}}
         found = confirmation.loss(
-            world.snapshot(before or router()), world.snapshot(*now), nb, None)
+            cloud.snapshot(router()), cloud.snapshot(*now), nb, None)
         return found.local, found.routers
 
-    def test_nothing(self):
-        self.assertEqual((False, set()), self.lost(router()))
-        # More than before is no loss.
-        self.assertEqual((False, set()), self.lost(
-            router(networks=('198.51.100.1/24', '203.0.113.1/24'))))
+    def test_what_is_lost(self):
+        """Whether this chassis has lost something, and which routers have.
 
-    def test_the_port_is_elsewhere_or_on_no_chassis(self):
-        for chassis in (world.OTHER, ''):
-            local, _routers = self.lost(router(local=False, chassis=chassis))
-            self.assertTrue(local)
-
-    def test_sb_does_not_have_the_port_of_the_router(self):
-        self.assertEqual((True, set()), self.lost())
-
-    def test_nb_does_not_have_the_router(self):
+        More than before is no loss.
+        """
+        none = frozenset()
+        for now, lost in (
+                (router(), (False, none)),
+                (router(networks=('198.51.100.1/24', '203.0.113.1/24')),
+                 (False, none)),
+                # The router does not have the port.
+                (cloud.router(fips=[FIP], ports=()), (True, {ROUTER})),
+                (router(networks=('203.0.113.1/24',)), (False, {ROUTER})),
+                (router(fips=()), (False, {ROUTER}))):
+            self.assertEqual(lost, self.lost(now))
+        for chassis in cloud.OTHER, '':
+            self.assertTrue(self.lost(router(local=False,
+                                             chassis=chassis))[0])
+        # SB does not have the port, or NB the router.
+        self.assertEqual((True, none), self.lost())
         self.assertEqual((True, {ROUTER}), self.lost(known=False))
-
-    def test_the_router_does_not_have_the_port(self):
-        self.assertEqual((True, {ROUTER}), self.lost(
-            world.router(fips=[FIP], ports=())))
-
-    def test_a_network_or_an_address(self):
-        for now in (router(networks=('203.0.113.1/24',)), router(fips=())):
-            self.assertEqual((False, {ROUTER}), self.lost(now))

@@ -25,8 +25,7 @@ class ProofTest(northbound_rows.Rows, clouds.CloudTestCase):
     """The mark of who announces a route goes with its owner."""
 
     def present(self, external_ids):
-        self.foreign(GATEWAY, external_ids=external_ids,
-                     output_port='lrp-r1')
+        self.foreign(GATEWAY, external_ids=external_ids, output_port='lrp-r1')
 
     def test_a_take_over_removes_any_of_an_earlier_owner(self):
         """Trap T26: also one of this chassis, from before the other."""
@@ -84,8 +83,7 @@ class ProofTest(northbound_rows.Rows, clouds.CloudTestCase):
 
     def test_a_mark_that_an_earlier_agent_has_not_written(self):
         """It counts while the host name is the same."""
-        self.present({**OURS,
-                      ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME})
+        self.present({**OURS, ownership.EXT_ID_CHASSIS: cloud.OTHER_HOSTNAME})
         self.assertEqual([], self.backend.read(frozenset()))
         other = self.agent(cloud.OTHER_OWNER)
         self.read_until(self.route(owner=cloud.OTHER_OWNER._replace(
@@ -99,8 +97,7 @@ class ProofTest(northbound_rows.Rows, clouds.CloudTestCase):
         self.present(THEIRS)
         self.present(OURS)
         self.present(THEIRS)
-        self.assertEqual({}, self.create(self.route(
-            nexthop='198.51.100.253')))
+        self.assertEqual({}, self.create(self.route(nexthop='198.51.100.253')))
         self.assertEqual(
             [('198.51.100.253', cloud.HOSTNAME)],
             [(nexthop, ids[ownership.EXT_ID_CHASSIS])
@@ -124,11 +121,9 @@ class ForeignTest(northbound_rows.Rows, clouds.CloudTestCase):
     def test_it_costs_only_its_router(self):
         second = self.cloud.add_router('r2', chassis=HERE)
         self.foreign()
-        failures = self.create(self.route(), self.route(second,
-                                                        lrp='lrp-r2'))
+        failures = self.create(self.route(), self.route(second, lrp='lrp-r2'))
         self.assertEqual([self.route().ref], list(failures))
-        self.assertIn(('neutron-r2', GATEWAY, 'lrp-r2', OURS),
-                      self.routes())
+        self.assertIn(('neutron-r2', GATEWAY, 'lrp-r2', OURS), self.routes())
 
     def test_other_routes_do_not_count(self):
         self.foreign('198.51.100.5', route_table='other')

@@ -75,8 +75,7 @@ class OwnChassisTest(base.BaseTestCase):
 
     def test_the_system_id_of_another_node(self):
         words = ('192.0.2.2 of host gw2', 'two nodes have one system-id')
-        self.found(here('c2'), GW1, GW2, former='old', name='old',
-                   words=words)
+        self.found(here('c2'), GW1, GW2, former='old', name='old', words=words)
         self.found(here('c2'), GW1, GW2, name='old', words=words)
         self.found(here('c2'), GW2, former='c2', name='c2', words=words)
         self.found(here('c2'), GW2, name='', words=words)

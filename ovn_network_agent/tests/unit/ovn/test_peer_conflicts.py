@@ -50,8 +50,7 @@ class ConflictsTest(base.BaseTestCase):
         self.cloud.router(1, '192.168.1.1/24', routes=(7,), b=2)
         self.cloud.router(2, '10.0.2.1/24', a=1, c=3)
         self.assertIn('10.0.0.0/16', self.conflict(1, 'b'))
-        self.cloud.router(3, '192.168.3.1/24', uplink=('10.0.2.200/25',),
-                          b=2)
+        self.cloud.router(3, '192.168.3.1/24', uplink=('10.0.2.200/25',), b=2)
         self.assertIn('10.0.2.128/25', self.conflict(3, 'b'))
         self.assertNotIn('10.0.2.128/25', self.conflict(2, 'c'))
 

@@ -268,8 +268,7 @@ class History(stateful.RuleBasedStateMachine):
             said[key] = text
             if text is None:
                 del said[key]
-            words = [{key: text} if name == column else {}
-                     for name in COLUMNS]
+            words = [{key: text} if name == column else {} for name in COLUMNS]
             self.cloud.say(number, *words)
 
     @stateful.rule(ends=strategies.tuples(*[strategies.tuples(
@@ -368,7 +367,6 @@ class History(stateful.RuleBasedStateMachine):
 class HistoriesTest(base.BaseTestCase):
 
     def test_random_histories(self):
-        stateful.run_state_machine_as_test(
-            History, settings=hypothesis(
-                max_examples=budget.examples(100), stateful_step_count=30,
-                deadline=None, database=None))
+        stateful.run_state_machine_as_test(History, settings=hypothesis(
+            max_examples=budget.examples(100), stateful_step_count=30,
+            deadline=None, database=None))

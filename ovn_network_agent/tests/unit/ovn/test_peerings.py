@@ -31,8 +31,7 @@ class NamesTest(base.BaseTestCase):
                 ({EXPORT + 'a': '10.0.0.0/24'}, 'names no router'),
                 ({TARGET + 'a': 'x', IMPORT + 'a': '10.0.0.1/24'},
                  "peer-import:a: '10.0.0.1/24' is no prefix"),
-                ({TARGET + 'a': 'x', EXPORT + 'a': ' , '},
-                 'names no prefix'),
+                ({TARGET + 'a': 'x', EXPORT + 'a': ' , '}, 'names no prefix'),
                 ({TARGET + 'a': 'x', EXPORT + 'a': '10.0.0.0/8, a\nb'},
                  'is no prefix')):
             problem = peer_intents.read(words)['a'].problem
@@ -98,8 +97,7 @@ class PeeringsTest(base.BaseTestCase):
         self.assertEqual(('lrp-201',), other.uplinks)
         self.cloud.port(100, '10.0.1.1/24', '2001:db8:1::1/64')
         side, other = self.cloud.look()[1, 'b'].sides
-        self.assertEqual(('10.0.0.129/32', '2001:db8::1/128'),
-                         other.addresses)
+        self.assertEqual(('10.0.0.129/32', '2001:db8::1/128'), other.addresses)
         self.assertEqual(('2001:db8::/64',), side.prefixes(6))
         self.assertIn(('2001:db8::/64', '2001:db8::1'), side.routes)
 
@@ -194,8 +192,7 @@ class PeeringsTest(base.BaseTestCase):
                           if number == 1})
         for each in found.values():
             self.assertTrue(each.why.isprintable())
-        self.assertIn('peering b is with the same router',
-                      found[1, 'c'].why)
+        self.assertIn('peering b is with the same router', found[1, 'c'].why)
 
     def test_a_router_without_networks(self):
         self.cloud.router(1, b=2)

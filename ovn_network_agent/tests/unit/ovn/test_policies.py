@@ -38,30 +38,28 @@ class OwnTest(base.BaseTestCase):
         word, = statement('NAT row', marked(value)).own
         return word.announce
 
-    def test_true_and_false(self):
-        for text in ('false', 'False', ' FALSE '):
-            self.assertFalse(self.announces(text), text)
-        for text in ('true', 'TRUE ', 'True'):
-            self.assertTrue(self.announces(text), text)
-
-    def test_a_row_without_the_key_says_nothing(self):
-        for other in (row(external_ids={}), row(external_ids={
-                'ovn-network-agent': 'false'}), row()):
-            self.assertEqual((), policies.read('NAT row', other))
-
-    def test_the_text_names_row_key_and_value(self):
-        word, = statement('NAT row', marked('false')).own
-        self.assertEqual(f'NAT row {KEY} has ovn-network-agent:announce='
-                         'false in its external_ids', word.where)
-
-    def test_in_doubt_an_address_is_announced(self):
+    def test_its_word(self):
+        """In doubt an address is announced."""
+        for texts, announces in ((('false', 'False', ' FALSE '), False),
+                                 (('true', 'TRUE ', 'True'), True)):
+            for text in texts:
+                self.assertIs(announces, self.announces(text), text)
+                self.assertEqual((), statement('NAT row',
+                                               marked(text)).problems)
         for text in ('', 'no', '0', 'flase', 'false true', 'f\u0430lse'):
             self.assertTrue(self.announces(text), text)
             problem, = statement('NAT row', marked(text)).problems
             for part in (f'NAT row {KEY}', repr(text), 'counts as true',
                          'set it to one of them'):
                 self.assertIn(part, problem)
-        self.assertEqual((), statement('NAT row', marked('false')).problems)
+        word, = statement('NAT row', marked('false')).own
+        self.assertEqual(f'NAT row {KEY} has ovn-network-agent:announce='
+                         'false in its external_ids', word.where)
+
+    def test_a_row_without_the_key_says_nothing(self):
+        for other in (row(external_ids={}), row(external_ids={
+                'ovn-network-agent': 'false'}), row()):
+            self.assertEqual((), policies.read('NAT row', other))
 
 
 class TagTest(base.BaseTestCase):
@@ -111,18 +109,19 @@ class OvnTest(base.BaseTestCase):
             self.assertEqual((), policies.read('NAT row', other))
 
     def test_a_router_that_ovn_routes(self):
-        """smap_get_bool() with the default false."""
+        """smap_get_bool() with the default false; the agent's word wins."""
         for text, routed in (('true', True), ('True', True), ('false', False),
                              ('1', False), ('', False), (' true', False)):
             self.assertIs(routed, policies.is_routed(row(
                 options={'dynamic-routing': text})), text)
         self.assertFalse(policies.is_routed(row()))
-
-    def test_both_may_announce_for_a_while(self):
         for text, routed in (('true', False), ('false', True)):
             self.assertIs(routed, policies.is_routed(row(
                 options={'dynamic-routing': 'true'},
                 external_ids={'ovn-network-agent:announce': text})), text)
+        self.assertFalse(policies.is_routed(row(options={
+            'dynamic-routing': 'true',
+            'ovn-network-agent:announce': 'true'})))
 
 
 class RouterTest(base.BaseTestCase):
@@ -141,18 +140,12 @@ class RouterTest(base.BaseTestCase):
             options={'ovn-network-agent:tag': '4400002',
                      'ovn-network-agent:announce': 'maybe'}))
         self.assertEqual(4400002, found.tags[0].number)
-        self.assertIn('options:ovn-network-agent:announce',
-                      found.problems[0])
+        self.assertIn('options:ovn-network-agent:announce', found.problems[0])
 
     def test_they_say_nothing_in_other_rows(self):
         for kind in ('network', 'NAT row', 'port'):
             self.assertEqual((), policies.read(kind, row(options={
                 'ovn-network-agent:announce': 'false'})))
-
-    def test_a_router_that_ovn_routes(self):
-        self.assertFalse(policies.is_routed(row(options={
-            'dynamic-routing': 'true',
-            'ovn-network-agent:announce': 'true'})))
 
 
 class PolicyTest(base.BaseTestCase):

@@ -159,8 +159,7 @@ class QueriesTest(base.BaseTestCase):
             rows[1].title, rows[0].title = '', title or 'Dr'
             for key in rows:
                 people.queries.apply_change(PLACE, key)
-            self.assertEqual(wanted,
-                             people.queries.outdated(people.everybody))
+            self.assertEqual(wanted, people.queries.outdated(people.everybody))
             self.assertEqual({'a': [title or 'Dr']}, people.answers()[0])
 
     def test_a_function_that_raises_is_called_again(self):

@@ -60,9 +60,8 @@ class WriteTest(northbound_rows.Rows, clouds.CloudTestCase):
         """Each has a row of its own, which alone goes with it."""
         gateway = 'fe80::a9fe:a9fe'
         four, six = self.route(), self.route(nexthop=gateway, prefix='::/0')
-        half = resources.OnLinkRoute(
-            self.router, 'lrp-r1', gateway, six.owner,
-            prefix='2001:db8::/65')
+        half = resources.OnLinkRoute(self.router, 'lrp-r1', gateway, six.owner,
+                                     prefix='2001:db8::/65')
         binding = self.binding(ip=gateway)
         self.assertEqual({}, self.create(four, six, half, binding))
         self.read_until(four, six, half, binding)

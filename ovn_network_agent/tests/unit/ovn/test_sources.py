@@ -101,8 +101,7 @@ class History(stateful.RuleBasedStateMachine):
         fresh = sources.Sources([Machines()])
         wanted = fresh.update(self.tables, {}, True)[Machine]
         assert self.made.problems == fresh.problems
-        failed = {f'Machine {name}'
-                  for name in self.made._sources[0].failed}
+        failed = {f'Machine {name}' for name in self.made._sources[0].failed}
         assert {name: each for name, each in now.items()
                 if name not in failed} == wanted
         for name in failed:
@@ -119,10 +118,9 @@ class SourcesTest(base.BaseTestCase):
 
     def test_random_histories(self):
         self.useFixture(fixtures.FakeLogger())
-        stateful.run_state_machine_as_test(
-            History, settings=hypothesis(
-                max_examples=budget.examples(60), stateful_step_count=30,
-                deadline=None, database=None))
+        stateful.run_state_machine_as_test(History, settings=hypothesis(
+            max_examples=budget.examples(60), stateful_step_count=30,
+            deadline=None, database=None))
 
     def test_a_row_that_is_gone_without_an_event(self):
         history = History()

@@ -13,8 +13,7 @@ UP = {'state': 'up', 'diagnostic': 'Control Detection Time Expired'}
 EXPIRED = {'state': 'down', 'diagnostic': 'Control Detection Time Expired'}
 # What an overlap looks like, from both ends.
 NEW = {'state': 'down', 'diagnostic': 'No Diagnostic'}
-SIGNALED = {'state': 'down',
-            'diagnostic': 'Neighbor Signaled Session Down'}
+SIGNALED = {'state': 'down', 'diagnostic': 'Neighbor Signaled Session Down'}
 
 
 class TunnelsTest(base.BaseTestCase):

@@ -83,8 +83,7 @@ class ViewTest(clouds.CloudTestCase):
         look = eyes.look()
         self.assertEqual(
             (HERE, cloud.HOSTNAME, (('physnet1', cloud.BRIDGE),)),
-            (look.node.chassis, look.node.hostname,
-             look.node.bridge_mappings))
+            (look.node.chassis, look.node.hostname, look.node.bridge_mappings))
         routers = {router.name: router for router in look.routers}
         for group, (table, name) in zip(look.groups, (
                 ('Gateway_Chassis', 'lrp-Gateway_Chassis'),
@@ -143,8 +142,7 @@ class ViewTest(clouds.CloudTestCase):
         for number, chassis in enumerate((HERE, AWAY, None), 1):
             self.cloud.add_router(f'r{number}', chassis=chassis)
         eyes = self.eyes()
-        self.assertEqual(['neutron-r1'],
-                         [r.name for r in eyes.look().routers])
+        self.assertEqual(['neutron-r1'], [r.name for r in eyes.look().routers])
         self.cloud.move('lrp-r2', HERE)
         self.assertEqual([('lrp-r2', True)], self.ports(eyes, 'r2'))
         self.cloud.move('lrp-r1', None)

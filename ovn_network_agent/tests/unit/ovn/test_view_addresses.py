@@ -91,8 +91,7 @@ class AddressesTest(ports.PortsTestCase):
             ANNOUNCE: 'true', 'ovn-network-agent:tag': '4400001'}))
         found = self.found(eyes)[ONE]
         self.assertEqual(('', 4400001), (found.withheld, found.tag))
-        self.nb.update('Logical_Switch', {}, external_ids={
-            ANNOUNCE: 'false'})
+        self.nb.update('Logical_Switch', {}, external_ids={ANNOUNCE: 'false'})
         self.change('vm-1', external_ids=ports.cidrs(f'{ONE}/24'))
         self.assertIn(ANNOUNCE, self.become(eyes, ONE)[ONE].withheld)
 
@@ -149,8 +148,7 @@ class AddressesTest(ports.PortsTestCase):
         for chassis, wanted in ((AWAY, ('2001:db8::a', '2001:db8::b')),
                                 (HERE, ()), (AWAY, ('2001:db8::a',))):
             self.cloud.move('lrp-r1', chassis)
-            self.assertEqual(wanted,
-                             self.found(eyes)[SIX].network.elsewhere)
+            self.assertEqual(wanted, self.found(eyes)[SIX].network.elsewhere)
             if chassis == HERE:
                 self.cloud.remove_nat('r1', '2001:db8::b')
 

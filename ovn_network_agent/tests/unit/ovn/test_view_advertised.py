@@ -18,8 +18,7 @@ ALL = {OWN, FIP, OTHER, SIX}
 class AdvertisedTestCase(clouds.CloudTestCase):
 
     def eyes(self, **options):
-        return super().eyes(**{'announce__advertised_routes': True,
-                               **options})
+        return super().eyes(**{'announce__advertised_routes': True, **options})
 
     def become(self, eyes, *announced, left=False):
         """Compare what is announced, by OVN if the router is left to it."""

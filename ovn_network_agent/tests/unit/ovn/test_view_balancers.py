@@ -54,16 +54,14 @@ class BalancersTest(clouds.CloudTestCase):
         self.assertIs(others, eyes.addresses('r2'))
         self.cloud.remove_balancers('r1')
         becomes()
-        self.cloud.add_balancer(
-            'r1', '10.0.0.9', '[2001:db8::9]:80', '2001:db8::10',
-            floating=False)
+        self.cloud.add_balancer('r1', '10.0.0.9', '[2001:db8::9]:80',
+                                '2001:db8::10', floating=False)
         becomes('10.0.0.9', '2001:db8::9', '2001:db8::10', fip=False)
         # OVN has no flow for an address of IPv6 in no network of the port.
         self.cloud.change_balancers('r1', '[2001:db8:1::9]:80')
         becomes()
-        self.assertEqual(
-            model.BalancedAddress('2001:db8:1::9'),
-            eyes.sources('r1', '2001:db8:1::9').balanced)
+        self.assertEqual(model.BalancedAddress('2001:db8:1::9'),
+                         eyes.sources('r1', '2001:db8:1::9').balanced)
 
     def test_the_address_of_a_nat_row_of_another_router(self):
         """Decision record 0039; whichever row comes last."""
@@ -148,9 +146,8 @@ class BalancersTest(clouds.CloudTestCase):
 
     def test_health_checks_of_ipv6_and_of_addresses_of_routers(self):
         self.cloud.add_balancer('r1', '198.51.100.1:80')
-        self.cloud.check_backends(
-            'r1', '[2001:db8::20]:80', '198.51.100.1:80',
-            backends=('[fd00::5]:80',))
+        self.cloud.check_backends('r1', '[2001:db8::20]:80', '198.51.100.1:80',
+                                  backends=('[fd00::5]:80',))
         self.cloud.report_backend('fd00::5', 'offline')
         eyes = self.eyes(drivers=CHECKS)
         self.assertEqual(
@@ -162,8 +159,7 @@ class BalancersTest(clouds.CloudTestCase):
     def test_another_tenants_backend_with_the_same_address(self):
         self.balance(f'{VIP}:80', ('10.0.0.5:80',), '10.0.0.5', 'offline')
         self.sb.insert('Service_Monitor', ip='10.0.0.5', port=80,
-                       protocol='tcp', logical_port='another',
-                       status='online')
+                       protocol='tcp', logical_port='another', status='online')
         self.assertEqual(selection.NO_BACKEND,
                          self.withheld(self.eyes(drivers=CHECKS)))
 

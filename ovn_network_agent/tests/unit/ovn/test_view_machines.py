@@ -121,8 +121,7 @@ class MachinesTest(clouds.CloudTestCase):
         eyes = self.eyes()
         self.become(eyes, FIP)
         problem, = eyes.router('r1').problems
-        self.assertIn("external_mac 'not-a-mac' is not a MAC address",
-                      problem)
+        self.assertIn("external_mac 'not-a-mac' is not a MAC address", problem)
 
     def test_the_port_that_a_row_names(self):
         self.cloud.add_port('r1', 'r1b', ['203.0.113.1/24'], chassis=AWAY)

@@ -128,8 +128,7 @@ class RowsTest(clouds.CloudTestCase):
         eyes = self.eyes()
         for prefix, there in (('203.0.113.0/24', 0), ('0.0.0.0/0', 1),
                               ('203.0.113.0/24', 0)):
-            self.nb.update('Logical_Router_Static_Route', {},
-                           ip_prefix=prefix)
+            self.nb.update('Logical_Router_Static_Route', {}, ip_prefix=prefix)
             self.assertEqual(there, len(eyes.router('r1').default_routes))
             self.assertEqual(there, len(eyes.rows(
                 'nb', 'Logical_Router_Static_Route')))

@@ -49,10 +49,9 @@ class AmongHostsTest(TenantVipsTestCase):
                      '[2001:db8:1::200]:80', '198.51.100.20:80',
                      '172.16.0.1:80', options={'neighbor_responder': 'none'})
         found = self.become(eyes, VIP, SECOND, SIX)
-        self.assertEqual(
-            (NET, 'net', '198.51.100.1', False),
-            (found[VIP].subnet, found[VIP].network, found[VIP].via,
-             found[VIP].alone))
+        self.assertEqual((NET, 'net', '198.51.100.1', False), (
+            found[VIP].subnet, found[VIP].network, found[VIP].via,
+            found[VIP].alone))
         self.cloud.change_balancers('r1', '10.0.0.201:80')
         self.assertIs(found[SECOND], self.become(eyes, SECOND)[SECOND])
         self.cloud.remove_balancers('r1')

@@ -123,8 +123,7 @@ class TenantsTest(TenantsTestCase):
         eyes = self.eyes(tenant_network__address_scopes=[SCOPE])
         found = self.become(eyes, NET)
         self.assertIn(ELSE, found[OTHER].withheld)
-        self.assertIn('it has no address scope',
-                      found['10.0.2.0/24'].withheld)
+        self.assertIn('it has no address scope', found['10.0.2.0/24'].withheld)
         self.sb.update('Port_Binding', {
             'logical_port': self.cloud.ports['lrp-r1-net0']}, external_ids={})
         self.become(eyes)
@@ -142,9 +141,8 @@ class TenantsTest(TenantsTestCase):
         self.assertNotIn('fe80::/64', found)
 
     def test_networks_that_are_none(self):
-        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24', '0.0.0.0/0',
-                              'x/24', '10.0.0.0/4', '224.0.0.1/24',
-                              '127.0.0.1/8')
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24', '0.0.0.0/0', 'x/24',
+                              '10.0.0.0/4', '224.0.0.1/24', '127.0.0.1/8')
         eyes = self.eyes()
         self.become(eyes, NET)
         remedy = 'and left out; give it the prefix of its subnet'
@@ -178,9 +176,8 @@ class TenantsTest(TenantsTestCase):
         eyes = self.eyes(announce__exclude_cidrs=['10.0.0.0/16'],
                          announce__network_tags=['net:4400001'])
         found = self.become(eyes)[NET]
-        self.assertEqual(
-            ('[announce] exclude_cidrs has 10.0.0.0/16', 4400001),
-            (found.withheld, found.tag))
+        self.assertEqual(('[announce] exclude_cidrs has 10.0.0.0/16', 4400001),
+                         (found.withheld, found.tag))
         for table, name in (('Logical_Router_Port', 'lrp-r1-net'),
                             ('Logical_Router', 'neutron-r1'),
                             ('Logical_Switch', 'neutron-net')):
@@ -224,9 +221,8 @@ class TenantsTest(TenantsTestCase):
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24', bind=False)
         eyes = self.eyes()
         self.become(eyes)
-        self.cloud._add_binding(
-            self.cloud.add_network(), 'lrp-x', 'patch',
-            options=ovsdb.ovsdb_map(peer='lrp-r1-net'))
+        self.cloud._add_binding(self.cloud.add_network(), 'lrp-x', 'patch',
+                                options=ovsdb.ovsdb_map(peer='lrp-r1-net'))
         self.become(eyes)
 
     def test_a_provider_network(self):

@@ -33,8 +33,7 @@ class TwoNetworks:
             self.switches[name] = self.cloud.add_switch(name, datapath)
             self.cloud.add_machine(
                 f'vm-{name}', HERE, network=datapath, mac=[f'{MAC} {ONE}'],
-                external_ids=ovsdb.ovsdb_dict(
-                    {'neutron:cidrs': f'{ONE}/24'}))
+                external_ids=ovsdb.ovsdb_dict({'neutron:cidrs': f'{ONE}/24'}))
 
     def say(self, name, **words):
         self.cloud.say('Logical_Switch', {'name': f'neutron-{name}'},
@@ -150,8 +149,7 @@ class VnisTest(TwoNetworks, clouds.CloudTestCase):
         eyes = self.eyes()
         self.assertEqual(('192.168.50.254',),
                          self.become(eyes, red=1001)['red'].gateways)
-        self.nb.update('DHCP_Options', {}, options={
-            'router': '192.168.50.5'})
+        self.nb.update('DHCP_Options', {}, options={'router': '192.168.50.5'})
         self.assertEqual(('192.168.50.5',),
                          self.become(eyes, red=1001)['red'].gateways)
 

@@ -53,17 +53,15 @@ class VnisTest(base.BaseTestCase):
             self.assertEqual((), vnis.read(row(**keys)))
 
     def test_ours_wins(self):
-        self.assertEqual(
-            model.Vni(7, '', ('1:2',), ('1:2',)),
-            self.only(ours_vni='7', ours_rt='1:2', theirs_type='l3',
-                      theirs_vni='8', theirs_rt='3:4'))
+        self.assertEqual(model.Vni(7, '', ('1:2',), ('1:2',)), self.only(
+            ours_vni='7', ours_rt='1:2', theirs_type='l3', theirs_vni='8',
+            theirs_rt='3:4'))
 
     def test_numbers_that_are_no_vni(self):
         for text in ('', '0', '-1', '16777216', '1e3', 'x', '１', '9' * 5000):
             found = self.only(ours_vni=text)
             self.assertEqual(0, found.number)
-            self.assertIn(f'{OURS}vni = {text!r} is not a VNI',
-                          found.problem)
+            self.assertIn(f'{OURS}vni = {text!r} is not a VNI', found.problem)
 
     def test_texts_that_are_no_list(self):
         for text in ('both', '1', '1:', '65536:65536', '4294967296:1',
@@ -76,8 +74,7 @@ class VnisTest(base.BaseTestCase):
             self.assertEqual((), found.imports)
 
     def test_targets_of_both_forms(self):
-        for text in ('65535:4294967295', '4294967295:65535',
-                     '10.0.0.1:65535'):
+        for text in ('65535:4294967295', '4294967295:65535', '10.0.0.1:65535'):
             self.assertEqual((text,), vnis.targets(text))
 
     def test_two_networks_with_one_vni(self):
@@ -86,13 +83,11 @@ class VnisTest(base.BaseTestCase):
         self.assertEqual(one, vnis.agreed(one, [('a', same), ('b', other)]))
         self.assertIn('network a has the VNI 7 with other', vnis.agreed(
             other, [('a', one), ('b', other)]).problem)
-        self.assertEqual(other, vnis.agreed(other, [('a', bad),
-                                                    ('b', other)]))
+        self.assertEqual(other, vnis.agreed(other, [('a', bad), ('b', other)]))
 
     def test_gateways(self):
         for cidr, router, wanted in (
-                ('192.168.50.0/24', '192.168.50.1',
-                 ('192.168.50.1',)),
+                ('192.168.50.0/24', '192.168.50.1', ('192.168.50.1',)),
                 ('192.168.50.0/24', '192.168.51.1', ()),
                 ('192.168.50.0/24', '2001:db8::1', ()),
                 ('192.168.50.0/24', '', ()), ('x', '192.168.50.1', ()),

@@ -94,5 +94,4 @@ class SegmentTest(base.BaseTestCase):
 
     def test_without_a_mapping_there_is_no_device(self):
         found = self.segment(101, self.BRIDGE, network='physnet3')
-        self.assertEqual(('', '', ''),
-                         (found.bridge, found.device, found.mac))
+        self.assertEqual(('', '', ''), (found.bridge, found.device, found.mac))

@@ -40,8 +40,7 @@ class HandlerTest(base.BaseTestCase):
         strategies.booleans(), strategies.booleans(),
         strategies.lists(strategies.sampled_from(EVENTS)))))
     def test_a_row_has_the_same_events_as_with_the_library(self, changes):
-        ours, library = (
-            replica.Handler(), ovsdb_event.RowEventHandler())
+        ours, library = (replica.Handler(), ovsdb_event.RowEventHandler())
         try:
             for watched, together, events in changes:
                 for handler in (ours, library):
@@ -59,12 +58,10 @@ class HandlerTest(base.BaseTestCase):
              else handler.unwatch_events)(events)
             return
         for event in events:
-            (handler.watch_event if watched
-             else handler.unwatch_event)(event)
+            (handler.watch_event if watched else handler.unwatch_event)(event)
 
     def compare(self, ours, library, table):
-        row = types.SimpleNamespace(
-            _table=types.SimpleNamespace(name=table))
+        row = types.SimpleNamespace(_table=types.SimpleNamespace(name=table))
         for verb in (Event.ROW_CREATE, Event.ROW_UPDATE, Event.ROW_DELETE):
             found, expected = (handler.matching_events(verb, row, None)
                                for handler in (ours, library))

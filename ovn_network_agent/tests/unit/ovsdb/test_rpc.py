@@ -23,8 +23,7 @@ from ovn_network_agent.tests import budget
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2 ** 63, 2 ** 63 - 1) |
-    st.text(st.characters(exclude_characters='\0',
-                          exclude_categories=['Cs'])),
+    st.text(st.characters(exclude_characters='\0', exclude_categories=['Cs'])),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
         st.sampled_from('{}"\\[]:, aé'), inner, max_size=3), max_leaves=12)
 _OBJECTS = st.lists(st.dictionaries(st.text('{}"\\x', max_size=3), _VALUES,
@@ -65,8 +64,7 @@ class FramingTest(base.BaseTestCase):
     def test_what_begins_no_object(self):
         for text in (b'}', b'[{}]', b'x{}', b'{}1', b'"{}"', b'{}}{'):
             with self.subTest(text):
-                self.assertRaises(rpc.Malformed,
-                                  rpc.Framer().feed, text)
+                self.assertRaises(rpc.Malformed, rpc.Framer().feed, text)
 
     def test_a_bad_value(self):
         for text in (b'{"a": }', b'{"a": NaN}', b'{"a": "\xff"}',
@@ -109,8 +107,7 @@ class ConnectionTest(base.BaseTestCase):
         text = b'{"id":null,"method":"%s","params":["\xc3\xa9{"]}'
         self.peer.sendall(text % b'a' + text % b'b' + b'{"id":')
         error, first = self.connection.recv()
-        self.assertEqual((0, 'a', ['é{']),
-                         (error, first.method, first.params))
+        self.assertEqual((0, 'a', ['é{']), (error, first.method, first.params))
         # No event of the socket comes for the second.
         self.assertTrue(self.wakes_at_once())
         self.assertEqual('b', self.connection.recv()[1].method)
@@ -135,6 +132,5 @@ class ConnectionTest(base.BaseTestCase):
             with self.subTest(data):
                 self.connect()
                 self.peer.sendall(data)
-                self.assertEqual((errno.EPROTO, None),
-                                 self.connection.recv())
+                self.assertEqual((errno.EPROTO, None), self.connection.recv())
                 self.assertIn('no message of JSON-RPC', self.log.output)

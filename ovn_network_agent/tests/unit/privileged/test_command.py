@@ -57,16 +57,14 @@ class TestCommand(unittest.TestCase):
         self.assertEqual('bgpd is not running', result.messages)
 
     def test_input_that_nobody_reads(self):
-        result = command.run(['true'], 5, 'x' * 1000000)
-        self.assertEqual(0, result.status)
+        self.assertEqual(0, command.run(['true'], 5, 'x' * 1000000).status)
 
     def test_missing_program(self):
         with self.assertRaises(FileNotFoundError):
             command.run(['/nonexistent/program'], 5)
 
     def test_output_that_is_not_text(self):
-        result = command.run(['printf', r'\377'], 5)
-        self.assertEqual('\ufffd', result.stdout)
+        self.assertEqual('\ufffd', command.run(['printf', r'\377'], 5).stdout)
 
     def test_time_limit_ends_the_whole_group(self):
         with tempfile.NamedTemporaryFile('r') as pids:

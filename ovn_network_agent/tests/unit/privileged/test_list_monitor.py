@@ -42,8 +42,7 @@ class LooksTest(base.BaseTestCase):
         self.assertEqual([], self.look(2))
 
     def test_a_long_list_is_rarely_read_whole(self):
-        self.lists = dict.fromkeys(
-            self.lists, ('a', 10 * monitors.LINES))
+        self.lists = dict.fromkeys(self.lists, ('a', 10 * monitors.LINES))
         self.look(20)
         self.assertEqual(([True] + [False] * 9) * 2, self.asked)
         # The number of lines, or their first or last number, has changed.

@@ -180,23 +180,22 @@ class ChecksTest(unittest.TestCase):
         self.assertEqual((0, 1), checks.fwmark(0, 1))
 
     def test_sysctls(self):
-        self.refused(
-            lambda item: checks.sysctl(*item),
-            ('net/ipv4/conf/all/../../x/proxy_arp', '1'),
-            ('/proc/sys/net/ipv4/ip_forward', '1'),
-            ('net/ipv4/ip_forward\n', '1'), ('net/ipv4/tcp_syncookies', '1'),
-            ('net/ipv4/conf/./forwarding', '1'),
-            ('net/ipv4/conf/a b/forwarding', '1'),
-            ('net/ipv4/ip_forward', '1'),
-            ('net/ipv4/conf/br-ex/rp_filter', '1'),
-            ('net/ipv4/conf/lo/forwarding', 1),
-            ('net/ipv4/conf/lo/forwarding', ''),
-            ('net/ipv4/conf/lo/forwarding', '1\n'),
-            ('net/ipv4/conf/lo/forwarding', '-1'),
-            ('net/ipv4/conf/eth0/send_redirects', '1'),
-            ('net/ipv4/conf/eth0/../all/send_redirects', '0'),
-            ('net/ipv6/conf/eth0/send_redirects', '0'),
-            (None, '1'))
+        self.refused(lambda item: checks.sysctl(*item),
+                     ('net/ipv4/conf/all/../../x/proxy_arp', '1'),
+                     ('/proc/sys/net/ipv4/ip_forward', '1'),
+                     ('net/ipv4/ip_forward\n', '1'),
+                     ('net/ipv4/tcp_syncookies', '1'),
+                     ('net/ipv4/conf/./forwarding', '1'),
+                     ('net/ipv4/conf/a b/forwarding', '1'),
+                     ('net/ipv4/ip_forward', '1'),
+                     ('net/ipv4/conf/br-ex/rp_filter', '1'),
+                     ('net/ipv4/conf/lo/forwarding', 1),
+                     ('net/ipv4/conf/lo/forwarding', ''),
+                     ('net/ipv4/conf/lo/forwarding', '1\n'),
+                     ('net/ipv4/conf/lo/forwarding', '-1'),
+                     ('net/ipv4/conf/eth0/send_redirects', '1'),
+                     ('net/ipv4/conf/eth0/../all/send_redirects', '0'),
+                     ('net/ipv6/conf/eth0/send_redirects', '0'), (None, '1'))
         self.assertEqual(
             '/proc/sys/net/ipv4/conf/all/send_redirects',
             checks.sysctl('net/ipv4/conf/all/send_redirects', '0'))

@@ -14,15 +14,25 @@ from ovn_network_agent.privileged.network import checks
 from ovn_network_agent.tests.unit import world
 
 
-class SegmentLimitsTest(base.BaseTestCase):
+class LimitsTestCase(base.BaseTestCase):
+
+    ERRORS = (errno.EPERM,)
+
+    def refused(self, function, *args):
+        error = self.assertRaises(OSError, function, *args)
+        self.assertIn(error.errno, self.ERRORS, args)
+
+    def all_refused(self, calls):
+        """Pairs of (function, arguments), each refused."""
+        for function, args in calls:
+            self.refused(function, *args)
+
+
+class SegmentLimitsTest(LimitsTestCase):
 
     def limits(self, **options):
         return limits.from_conf(world.conf(
             further_bridges=['br-two'], **options))
-
-    def refused(self, function, *args):
-        error = self.assertRaises(OSError, function, *args)
-        self.assertEqual(errno.EPERM, error.errno, args)
 
     def test_devices_of_served_bridges(self):
         within = self.limits()
@@ -57,8 +67,7 @@ class SegmentLimitsTest(base.BaseTestCase):
     def test_no_other_address_and_no_wider_route(self):
         within = self.limits()
         self.refused(within.check_address, 'br-ex.101', '192.0.2.1/24')
-        self.refused(within.check_route, 254, '0.0.0.0/0', 'br-ex.101', '',
-                     10)
+        self.refused(within.check_route, 254, '0.0.0.0/0', 'br-ex.101', '', 10)
 
     def test_advertised_prefixes(self):
         within = self.limits()
@@ -114,7 +123,7 @@ def rule(priority, table, src=None, dst=None, iif=None, fwmark=None,
                       ownership.RULE_PROTOCOL, suppress)
 
 
-class EgressLimitsTest(base.BaseTestCase):
+class EgressLimitsTest(LimitsTestCase):
 
     def limits(self, *drivers, **options):
         return limits.from_conf(world.conf(
@@ -144,10 +153,8 @@ class EgressLimitsTest(base.BaseTestCase):
             function(*args)
 
     def test_nothing_without_the_driver(self):
-        for function, args in self.calls(self.limits(
-                'fip_route', 'provider_port', 'tenant_network')):
-            error = self.assertRaises(OSError, function, *args)
-            self.assertEqual(errno.EPERM, error.errno, args)
+        self.all_refused(self.calls(self.limits(
+            'fip_route', 'provider_port', 'tenant_network')))
 
     def test_nothing_else(self):
         within = self.limits(port_forward__port_forward_dev='loopback1')
@@ -195,9 +202,7 @@ class EgressLimitsTest(base.BaseTestCase):
             # Of all devices of the node.
             'net/ipv4/conf/all/forwarding',
             'net/ipv4/conf/default/forwarding')]
-        for function, args in calls:
-            error = self.assertRaises(OSError, function, *args)
-            self.assertEqual(errno.EPERM, error.errno, args)
+        self.all_refused(calls)
 
     def test_a_gateway_may_be_on_the_link(self):
         self.assertTrue(self.limits().is_onlink(TABLE, 'eth1'))
@@ -209,15 +214,13 @@ OF_VNI, LOCAL = 10_001_001, '192.0.2.11'
 HOST = '192.168.50.10/32'
 
 
-class EvpnLimitsTest(base.BaseTestCase):
+class EvpnLimitsTest(LimitsTestCase):
+
+    ERRORS = (errno.EPERM, errno.EINVAL)
 
     def limits(self, drivers=('evpn',), **options):
         return limits.from_conf(world.conf(
             **{'drivers': list(drivers), 'evpn__local_ip': LOCAL, **options}))
-
-    def refused(self, function, *args):
-        error = self.assertRaises(OSError, function, *args)
-        self.assertIn(error.errno, (errno.EPERM, errno.EINVAL), args)
 
     def calls(self, within):
         """What the driver needs: (function, arguments)."""
@@ -259,9 +262,8 @@ class EvpnLimitsTest(base.BaseTestCase):
         self.refused(of_device.check_devices, 1001, OF_VNI, '', 4789, 1450, '')
 
     def test_nothing_without_the_driver(self):
-        for function, args in self.calls(self.limits(
-                drivers=['fip_route', 'provider_port', 'tenant_network'])):
-            self.refused(function, *args)
+        self.all_refused(self.calls(self.limits(
+            drivers=['fip_route', 'provider_port', 'tenant_network'])))
 
     def test_a_gateway_may_be_on_the_link(self):
         within = self.limits()

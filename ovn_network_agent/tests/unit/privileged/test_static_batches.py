@@ -37,35 +37,30 @@ class BatchesTest(base.BaseTestCase):
             self.now += len(some) * each
         return found
 
-    def test_a_quick_daemon_gets_all_others_at_once(self):
-        self.assertEqual([2500, 7500], self.sizes(10000, 0.0002))
+    def test_sizes(self):
+        """A quick daemon gets all others at once, and no short one last.
 
-    def test_no_short_one_comes_last(self):
-        # Two seconds are 7,407 routes.
-        self.assertEqual([2500, 7510], self.sizes(10010, 0.00027))
-        self.pace.forget()
-        self.assertEqual([2500, 7407, 2593], self.sizes(12500, 0.00027))
-
-    def test_a_slow_daemon_is_not_kept_from_answering(self):
-        self.assertEqual([2500, 2500, 2501], self.sizes(7501, 0.0014))
-
-    def test_a_clock_that_stands_is_no_licence(self):
-        self.assertEqual([2500, 20000, 17500], self.sizes(40000, 0.0))
-
-    def test_few_and_none(self):
-        self.assertEqual([3], self.sizes(3, 0.0002))
-        self.assertEqual([], self.sizes(0, 0.0002))
-        self.assertEqual([2510], self.sizes(2510, 0.0002))
+        A slow daemon is not kept from answering, and a clock that stands is
+        no licence.
+        """
+        for count, each, sizes in (
+                (10000, 0.0002, [2500, 7500]),
+                # Two seconds are 7,407 routes.
+                (10010, 0.00027, [2500, 7510]),
+                (12500, 0.00027, [2500, 7407, 2593]),
+                (7501, 0.0014, [2500, 2500, 2501]),
+                (40000, 0.0, [2500, 20000, 17500]),
+                (3, 0.0002, [3]), (0, 0.0002, []), (2510, 0.0002, [2510])):
+            self.pace.forget()
+            self.assertEqual(sizes, self.sizes(count, each))
 
     def test_an_earlier_change_tells_too(self):
-        self.sizes(2000, 0.00022)
-        self.now += 9
-        self.assertEqual([8000], self.sizes(8000, 0.00022))
-
-    def test_it_counts_for_some_seconds_only(self):
-        self.sizes(2000, 0.00022)
-        self.now += 11
-        self.assertEqual([2500, 5500], self.sizes(8000, 0.00022))
+        """For some seconds only."""
+        for seconds, sizes in ((9, [8000]), (11, [2500, 5500])):
+            self.pace.forget()
+            self.sizes(2000, 0.00022)
+            self.now += seconds
+            self.assertEqual(sizes, self.sizes(8000, 0.00022))
 
     def test_few_lines_tell_nothing(self):
         """Beside 10,000 routes one line takes a quarter of a second."""

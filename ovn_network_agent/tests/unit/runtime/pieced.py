@@ -5,7 +5,7 @@
 
 from ovn_network_agent.ovn import queries
 from ovn_network_agent.ovn import view
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 
 FIPS = ['198.51.100.10', '198.51.100.11', '198.51.100.12']
 
@@ -38,6 +38,5 @@ class Pieced(view.View):
         self.looks.append('full' if full else '' if batch is None else number)
         if number is not None and number == self.fails_at:
             raise view.NotReady('NB is away')
-        self.last = worlds.snapshot(worlds.router(fips=self.fips),
-                                    phase=phase)
+        self.last = cloud.snapshot(cloud.router(fips=self.fips), phase=phase)
         return self.last

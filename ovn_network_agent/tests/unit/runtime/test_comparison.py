@@ -54,11 +54,9 @@ class PartsTest(base.BaseTestCase):
         self.clock = 1000.0
         self.seen = pieced.Pieced(conf)
         self.world = worlds.World()
-        self.backends = [Meeting(name, self.world)
-                         for name in worlds.BACKENDS]
-        work = reconciler.Reconciler(
-            [worlds.driver('fip_route', conf)], self.backends,
-            lambda reason: None)
+        self.backends = [Meeting(name, self.world) for name in worlds.BACKENDS]
+        work = reconciler.Reconciler([worlds.driver('fip_route', conf)],
+                                     self.backends, lambda reason: None)
         self.addCleanup(work.close)
         self.loop = loop.Loop(conf, self.seen, work, trigger.Trigger(0),
                               status.Status({}), threading.Event(),

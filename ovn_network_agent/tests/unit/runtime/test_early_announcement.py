@@ -6,12 +6,12 @@
 from oslotest import base
 
 from ovn_network_agent.runtime import loop
-from ovn_network_agent.tests.unit import world as worlds
+from ovn_network_agent.tests.unit import cloud
 
 
 def router(number, count):
     """A router with so many addresses, one of them its own."""
-    return worlds.router(number, [
+    return cloud.router(number, [
         f'11.{number}.{n >> 8}.{n & 255}' for n in range(count - 1)])
 
 
@@ -21,8 +21,8 @@ class ForerunTest(base.BaseTestCase):
         """The view with the first of routers with so many addresses."""
         self.routers = [router(number, count)
                         for number, count in enumerate(counts, 1)]
-        return loop.first_of(worlds.snapshot(
-            *self.routers, groups=map(worlds.group, self.routers)))
+        return loop.first_of(cloud.snapshot(
+            *self.routers, groups=map(cloud.group, self.routers)))
 
     def test_as_many_as_frr_takes_meanwhile(self):
         found = self.chosen(1000, 900, 200, 5000)
@@ -31,17 +31,17 @@ class ForerunTest(base.BaseTestCase):
         self.assertEqual([each.uuid for each in self.routers[:2]],
                          list(found.addresses))
         self.assertEqual((), found.groups)
-        self.assertEqual(worlds.node(), found.node)
+        self.assertEqual(cloud.node(), found.node)
         self.assertEqual(2, len(self.chosen(1000, 1000, 1, 5000).routers))
 
     def test_no_machines(self):
-        view = worlds.with_machines(worlds.snapshot(
-            router(1, 1500), router(2, 5000)), worlds.machine('192.0.2.9'))
+        view = cloud.with_machines(cloud.snapshot(
+            router(1, 1500), router(2, 5000)), cloud.machine('192.0.2.9'))
         found = loop.first_of(view)
         self.assertEqual((1, {}, {}), (len(found.routers), found.networks,
                                        found.machines))
-        self.assertIsNone(loop.first_of(worlds.with_machines(
-            worlds.snapshot(), *(worlds.machine(f'11.1.{n >> 8}.{n & 255}')
+        self.assertIsNone(loop.first_of(cloud.with_machines(
+            cloud.snapshot(), *(cloud.machine(f'11.1.{n >> 8}.{n & 255}')
                                  for n in range(5000)))))
 
     def test_none_where_there_are_few(self):

@@ -3,11 +3,8 @@
 
 """What the loop does while something fails."""
 
-import os
-import socket
 import threading
 
-import fixtures
 from oslotest import base
 
 from ovn_network_agent.common import trigger
@@ -18,9 +15,11 @@ from ovn_network_agent.ovsdb import connection
 from ovn_network_agent.ovsdb import replica
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime.process import status
+from ovn_network_agent.tests.unit import seen
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views
 from ovn_network_agent.tests.unit.runtime import test_loop
+from ovn_network_agent.tests.unit.runtime import test_notify
 
 
 class LoopTest(base.BaseTestCase):
@@ -64,26 +63,21 @@ class LoopTest(base.BaseTestCase):
         self.assertLess(made._timeout(), 10)
 
     def test_a_reload_does_not_say_ready_before_the_first_pass(self):
-        folder = self.useFixture(fixtures.TempDir()).path
-        supervisor = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.addCleanup(supervisor.close)
-        supervisor.bind(os.path.join(folder, 'notify'))
-        supervisor.settimeout(0)
-        self.useFixture(fixtures.EnvironmentVariable(
-            'NOTIFY_SOCKET', os.path.join(folder, 'notify')))
+        supervisor = test_notify.Supervisor(self)
         told = status.Status({})
         made = loop.Loop(self.conf, None, None, self.trigger, told,
                          threading.Event(),
                          forwards=test_loop.Rules(self.conf))
         made.reload()
         made._apply_configuration()
-        self.assertRaises(BlockingIOError, supervisor.recv, 1000)
+        self.assertEqual([], supervisor.heard())
         told.ready(0)
-        self.assertEqual(b'READY=1', supervisor.recv(1000))
+        self.assertEqual([b'READY=1'], supervisor.heard())
         made.reload()
         made._apply_configuration()
-        self.assertIn(b'RELOADING=1', supervisor.recv(1000))
-        self.assertEqual(b'READY=1', supervisor.recv(1000))
+        reloading, ready = supervisor.heard()
+        self.assertIn(b'RELOADING=1', reloading)
+        self.assertEqual(b'READY=1', ready)
 
     def test_a_reload_reads_the_rules_again(self):
         """Whether or not the rest of the configuration can be used."""
@@ -99,20 +93,23 @@ class LoopTest(base.BaseTestCase):
 
     def test_a_drain_ends_only_by_what_the_servers_confirm(self):
         """Trap T27: a replica that lacks rows looks as if all had left."""
-        seen = test_loop.Torn(self.trigger)
+        torn = test_loop.Torn(self.trigger)
         draining = drain.Drain(self.conf, threading.Event())
-        self.loop(seen).drain(draining)
+        self.loop(torn).drain(draining)
         self.assertIs(drain.Result.COMPLETED, draining.result)
-        self.assertEqual(4, seen.looks)
+        self.assertEqual(4, torn.looks)
 
     def test_a_view_that_fails_does_not_end_the_agent(self):
         """The clean-up comes after the drain, whatever happens.  Trap T27."""
-        seen = test_loop.Failing(
-            self.conf, {'ovs': None},
-            handovers=test_loop.Leaving(self.conf))
-        seen.last = views.view(own=5)
+        failing = seen.Seen(self.conf,
+                            handovers=test_loop.Leaving(self.conf))
+        failing.last = views.view(own=5)
+
+        def fail():
+            raise ValueError('a bug')
+        failing.meanwhile = fail
         second_stop = threading.Event()
         second_stop.set()
         draining = drain.Drain(self.conf, second_stop)
-        self.loop(seen).drain(draining)
+        self.loop(failing).drain(draining)
         self.assertIs(drain.Result.ERROR, draining.result)

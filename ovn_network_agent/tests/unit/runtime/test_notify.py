@@ -17,6 +17,7 @@ from ovn_network_agent.engine import reconciler
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 
@@ -27,8 +28,7 @@ class NotifyTest(base.BaseTestCase):
         self.addCleanup(listening.close)
         listening.bind(address.replace('@', '\0', 1))
         listening.settimeout(5)
-        self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET',
-                                                     address))
+        self.useFixture(fixtures.EnvironmentVariable('NOTIFY_SOCKET', address))
         return listening
 
     def test_a_socket_in_the_file_system_and_an_abstract_one(self):
@@ -37,8 +37,7 @@ class NotifyTest(base.BaseTestCase):
                         f'@ovn-network-agent-test-{os.getpid()}'):
             listening = self.supervisor(address)
             status.notify(READY=1, STATUS='in sync')
-            self.assertEqual(b'READY=1\nSTATUS=in sync',
-                             listening.recv(1000))
+            self.assertEqual(b'READY=1\nSTATUS=in sync', listening.recv(1000))
 
     def test_a_name_of_ovn_is_no_message_of_its_own(self):
         folder = self.useFixture(fixtures.TempDir()).path
@@ -181,7 +180,7 @@ class LongPassTest(base.BaseTestCase):
             lambda reason: None, alive=lambda: signs.append(clock[0]))
         self.addCleanup(made.close)
         outcome = made.run(passes.Pass(
-            world.snapshot(world.router(fips=['198.51.100.10'])), full=True))
+            cloud.snapshot(cloud.router(fips=['198.51.100.10'])), full=True))
         self.assertGreater(outcome.changes, 0)
         signs.append(clock[0])
         # The pass had many steps, and each one was followed by a sign.

@@ -60,8 +60,7 @@ class FormerTest(base.BaseTestCase):
 
     def test_our_unit_in_its_place(self):
         shutil.copy('/bin/sleep', self.program)
-        path = self.unit(self.units[1], self.program)
-        self.enable(path)
+        self.enable(self.unit(self.units[1], self.program))
         ours = os.path.join(self.folder, 'opt')
         os.mkdir(ours)
         self.unit(self.units[0], self.script('opt/ovn-network-agent'))

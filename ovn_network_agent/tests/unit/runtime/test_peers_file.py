@@ -43,8 +43,7 @@ class PeersFileTest(base.BaseTestCase):
     def test_a_bad_entry_does_not(self):
         conf = self.conf(GOOD + ', 7, {name: y}]')
         self.assertEqual([], reloads.file_problems(conf))
-        found = [text for text in reloads.warnings(conf)
-                 if self.path in text]
+        found = [text for text in reloads.warnings(conf) if self.path in text]
         self.assertEqual(2, len(found), found)
         for number, text in enumerate(found, 1):
             self.assertIn(f'line 1: network_peers[{number}]', text)

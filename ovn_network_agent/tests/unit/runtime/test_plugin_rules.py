@@ -100,8 +100,7 @@ class SourceTest(base.BaseTestCase):
     def test_a_kind_of_the_agent(self):
         driver = self.driver('one', type('Nodes', (Machines,),
                                          {'KIND': model.Node}))
-        raised = self.assertRaises(ValueError, loader.check_driver,
-                                   driver)
+        raised = self.assertRaises(ValueError, loader.check_driver, driver)
         self.assertIn('which the agent makes itself', str(raised))
 
 
@@ -114,14 +113,8 @@ class DriverTest(base.BaseTestCase):
                 ((model.Router,), TypeError, 'no method resources')):
             driver = Driver()
             driver.SUBJECTS = kinds
-            raised = self.assertRaises(error, loader.check_driver,
-                                       driver)
+            raised = self.assertRaises(error, loader.check_driver, driver)
             self.assertIn(words, str(raised))
-
-    def refused(self, error, words, asks=(), *watches):
-        raised = self.assertRaises(
-            error, loader.check_driver, Driver(asks, *watches))
-        self.assertIn(words, str(raised))
 
     def test_as_it_should_be(self):
         loader.check_driver(Driver(
@@ -129,56 +122,52 @@ class DriverTest(base.BaseTestCase):
             drivers.Watch('nb', 'NAT', ('type',), (('type', '=', 'snat'),),
                           stale=[notices.kernel('link')])))
 
-    def test_asks(self):
-        self.refused(ValueError, "'rankings' is none of ranking, absence",
-                     ('rankings',))
-        self.refused(TypeError, "ASKS is 'ranking', which is no tuple",
-                     'ranking')
-
-    def test_watches(self):
-        self.refused(TypeError, 'is not a drivers.base.Watch', (), 'NAT')
-        self.refused(ValueError, "'mysql' is none of nb, sb, ovs", (),
-                     drivers.Watch('mysql', 'NAT', ('type',)))
-        self.refused(TypeError, "columns of a Watch is 'type'", (),
-                     drivers.Watch('nb', 'NAT', 'type'))
-        self.refused(TypeError, "stale of a Watch is 'note'", (),
-                     drivers.Watch('nb', 'NAT', ('type',), stale='note'))
-        self.refused(ValueError, "'created' is none of create, update", (),
-                     drivers.Watch('nb', 'NAT', ('type',),
-                                   events=('created',)))
+    def test_asks_and_watches(self):
+        watch = drivers.Watch
+        for error, words, asks, *watches in (
+                (ValueError, "'rankings' is none of ranking, absence",
+                 ('rankings',)),
+                (TypeError, "ASKS is 'ranking', which is no tuple", 'ranking'),
+                (TypeError, 'is not a drivers.base.Watch', (), 'NAT'),
+                (ValueError, "'mysql' is none of nb, sb, ovs", (),
+                 watch('mysql', 'NAT', ('type',))),
+                (TypeError, "columns of a Watch is 'type'", (),
+                 watch('nb', 'NAT', 'type')),
+                (TypeError, "stale of a Watch is 'note'", (),
+                 watch('nb', 'NAT', ('type',), stale='note')),
+                (ValueError, "'created' is none of create, update", (),
+                 watch('nb', 'NAT', ('type',), events=('created',)))):
+            raised = self.assertRaises(
+                error, loader.check_driver, Driver(asks, *watches))
+            self.assertIn(words, str(raised))
 
 
 class BackendTest(base.BaseTestCase):
 
-    def refused(self, error, words, **values):
-        raised = self.assertRaises(
-            error, loader.check_backend, 'things', Things(**values))
-        self.assertIn(words, str(raised))
+    def test_what_is_refused(self):
+        for error, words, values in (
+                (ValueError, "name is 'route', but the entry point is called "
+                 "'things'", {'name': 'route'}),
+                (ValueError, 'kinds is empty', {'kinds': ()}),
+                (TypeError, 'which is no tuple', {'kinds': Thing}),
+                (TypeError, "'thing', which is no class of resources",
+                 {'kinds': ('thing',)}),
+                (ValueError, 'Nameless has no kind of its own',
+                 {'kinds': (Nameless,)}),
+                (ValueError, 'Problem has no kind of its own',
+                 {'kinds': (resources.Problem,)}),
+                (TypeError, 'stage of the class Numbered is 60',
+                 {'kinds': (Numbered,)}),
+                *((TypeError, f"{field} is 'kernel:link'",
+                   {field: 'kernel:link'}) for field in (
+                       'doubted_by', 'revived_by', 'invalidates'))):
+            raised = self.assertRaises(
+                error, loader.check_backend, 'things', Things(**values))
+            self.assertIn(words, str(raised))
 
     def test_as_it_should_be(self):
         loader.check_backend('things', Things(
             doubted_by=(notices.NFTABLES,), invalidates=['route']))
-
-    def test_name(self):
-        self.refused(ValueError, "name is 'route', but the entry point is "
-                     "called 'things'", name='route')
-
-    def test_kinds(self):
-        self.refused(ValueError, 'kinds is empty', kinds=())
-        self.refused(TypeError, 'which is no tuple', kinds=Thing)
-        self.refused(TypeError, "'thing', which is no class of resources",
-                     kinds=('thing',))
-        self.refused(ValueError, 'Nameless has no kind of its own',
-                     kinds=(Nameless,))
-        self.refused(ValueError, 'Problem has no kind of its own',
-                     kinds=(resources.Problem,))
-        self.refused(TypeError, 'stage of the class Numbered is 60',
-                     kinds=(Numbered,))
-
-    def test_words(self):
-        for field in ('doubted_by', 'revived_by', 'invalidates'):
-            self.refused(TypeError, f"{field} is 'kernel:link'",
-                         **{field: 'kernel:link'})
 
     def test_owners(self):
         self.assertEqual(

@@ -20,35 +20,11 @@ from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import questions
 from ovn_network_agent.runtime.process import status
 from ovn_network_agent.tests import waiting
+from ovn_network_agent.tests.unit import seen
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.gateways import views
 
 LIMIT = 30
-
-
-class Seen(view.View):
-    """A view without routers; a test may stop it at a look, or break it.
-
-    :ivar looks: the reasons to look, one bool (full) for each
-    """
-
-    confirmed = True
-
-    def __init__(self, conf):
-        super().__init__(conf, {'ovs': None})
-        self.looks = []
-        self.gate = threading.Event()
-        self.gate.set()
-        self.broken = None
-
-    def snapshot(self, phase, full=False):
-        self.looks.append(full)
-        if not self.gate.wait(LIMIT):
-            raise AssertionError('the test never let the view go on')
-        if self.broken:
-            raise self.broken
-        self.last = world.snapshot(phase=phase)
-        return self.last
 
 
 class QuestionsTest(base.BaseTestCase):
@@ -58,10 +34,20 @@ class QuestionsTest(base.BaseTestCase):
         super().setUp()
         self.conf = world.conf(drivers=views.DRIVERS)
         self.trigger = trigger.Trigger(0)
-        self.seen = Seen(self.conf)
+        self.seen = seen.Seen(self.conf)
+        self.seen.meanwhile = self.look
+        self.gate, self.broken = threading.Event(), None
+        self.gate.set()
         self.stopping = threading.Event()
         self.threads = concurrent.futures.ThreadPoolExecutor(8)
         self.addCleanup(self.threads.shutdown)
+
+    def look(self):
+        """A test may stop the view at a look, or break it."""
+        if not self.gate.wait(LIMIT):
+            raise AssertionError('the test never let the view go on')
+        if self.broken:
+            raise self.broken
 
     def make(self, seen=None, forwards=None):
         work = reconciler.Reconciler(
@@ -80,7 +66,7 @@ class QuestionsTest(base.BaseTestCase):
         return made
 
     def end(self, thread):
-        self.seen.gate.set()
+        self.gate.set()
         self.stopping.set()
         self.trigger.fire('stop', urgent=True)
         thread.join(LIMIT)
@@ -89,11 +75,11 @@ class QuestionsTest(base.BaseTestCase):
     def rest(self):
         """Wait until the loop has made its first passes, and rests."""
         waiting.eventually(
-            lambda: self.seen.looks and not self.loop.passes.work, 'rest')
+            lambda: self.seen.full and not self.loop.passes.work, 'rest')
 
     def hold(self):
         """Have the loop begin a pass that does not end."""
-        self.seen.gate.clear()
+        self.gate.clear()
         self.trigger.fire('a slow reason')
         waiting.eventually(lambda: self.loop.passes.work, 'a pass')
 
@@ -112,10 +98,10 @@ class QuestionsTest(base.BaseTestCase):
     def test_a_resting_loop_makes_no_pass_for_it(self):
         self.run_loop()
         self.rest()
-        before = len(self.seen.looks)
+        before = len(self.seen.full)
         self.assertEqual([1] * 20, [self.ask(lambda: 1)
                                     for _question in range(20)])
-        self.assertEqual(before, len(self.seen.looks))
+        self.assertEqual(before, len(self.seen.full))
 
     def asked_while_held(self, reason, **event):
         """Ask a held loop for its passes; then an event comes.
@@ -126,11 +112,11 @@ class QuestionsTest(base.BaseTestCase):
         self.run_loop()
         self.rest()
         self.hold()
-        looks = len(self.seen.looks)
-        asked = self.threads.submit(self.ask, lambda: len(self.seen.looks))
+        looks = len(self.seen.full)
+        asked = self.threads.submit(self.ask, lambda: len(self.seen.full))
         self.wait_for_questions()
         self.trigger.fire(reason, **event)
-        self.seen.gate.set()
+        self.gate.set()
         return looks, asked
 
     def test_the_pass_of_an_urgent_event_comes_first(self):
@@ -140,19 +126,19 @@ class QuestionsTest(base.BaseTestCase):
     def test_other_events_do_not_put_it_off(self):
         looks, asked = self.asked_while_held('test')
         self.assertEqual(looks, asked.result(LIMIT))
-        waiting.eventually(lambda: len(self.seen.looks) > looks, 'a pass')
+        waiting.eventually(lambda: len(self.seen.full) > looks, 'a pass')
 
     def test_each_question_lets_an_event_pass(self):
         """The second question waits for the pass of an urgent event."""
         self.run_loop()
         self.rest()
-        before = len(self.seen.looks)
+        before = len(self.seen.full)
         go_on = threading.Event()
         self.addCleanup(go_on.set)
         first = self.threads.submit(self.ask, lambda: go_on.wait(LIMIT))
         waiting.eventually(first.running, 'the first one')
         waiting.eventually(lambda: not self.loop.questions._waiting, 'taken')
-        second = self.threads.submit(self.ask, lambda: len(self.seen.looks))
+        second = self.threads.submit(self.ask, lambda: len(self.seen.full))
         self.wait_for_questions()
         self.trigger.fire('a port moves', urgent=True)
         go_on.set()
@@ -176,13 +162,13 @@ class QuestionsTest(base.BaseTestCase):
             questions.NoAnswer, self.ask, lambda: called.append(1), 0.05)
         self.assertIn('has not answered within 0.05 s', str(error))
         self.assertIn('(a slow reason)', str(error))
-        self.seen.gate.set()
+        self.gate.set()
         self.assertEqual(2, self.ask(lambda: 2))
         # Nobody waits for it any more.
         self.assertEqual([], called)
 
     def test_while_passes_fail(self):
-        self.seen.broken = ValueError('a bug')
+        self.broken = ValueError('a bug')
         self.run_loop()
         self.assertEqual(1, self.ask(lambda: 1))
         waiting.eventually(lambda: any(
@@ -208,7 +194,7 @@ class QuestionsTest(base.BaseTestCase):
         second_stop = threading.Event()
         draining = drain.Drain(self.conf, second_stop)
 
-        class Stays(Seen):
+        class Stays(seen.Seen):
             def snapshot(self, phase, full=False):
                 self.last = views.view(own=5)
                 return self.last

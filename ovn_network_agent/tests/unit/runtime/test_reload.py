@@ -18,13 +18,14 @@ from ovn_network_agent.conf import opts
 from ovn_network_agent.drivers import base as drivers
 from ovn_network_agent.engine import reconciler
 from ovn_network_agent.model import port_forwards
-from ovn_network_agent.ovn import view
 from ovn_network_agent.privileged.limits import limits
 from ovn_network_agent.runtime import loader
 from ovn_network_agent.runtime import loop
 from ovn_network_agent.runtime import reloads
 from ovn_network_agent.runtime.process import status
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import golden
+from ovn_network_agent.tests.unit import seen
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.conf import base
 
@@ -41,26 +42,6 @@ CONCERNED = {
     'frr_prefix_list': {*NAMES}}
 # Of the node, the port forwards, a group, a router and its two addresses.
 EACH = {'fip_route': 5, 'veth_leak': 3, 'gateway_drain': 2, 'port_forward': 6}
-
-
-class Seen(view.View):
-    """One router and its group, always the same.
-
-    :ivar full: whether each look was a full one
-    """
-
-    confirmed = True
-
-    def __init__(self, conf):
-        super().__init__(conf, {'ovs': None})
-        self.full = []
-
-    def snapshot(self, phase, full=False):
-        self.full.append(full)
-        router = world.router(fips=['198.51.100.10'])
-        self.last = world.snapshot(router, groups=(world.group(router),),
-                                   phase=phase)
-        return self.last
 
 
 class Rules:
@@ -112,13 +93,12 @@ class ReloadTestCase(base.ConfTestCase):
         self.rules = [self.file('port_forwards: []\n', name)
                       for name in ('rules.yaml', 'other.yaml')]
         self.conf = self.load(self.text())
-        self.log = self.useFixture(fixtures.FakeLogger(
-            level=logging.DEBUG))
+        self.log = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
         self.clock = 1000.0
-        self.seen = Seen(self.conf)
+        router = cloud.router(fips=['198.51.100.10'])
+        self.seen = seen.Seen(self.conf, router, groups=(cloud.group(router),))
         self.work = reconciler.Reconciler(
-            self.drivers(), world.backends(world.World()),
-            lambda reason: None)
+            self.drivers(), world.backends(world.World()), lambda reason: None)
         self.addCleanup(self.work.close)
         self.loop = loop.Loop(
             self.conf, self.seen, self.work, trigger.Trigger(0),
@@ -215,14 +195,12 @@ class AnswerTest(ReloadTestCase):
         self.assertEqual((None, False), self.answered(number))
         self.loop._apply_configuration()
         answer, in_force = self.answered(number)
-        self.assertEqual(
-            (['reconcile_interval'], ['bridge_dev'], (), False),
-            ([c.option for c in answer.changed],
-             [c.option for c in answer.waiting], answer.refused, in_force))
+        self.assertEqual((['reconcile_interval'], ['bridge_dev'], (), False), (
+            [c.option for c in answer.changed],
+            [c.option for c in answer.waiting], answer.refused, in_force))
         self.assertFalse(self.answered(number, in_force=True)[1])
         self.made()
-        self.assertEqual((answer, True),
-                         self.answered(number, in_force=True))
+        self.assertEqual((answer, True), self.answered(number, in_force=True))
         self.assertEqual({'at', 'refused', 'changed', 'waiting'},
                          {*json.loads(json.dumps(answer.json()))})
         # What waits is named in the log.
@@ -270,8 +248,7 @@ class AnswerTest(ReloadTestCase):
 class RefusedTest(ReloadTestCase):
 
     def drivers(self):
-        return [*super().drivers(),
-                world.driver('choosy', self.conf, Choosy)]
+        return [*super().drivers(), world.driver('choosy', self.conf, Choosy)]
 
     def test_a_driver_refuses_its_options(self):
         before = self.work.wanted.drivers

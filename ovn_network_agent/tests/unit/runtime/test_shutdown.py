@@ -14,6 +14,7 @@ from ovn_network_agent import model
 from ovn_network_agent.common import trigger
 from ovn_network_agent.forward import source
 from ovn_network_agent.runtime.process import shutdown
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
 from ovn_network_agent.tests.unit.engine import gateways
 
@@ -27,7 +28,7 @@ class View:
         self.routers = routers
 
     def snapshot(self, phase):
-        return worlds.snapshot(*self.routers, phase=phase)
+        return cloud.snapshot(*self.routers, phase=phase)
 
 
 class Translating(View):
@@ -37,7 +38,7 @@ class Translating(View):
 
     def snapshot(self, phase):
         self.looks -= 1
-        host = model.EgressHost('e', '203.0.113.7', worlds.CHASSIS,
+        host = model.EgressHost('e', '203.0.113.7', cloud.CHASSIS,
                                 '10.0.0.9', 'r', 'r')
         return dataclasses.replace(super().snapshot(phase), subjects={
             model.EgressHost: {'': {'': host}} if self.looks > 0 else {}})
@@ -81,7 +82,7 @@ class EndingTest(base.BaseTestCase):
         self.addCleanup(lambda: self.gateway.reconciler.close())
         self.pause = Pause(self.gateway.world)
         self.trigger = trigger.Trigger(0)
-        self.router = worlds.router(fips=[FIP])
+        self.router = cloud.router(fips=[FIP])
         self.assertTrue(self.gateway.run(self.router).settled)
 
     def end(self, view=None, **options):
@@ -130,8 +131,8 @@ class EndingTest(base.BaseTestCase):
 
     def test_what_no_other_node_can_announce_is_said_once(self):
         log = self.useFixture(fixtures.FakeLogger())
-        router = worlds.router(ports=(worlds.port(hosting=True),), nats=(
-            worlds.fip(FIP, distributed_mac='fa:16:3e:00:00:aa',
+        router = cloud.router(ports=(cloud.port(hosting=True),), nats=(
+            cloud.fip(FIP, distributed_mac='fa:16:3e:00:00:aa',
                        resident=True),))
         self.end(View(router))
         self.assertEqual(1, log.output.count(
@@ -144,11 +145,11 @@ class EndingTest(base.BaseTestCase):
 
         class Machines(View):
             def snapshot(self, phase):
-                return worlds.with_machines(
-                    super().snapshot(phase), worlds.machine(FIP),
-                    worlds.machine('198.51.100.11', withheld='by hand'),
-                    worlds.machine('198.51.100.12', claimed='port vm-2'),
-                    worlds.machine('203.0.113.9'))
+                return cloud.with_machines(
+                    super().snapshot(phase), cloud.machine(FIP),
+                    cloud.machine('198.51.100.11', withheld='by hand'),
+                    cloud.machine('198.51.100.12', claimed='port vm-2'),
+                    cloud.machine('203.0.113.9'))
         self.end(Machines())
         self.assertIn('1 address of machines on provider networks '
                       f'withdrawn now ({FIP}): ', log.output)

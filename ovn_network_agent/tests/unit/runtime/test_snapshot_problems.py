@@ -11,6 +11,7 @@ from oslotest import base
 from ovn_network_agent import model
 from ovn_network_agent.conf import plugins
 from ovn_network_agent.runtime import snapshot_problems
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
 
@@ -18,11 +19,10 @@ class TroubleTest(base.BaseTestCase):
 
     def troubles(self, drivers, drained='', **node):
         conf = world.conf(drivers=drivers)
-        group = model.GatewayGroup(
-            'Gateway_Chassis', 'key', 'lrp-1', (
-                model.Candidate(world.CHASSIS, 0, drained=drained),
-                model.Candidate(world.OTHER, 1, drained='shutdown')))
-        snapshot = dataclasses.replace(world.snapshot(**node), groups=(group,))
+        group = model.GatewayGroup('Gateway_Chassis', 'key', 'lrp-1', (
+            model.Candidate(cloud.CHASSIS, 0, drained=drained),
+            model.Candidate(cloud.OTHER, 1, drained='shutdown')))
+        snapshot = dataclasses.replace(cloud.snapshot(**node), groups=(group,))
         return snapshot_problems.SnapshotProblems().problems(
             snapshot, ('br-ex',), plugins.requested(conf, plugins.RANKING))
 
@@ -41,28 +41,28 @@ class TroubleTest(base.BaseTestCase):
         """The groups may be the same, and the node another one."""
         known = snapshot_problems.SnapshotProblems()
         groups = (model.GatewayGroup('Gateway_Chassis', 'key', 'lrp-1', (
-            model.Candidate(world.CHASSIS, 1),)),)
+            model.Candidate(cloud.CHASSIS, 1),)),)
         lowered = (dataclasses.replace(groups[0], candidates=(
-            model.Candidate(world.CHASSIS, 0, drained='shutdown'),)),)
+            model.Candidate(cloud.CHASSIS, 0, drained='shutdown'),)),)
         for drains, present, count in (
                 ((), groups, 0), ((model.ALL,), groups, 1), ((), groups, 0),
                 ((), lowered, 1), ((model.ALL,), lowered, 2)):
             seen = dataclasses.replace(
-                world.snapshot(drains=frozenset(drains)), groups=present)
+                cloud.snapshot(drains=frozenset(drains)), groups=present)
             self.assertEqual(count, len(known.problems(seen, (), False)))
 
     def test_it_is_as_if_each_view_were_the_first(self):
         """Routers with problems come, change and go."""
         known = snapshot_problems.SnapshotProblems()
-        good = world.router(1)
-        away = world.router(2, ports=(world.port(2, segment=None),))
-        bad = world.router(3, problems=('NAT row x: malformed',))
+        good = cloud.router(1)
+        away = cloud.router(2, ports=(cloud.port(2, segment=None),))
+        bad = cloud.router(3, problems=('NAT row x: malformed',))
         for routers, bridges in (
                 ((good, away, bad), ('br-ex',)), ((good, away), ('br-ex',)),
-                ((good, world.router(2)), ('br-ex',)),
-                ((good, away, world.router(3)), ('br-ex',)),
+                ((good, cloud.router(2)), ('br-ex',)),
+                ((good, away, cloud.router(3)), ('br-ex',)),
                 ((good, away), ()), ((bad,), ('br-ex',)), ((), ('br-ex',))):
-            seen = world.snapshot(*routers)
+            seen = cloud.snapshot(*routers)
             found = known.problems(seen, bridges, True)
             self.assertEqual(snapshot_problems.SnapshotProblems().problems(
                 seen, bridges, True), found)

@@ -73,8 +73,7 @@ class ReportTest(base.BaseTestCase):
 
     def test_a_report_goes_into_the_directory(self):
         os.mkdir(self.path('log'))
-        process = self.start(f'log_dir = {self.path("log")}')
-        process.send_signal(signal.SIGUSR2)
+        self.start(f'log_dir = {self.path("log")}').send_signal(signal.SIGUSR2)
         waiting.eventually(lambda: os.listdir(self.path('log')), 'a file')
 
     def test_a_file_is_watched_from_the_start(self):

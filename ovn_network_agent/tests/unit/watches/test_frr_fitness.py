@@ -8,6 +8,7 @@ import dataclasses
 from oslotest import base
 
 from ovn_network_agent import model
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.watches.frr import frr_fitness
 from ovn_network_agent.watches.frr import frr_observers
@@ -19,23 +20,17 @@ DRAINS = ['fip_route', 'gateway_drain']
 
 class LackTest(base.BaseTestCase):
 
-    def test_one_neighbour_is_enough(self):
-        self.assertEqual('', frr_fitness.lack([], UP, 'vrf-provider'))
-
-    def test_none_is_established(self):
-        self.assertEqual(
-            'no BGP neighbour of VRF vrf-provider is established '
-            '(2 configured)', frr_fitness.lack([], DOWN, 'vrf-provider'))
+    def test_what_is_lacking(self):
+        """Without neighbours nobody is judged, but for daemons."""
+        for daemons, neighbours, vrf, said in (
+                ([], UP, 'vrf-provider', ''), ([], {}, '', ''),
+                ([], DOWN, 'vrf-provider', 'no BGP neighbour of VRF '
+                 'vrf-provider is established (2 configured)'),
+                *((['bgpd', 'zebra'], each, '',
+                   'bgpd and zebra of FRR not running')
+                  for each in (UP, DOWN, {}))):
+            self.assertEqual(said, frr_fitness.lack(daemons, neighbours, vrf))
         self.assertIn('the default VRF', frr_fitness.lack([], DOWN, ''))
-
-    def test_without_neighbours_nobody_is_judged(self):
-        self.assertEqual('', frr_fitness.lack([], {}, ''))
-
-    def test_daemons(self):
-        for neighbours in (UP, DOWN, {}):
-            self.assertEqual(
-                'bgpd and zebra of FRR not running',
-                frr_fitness.lack(['bgpd', 'zebra'], neighbours, ''))
 
     def test_which_daemons(self):
         for method, needed in (('static', {'zebra', 'bgpd', 'staticd'}),
@@ -60,9 +55,9 @@ class NeededTest(base.BaseTestCase):
 
     def needed(self, owner, *candidates):
         made = frr_fitness.Fitness(world.conf(drivers=DRAINS))
-        made.seen(model.Snapshot(world.node(), groups=(model.GatewayGroup(
+        made.seen(model.Snapshot(cloud.node(), groups=(model.GatewayGroup(
             'HA_Chassis_Group', candidates=(
-                model.Candidate(world.CHASSIS, 0), *candidates),
+                model.Candidate(cloud.CHASSIS, 0), *candidates),
             ports=(model.GroupPort('cr-lrp-1', owner),)),)))
         return made._needed
 
@@ -78,7 +73,7 @@ class NeededTest(base.BaseTestCase):
         self.assertFalse(self.needed('', owner))
 
     def test_not_who_has_it(self):
-        self.assertFalse(self.needed(world.CHASSIS, model.Candidate('a', 0)))
+        self.assertFalse(self.needed(cloud.CHASSIS, model.Candidate('a', 0)))
 
 
 class JudgementTest(base.BaseTestCase):

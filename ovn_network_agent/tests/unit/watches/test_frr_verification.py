@@ -196,8 +196,7 @@ class VerificationTest(base.BaseTestCase):
         self.assertEqual(2, self.made.wrong)
         self.assertIn(f'{A}, {B} are inactive', ' '.join(self.made.reasons))
         self.clock = planned
-        self.assertEqual(({A: 'static', B: 'static'}, True, None),
-                         self.due(0))
+        self.assertEqual(({A: 'static', B: 'static'}, True, None), self.due(0))
 
     def test_an_address_that_was_not_set_anew_is_in_doubt(self):
         # It may be missing, and changes of our own wake nobody.
@@ -218,5 +217,4 @@ class VerificationTest(base.BaseTestCase):
             self.assertEqual(self.clock + pause, self.made._again_due)
             pause = min(pause * 2, 30.0)
         self.assertEqual({A}, set(self.due(30)[0]))
-        self.assertIn('announcements checked',
-                      self.trigger.wait(0).reasons)
+        self.assertIn('announcements checked', self.trigger.wait(0).reasons)

@@ -153,9 +153,8 @@ class PaceTest(base.BaseTestCase):
                 self.wait(1)
         self.assertEqual(1, len(logs.output))
         # The row of the others is over with a calm, and theirs alone.
-        self.assertEqual(
-            rate_limit.FIGHT,
-            self.pace._notices[notices.FLOWS].streak(self.now))
+        self.assertEqual(rate_limit.FIGHT,
+                         self.pace._notices[notices.FLOWS].streak(self.now))
         self.wait(60)
         self.assertEqual(0, self.pace._notices[notices.FLOWS].streak(self.now))
 

@@ -29,3 +29,11 @@ class JudgeTestCase(base.BaseTestCase):
             if one.verdict in (WARN, BROKEN):
                 self.assertTrue(one.remedy, said)
         return ' '.join(f'{one.evidence} {one.remedy}' for one in said)
+
+    def judged_each(self, judge, *cases):
+        """Cases of (facts, the verdict or verdicts, words that are said)."""
+        for facts, verdict, *words in cases:
+            said = self.judged(judge, facts, *(
+                verdict if isinstance(verdict, tuple) else (verdict,)))
+            for word in words:
+                self.assertIn(word, said)

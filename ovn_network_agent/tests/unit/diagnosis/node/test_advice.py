@@ -21,8 +21,7 @@ class AnnouncedTest(base.JudgeTestCase):
         said = self.judged(frr.judge_announced, dataclasses.replace(
             few, count=frr_static.MANY + 1), base.WARN)
         self.assertIn(str(frr_static.MANY + 1), said)
-        self.judged(frr.judge_announced,
-                    frr.Announced('kernel', 0), base.OK)
+        self.judged(frr.judge_announced, frr.Announced('kernel', 0), base.OK)
 
 
 class LinesTest(base.JudgeTestCase):

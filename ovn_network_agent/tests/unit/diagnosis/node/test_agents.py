@@ -19,44 +19,30 @@ def helper(**changed):
 
 class AloneTest(base.JudgeTestCase):
 
-    def judge(self, found, holder, *verdicts):
-        return self.judged(agents.judge_alone, agents.Alone(found, holder),
-                           *verdicts)
-
-    def test_nobody_or_one(self):
-        self.judge((), '', base.OK)
-        self.judge((ONE,), 'process 7 here', base.OK)
-        # In another container, which shares the network.
-        self.judge((), 'in another container', base.OK)
-
-    def test_the_original_program_takes_no_lock(self):
-        self.assertIn('process 7', self.judge((ONE,), '', base.WARN))
-
-    def test_two(self):
-        said = self.judge((ONE, TWO), 'process 7 here', base.BROKEN)
-        self.assertIn('process 7', said)
-        self.assertIn('process 8', said)
+    def test_how_many(self):
+        self.judged_each(agents.judge_alone, *(
+            (agents.Alone(found, holder), *said)
+            for found, holder, *said in (
+                ((), '', base.OK), ((ONE,), 'process 7 here', base.OK),
+                # In another container, which shares the network.
+                ((), 'in another container', base.OK),
+                # The original program takes no lock.
+                ((ONE,), '', base.WARN, 'process 7'),
+                ((ONE, TWO), 'process 7 here', base.BROKEN, 'process 7',
+                 'process 8'))))
 
 
 class FormerTest(base.JudgeTestCase):
 
-    def judge(self, *verdicts, running=(), enabled=(), installed=()):
-        return self.judged(agents.judge_original, single_instance.Original(
-            running, enabled, installed), *verdicts)
-
-    def test_none(self):
-        self.judge(base.OK)
-
-    def test_running(self):
-        self.assertIn('process 7', self.judge(base.BROKEN, running=(7,)))
-
-    def test_its_unit(self):
-        self.assertIn('systemctl disable x.service', self.judge(
-            base.WARN, enabled=('x.service',)))
-
-    def test_installed(self):
-        self.assertIn('remove the package', self.judge(
-            base.WARN, installed=('/usr/bin/ovn-network-agent',)))
+    def test_what_is_left_of_it(self):
+        none = single_instance.Original((), (), ())
+        self.judged_each(
+            agents.judge_original, (none, base.OK),
+            (none._replace(running=(7,)), base.BROKEN, 'process 7'),
+            (none._replace(enabled=('x.service',)), base.WARN,
+             'systemctl disable x.service'),
+            (none._replace(installed=('/usr/bin/ovn-network-agent',)),
+             base.WARN, 'remove the package'))
 
 
 class RunningTest(base.JudgeTestCase):
@@ -77,12 +63,19 @@ class RunningTest(base.JudgeTestCase):
 class StatusTest(base.JudgeTestCase):
 
     def test_states(self):
-        for facts, verdict in (
-                (agents.Status(False), base.NOT_CHECKED),
-                (agents.Status(True, 'no agent answers'), base.BROKEN),
-                (agents.Status(True, '', 'restoring', ('x',)), base.WARN),
-                (agents.Status(True, '', 'running'), base.OK)):
-            self.judged(agents.judge_status, facts, verdict)
+        self.judged_each(
+            agents.judge_status, (agents.Status(False), base.NOT_CHECKED),
+            (agents.Status(True, 'no agent answers'), base.BROKEN),
+            (agents.Status(True, '', 'restoring', ('x',)), base.WARN),
+            (agents.Status(True, '', 'running'), base.OK))
+        good = agents.Status(True, '', 'running')
+        self.judged_each(agents.judge_drain, (good, base.OK),
+                         (good._replace(drains=('all',)), base.WARN),
+                         (agents.Status(False), base.NOT_CHECKED),
+                         (good._replace(failure='x'), base.NOT_CHECKED))
+        self.judged_each(agents.judge_privileges, ('', base.OK),
+                         ('this needs root; run it so', base.NOT_CHECKED),
+                         ('no privileges: x', base.BROKEN))
 
     def test_each_reason_of_a_degraded_agent(self):
         said = self.judged(agents.judge_status, agents.Status(
@@ -101,23 +94,8 @@ class StatusTest(base.JudgeTestCase):
         self.judged(agents.judge_status, facts._replace(
             version=version.STRING), base.OK)
 
-    def test_drains(self):
-        good = agents.Status(True, '', 'running')
-        self.judged(agents.judge_drain, good, base.OK)
-        self.judged(agents.judge_drain, good._replace(drains=('all',)),
-                    base.WARN)
-        for unknown in (agents.Status(False), good._replace(failure='x')):
-            self.judged(agents.judge_drain, unknown, base.NOT_CHECKED)
-
 
 class PrivilegesTest(base.JudgeTestCase):
-
-    def test_privileges(self):
-        self.judged(agents.judge_privileges, '', base.OK)
-        self.judged(agents.judge_privileges, 'this needs root; run it so',
-                    base.NOT_CHECKED)
-        self.judged(agents.judge_privileges, 'no privileges: x',
-                    base.BROKEN)
 
     def test_what_sudo_runs(self):
         program = agents.helper.program()
@@ -129,12 +107,24 @@ class PrivilegesTest(base.JudgeTestCase):
         self.assertFalse(agents._only_sudo(['doas', program]))
 
     def test_helpers(self):
-        self.judged(agents.judge_helpers, (), base.NOT_CHECKED)
-        self.judged(agents.judge_helpers, (helper(), helper()), base.OK)
-        self.judged(agents.judge_helpers, (helper(found=False), helper()),
-                    base.BROKEN)
-        self.assertIn('[privsep_frr]', self.judged(
-            agents.judge_helpers, (helper(allowed=False),), base.BROKEN))
-        # sudoers does not concern a command of the operator.
-        self.judged(agents.judge_helpers,
-                    (helper(allowed=False, own=True),), base.OK)
+        """sudoers does not concern a command of the operator."""
+        self.judged_each(
+            agents.judge_helpers, ((), base.NOT_CHECKED),
+            ((helper(), helper()), base.OK),
+            ((helper(found=False), helper()), base.BROKEN),
+            ((helper(allowed=False),), base.BROKEN, '[privsep_frr]'),
+            ((helper(allowed=False, own=True),), base.OK))
+
+
+class ObjectsTest(base.JudgeTestCase):
+
+    def test_differences_by_what_is_wrong(self):
+        found = agents.Objects
+        self.judged_each(
+            agents.judge_objects, (found((), ()), base.OK),
+            (found((*(('create', 'flow', f'number={n}') for n in range(5)),
+                    ('delete', 'rule', 'priority=1')), ()),
+             (base.BROKEN, base.BROKEN),
+             'missing: flow number=0; flow number=1; flow number=2 and 2 more',
+             'left over: rule priority=1'),
+            (found((), ('flow: no bridge',)), base.WARN))

@@ -43,28 +43,19 @@ class ConfigurationTest(base.JudgeTestCase):
 
 class TlsTest(base.JudgeTestCase):
 
-    def judge(self, facts, *verdicts):
-        return self.judged(lambda found: configuration.judge_tls(found, NOW),
-                           facts, *verdicts)
-
-    def test_unused(self):
-        self.judge(configuration.Tls(False, (), (), ()), base.NOT_CHECKED)
-        # Files without an effect.
-        self.judge(configuration.Tls(False, (), ('x; y',), ()), base.WARN,
-                   base.OK)
-
-    def test_good(self):
-        self.assertIn('2031', self.judge(tls(), base.OK))
-
-    def test_problems(self):
-        self.judge(tls(problems=('x; y',), ends=()), base.BROKEN)
-
-    def test_dates(self):
-        self.judge(tls(days=configuration.DAYS - 1), base.WARN, base.OK)
-        said = self.judge(tls(days=-1, warnings=(
-            'ovn_ssl_cert = /cert.pem: has expired at x; renew it',)),
-            base.BROKEN)
-        self.assertIn('/cert.pem has expired', said)
+    def test_verdicts(self):
+        """Unused, with files without an effect, and by the dates."""
+        unused = configuration.Tls(False, (), (), ())
+        self.judged_each(
+            lambda found: configuration.judge_tls(found, NOW),
+            (unused, base.NOT_CHECKED),
+            (unused._replace(warnings=('x; y',)), (base.WARN, base.OK)),
+            (tls(), base.OK, '2031'),
+            (tls(problems=('x; y',), ends=()), base.BROKEN),
+            (tls(days=configuration.DAYS - 1), (base.WARN, base.OK)),
+            (tls(days=-1, warnings=(
+                'ovn_ssl_cert = /cert.pem: has expired at x; renew it',)),
+             base.BROKEN, '/cert.pem has expired'))
 
 
 class AccessTest(base.JudgeTestCase):
@@ -113,3 +104,35 @@ class AccessTest(base.JudgeTestCase):
                 reads(own), reads(own + 1, {group}), reads(own + 1)))
         os.chmod(folder, 0o700)
         self.assertFalse(reads(own + 1))
+
+
+class VersionsTest(base.JudgeTestCase):
+
+    def test_versions(self):
+        """Tried, between two that were tried, never run, and unknown."""
+        def found(**versions):
+            return configuration.Versions(tuple(
+                (getattr(configuration, name), version)
+                for name, version in versions.items()))
+
+        self.judged_each(
+            configuration.judge_versions,
+            (found(KERNEL='6.1.0-25-amd64', FRR='8.4.4', OVN='23.03',
+                   OVS='3.1.0', NFT='1.0.6'), base.OK,
+             'Linux 6.1.0-25-amd64'),
+            (found(FRR='10.3', OVN='24.03.2'), base.OK,
+             'FRR 10.3, OVN 24.03.2 (no test ran with it, but with 23.03, '
+             '25.03, 26.03.1)'),
+            (found(FRR='8.1'), base.WARN), (found(FRR='11.0'), base.WARN),
+            (found(OVN='22.03'), base.WARN),
+            (found(FRR='9.1'), base.WARN, 'never run'),
+            (found(KERNEL='4.19.0-amd64'), base.BROKEN),
+            (found(KERNEL='6.12.0', FRR='', OVN='', OVS=''), base.OK))
+        self.assertNotIn('no test', self.judged(
+            configuration.judge_versions,
+            found(FRR='10.3', OVN='26.03', OVS='3.5.1'), base.OK))
+
+    def test_numbers(self):
+        self.assertEqual((6, 12), configuration.numbers('6.12.0-amd64'))
+        self.assertLess(configuration.numbers('8.4.4'),
+                        configuration.numbers('10.3'))

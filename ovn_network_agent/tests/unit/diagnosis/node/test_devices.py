@@ -28,21 +28,15 @@ def forwarding(**values):
 
 class BridgeTest(base.JudgeTestCase):
 
-    def test_up(self):
-        self.judged(devices.judge_bridge, bridge(), base.OK)
-
-    def test_missing(self):
-        said = self.judged(devices.judge_bridge, bridge(
-            missing=('no such device; make it',)), base.BROKEN)
-        self.assertEqual('no such device make it', said)
-
-    def test_down(self):
+    def test_states(self):
         """The agent sets it up, so before its start nothing is wrong."""
         down = bridge(down=('br-two',))
-        self.assertIn('br-two', self.judged(devices.judge_bridge, down,
-                                            base.BROKEN))
-        self.judged(devices.judge_bridge, down._replace(managed=False),
-                    base.WARN)
+        self.judged_each(
+            devices.judge_bridge, (bridge(), base.OK),
+            (bridge(missing=('no such device; make it',)), base.BROKEN,
+             'no such device make it'),
+            (down, base.BROKEN, 'br-two'),
+            (down._replace(managed=False), base.WARN))
 
     def test_messages_of_the_agent(self):
         for judge in (devices.judge_bridge_address,
@@ -53,33 +47,23 @@ class BridgeTest(base.JudgeTestCase):
 
 class VrfTest(base.JudgeTestCase):
 
-    def test_good(self):
-        self.assertIn('table 10', self.judged(devices.judge_vrf, vrf(),
-                                              base.OK))
-        self.judged(devices.judge_uplink, vrf(), base.OK)
-
-    def test_the_default_vrf(self):
-        for judge in (devices.judge_vrf, devices.judge_uplink):
-            self.judged(judge, devices.Vrf(''), base.NOT_CHECKED)
-
-    def test_a_kernel_without(self):
-        """The missing device is not reported, too: nobody can make it."""
-        said = self.judged(devices.judge_vrf, vrf(
-            known=False, missing=('no such device; make it',)), base.BROKEN)
-        self.assertIn('CONFIG_NET_VRF', said)
-
-    def test_missing_or_down(self):
-        self.judged(devices.judge_vrf, vrf(missing=('a; b',)), base.BROKEN)
-        self.judged(devices.judge_vrf, vrf(up=False), base.BROKEN)
+    def test_states(self):
+        """Nobody can make the device for a kernel that has no VRFs."""
+        missing = ('no such device; make it',)
+        self.judged_each(
+            devices.judge_vrf, (vrf(), base.OK, 'table 10'),
+            (devices.Vrf(''), base.NOT_CHECKED),
+            (vrf(known=False, missing=missing), base.BROKEN, 'CONFIG_NET_VRF'),
+            (vrf(missing=missing), base.BROKEN), (vrf(up=False), base.BROKEN))
 
     def test_uplinks(self):
-        self.judged(devices.judge_uplink, vrf(uplinks=()), base.BROKEN)
         down = ('eth1', False), ('eth2', False)
-        self.assertIn('eth1, eth2', self.judged(
-            devices.judge_uplink, vrf(uplinks=down), base.BROKEN))
-        self.assertNotIn('eth1', self.judged(
-            devices.judge_uplink,
-            vrf(uplinks=(('eth1', True), down[1])), base.WARN))
+        self.judged_each(devices.judge_uplink, (vrf(), base.OK),
+                         (devices.Vrf(''), base.NOT_CHECKED),
+                         (vrf(uplinks=()), base.BROKEN),
+                         (vrf(uplinks=down), base.BROKEN, 'eth1, eth2'))
+        self.assertNotIn('eth1', self.judged(devices.judge_uplink, vrf(
+            uplinks=(('eth1', True), down[1])), base.WARN))
 
 
 class SysctlTest(base.JudgeTestCase):
@@ -91,14 +75,19 @@ class SysctlTest(base.JudgeTestCase):
 
     def test_forwarding_is_off(self):
         for name in ('blue', 'eth1', 'br_ex'):
-            said = self.judged(devices.judge_forwarding, forwarding(
-                **{name: {'forwarding': 0}}), base.BROKEN)
-            self.assertIn(name.replace('_', '-'), said)
-            self.assertIn(f'net.ipv4.conf.{name.replace("_", "-")}.'
-                          'forwarding=1"', said)
-        # Devices of others are theirs.
-        self.judged(devices.judge_forwarding,
-                    forwarding(all={'forwarding': 0}), base.OK)
+            path = f'net.ipv4.conf.{name.replace("_", "-")}.forwarding=1"'
+            self.judged_each(devices.judge_forwarding, (forwarding(
+                **{name: {'forwarding': 0}}), base.BROKEN, path))
+        closed = forwarding(all={'forwarding': 0})
+        dotted = forwarding()._replace(vrf=('eth1.5',))
+        dotted.values['eth1.5'] = {'forwarding': 0}
+        self.judged_each(
+            devices.judge_forwarding,
+            # Devices of others are theirs; without a VRF there are none.
+            (closed, base.OK),
+            (closed._replace(vrf=()), base.BROKEN, 'net.ipv4.ip_forward=1'),
+            (dotted, base.BROKEN,
+             '"sysctl -w net/ipv4/conf/eth1.5/forwarding=1"'))
 
     def test_before_the_start_the_bridge_may_be_closed(self):
         closed = forwarding(br_ex={'forwarding': 0, 'proxy_arp': 0})
@@ -114,29 +103,12 @@ class SysctlTest(base.JudgeTestCase):
         said = self.judged(devices.judge_proxy_arp, found, base.BROKEN)
         self.assertIn('net/ipv4/conf/br-ex.101/proxy_arp=1', said)
 
-    def test_without_a_vrf_the_switch_of_all_counts(self):
-        closed = forwarding(all={'forwarding': 0})._replace(vrf=())
-        self.assertIn('net.ipv4.ip_forward=1', self.judged(
-            devices.judge_forwarding, closed, base.BROKEN))
-
-    def test_a_dot_in_a_name(self):
-        closed = forwarding()._replace(vrf=('eth1.5',))
-        closed.values['eth1.5'] = {'forwarding': 0}
-        self.assertIn('"sysctl -w net/ipv4/conf/eth1.5/forwarding=1"',
-                      self.judged(devices.judge_forwarding, closed,
-                                  base.BROKEN))
-
     def test_the_highest_rp_filter_counts(self):
         """Documentation/networking/ip-sysctl: the maximum of both."""
-        self.judged(devices.judge_rp_filter, forwarding(
-            eth1={'rp_filter': 1}), base.OK)
-        loose = {'rp_filter': 0}
-        said = self.judged(devices.judge_rp_filter, forwarding(
-            all=loose, eth1={'rp_filter': 1}), base.BROKEN)
-        self.assertIn('eth1: ', said)
-        self.judged(devices.judge_rp_filter, forwarding(
-            all={'rp_filter': 1}), base.OK)
-        self.assertIn('blue, eth1, br-ex: ', self.judged(
-            devices.judge_rp_filter, forwarding(
-                all={'rp_filter': 1}, blue=loose, eth1=loose,
-                br_ex=loose), base.BROKEN))
+        loose, strict = {'rp_filter': 0}, {'rp_filter': 1}
+        self.judged_each(
+            devices.judge_rp_filter, (forwarding(eth1=strict), base.OK),
+            (forwarding(all=loose, eth1=strict), base.BROKEN, 'eth1: '),
+            (forwarding(all=strict), base.OK),
+            (forwarding(all=strict, blue=loose, eth1=loose, br_ex=loose),
+             base.BROKEN, 'blue, eth1, br-ex: '))

@@ -16,74 +16,54 @@ ANCHORS = ('100.64.0.1/32', 'fd53::1/128')
 
 class LocalTest(base.JudgeTestCase):
 
-    def judge(self, *verdicts, **values):
-        return self.judged(evpn.judge_local, evpn.Local(**{
-            'address': '192.0.2.11', 'device': 'lo', **values}), *verdicts)
-
-    def test_all_is_well(self):
-        self.assertIn('192.0.2.11 on lo, UDP port 4789', self.judge(base.OK))
-        self.judge(base.OK, domain='vrf-provider', vrf='vrf-provider')
-
-    def test_nobody_has_the_address(self):
-        self.assertIn('"ip address add 192.0.2.11/32 dev DEVICE", with a '
-                      'device of VRF vrf-provider', self.judge(
-                          base.BROKEN, device='', vrf='vrf-provider'))
-
-    def test_a_device_without_an_address(self):
-        self.assertIn('"ip address add ADDRESS/32 dev eth7"', self.judge(
-            base.BROKEN, address='', wanted='eth7'))
-
-    def test_the_device_is_down(self):
-        self.assertIn('"ip link set lo up"', self.judge(base.BROKEN,
-                                                        up=False))
-
-    def test_a_device_of_another_vrf(self):
-        self.assertIn('on lo in the default VRF, and the tunnels are in VRF '
-                      'vrf-provider', self.judge(base.BROKEN,
-                                                 vrf='vrf-provider'))
-
-    def test_the_port_of_open_vswitch(self):
-        said = self.judge(base.BROKEN, port_device='vxlan_sys_4789')
-        self.assertIn('UDP port 4789 (vxlan_sys_4789)', said)
-        self.assertIn('[evpn] udp_dstport', said)
+    def test_the_address_of_tunnels(self):
+        self.judged_each(evpn.judge_local, *(
+            (evpn.Local(**{'address': '192.0.2.11', 'device': 'lo',
+                           **values}), *said) for values, *said in (
+                ({}, base.OK, '192.0.2.11 on lo, UDP port 4789'),
+                ({'domain': 'vrf-provider', 'vrf': 'vrf-provider'}, base.OK),
+                ({'device': '', 'vrf': 'vrf-provider'}, base.BROKEN,
+                 '"ip address add 192.0.2.11/32 dev DEVICE", with a device of '
+                 'VRF vrf-provider'),
+                ({'address': '', 'wanted': 'eth7'}, base.BROKEN,
+                 '"ip address add ADDRESS/32 dev eth7"'),
+                ({'up': False}, base.BROKEN, '"ip link set lo up"'),
+                ({'vrf': 'vrf-provider'}, base.BROKEN, 'on lo in the default '
+                 'VRF, and the tunnels are in VRF vrf-provider'),
+                ({'port_device': 'vxlan_sys_4789'}, base.BROKEN,
+                 'UDP port 4789 (vxlan_sys_4789)', '[evpn] udp_dstport'))))
 
 
 class SizesTest(base.JudgeTestCase):
 
-    def judge(self, devices, *verdicts):
-        return self.judged(evpn.judge_sizes, evpn.Sizes(1500, devices),
-                           *verdicts)
-
     def test_sizes(self):
-        self.judge({}, base.NOT_CHECKED)
-        self.assertIn('eth1 9000 bytes; tunnels need 1500',
-                      self.judge({'eth1': 9000}, base.OK))
-        self.assertIn('set [evpn] underlay_mtu to 1400', self.judge(
-            {'eth1': 1400, 'eth2': 1500}, base.BROKEN))
+        self.judged_each(
+            evpn.judge_sizes, (evpn.Sizes(1500, {}), base.NOT_CHECKED),
+            (evpn.Sizes(1500, {'eth1': 9000}), base.OK,
+             'eth1 9000 bytes; tunnels need 1500'),
+            (evpn.Sizes(1500, {'eth1': 1400, 'eth2': 1500}), base.BROKEN,
+             'set [evpn] underlay_mtu to 1400'))
 
 
 class BgpTest(base.JudgeTestCase):
 
     def test_lines_of_the_operator(self):
-        self.judged(evpn.judge_instance, [], base.OK)
-        said = self.judged(evpn.judge_instance, frr.lacks(
-            ['router bgp 65011', ' address-family l2vpn evpn',
-             '  neighbor 10.0.0.1 activate', ' exit-address-family'], ''),
-            base.BROKEN)
-        self.assertIn('in "configure terminal" of vtysh, add "router bgp '
-                      '65011" / "address-family l2vpn evpn" / '
-                      '"advertise-all-vni"', said)
-        self.judged(evpn.judge_instance, frr.lacks([], 'vrf-provider'),
-                    base.BROKEN)
+        self.judged_each(
+            evpn.judge_instance, ([], base.OK),
+            (frr.lacks(['router bgp 65011', ' address-family l2vpn evpn',
+                        '  neighbor 10.0.0.1 activate',
+                        ' exit-address-family'], ''), base.BROKEN,
+             'in "configure terminal" of vtysh, add "router bgp 65011" / '
+             '"address-family l2vpn evpn" / "advertise-all-vni"'),
+            (frr.lacks([], 'vrf-provider'), base.BROKEN))
 
     def test_sessions(self):
         up = readers.Session('172.31.1.1', 'Established', 5, 8)
         down = readers.Session('172.31.1.5', 'Idle')
-        self.assertIn('172.31.1.1: 8 routes sent, 5 received', self.judged(
-            evpn.judge_sessions, (up,), base.OK))
-        self.judged(evpn.judge_sessions, (up, down), base.WARN, base.OK)
-        self.judged(evpn.judge_sessions, (down,), base.BROKEN)
-        self.judged(evpn.judge_sessions, (), base.NOT_CHECKED)
+        self.judged_each(
+            evpn.judge_sessions, ((), base.NOT_CHECKED),
+            ((up,), base.OK, '172.31.1.1: 8 routes sent, 5 received'),
+            ((up, down), (base.WARN, base.OK)), ((down,), base.BROKEN))
 
 
 class VnisTest(base.JudgeTestCase):
@@ -128,20 +108,14 @@ class VnisTest(base.JudgeTestCase):
 
 class HopsTest(base.JudgeTestCase):
 
-    def judge(self, hops, *verdicts):
-        return self.judged(evpn.judge_hops, hops, *verdicts)
-
     def test_hops(self):
         one = Hop(1001, '192.0.2.12')
-        self.assertIn('0 next hops', self.judge((), base.OK))
-        self.assertIn('2 next hops of 1 VNI', self.judge(
-            (one, one._replace(via='192.0.2.13')), base.OK))
-
-    def test_a_black_hole(self):
-        lost = Hop(1001, '192.0.2.12', 'neighbour')
-        said = self.judge((lost, lost._replace(vni=1002, lacks='tunnel'),
-                           Hop(1003, '192.0.2.12')), base.BROKEN,
-                          base.BROKEN)
-        self.assertIn('VNI 1001: packets to 192.0.2.12 (no neighbour) are '
-                      'lost "ip link set br-1001 down"', said)
-        self.assertIn('"ip link set br-1002 up"', said)
+        lost = one._replace(lacks='neighbour')
+        self.judged_each(
+            evpn.judge_hops, ((), base.OK, '0 next hops'),
+            ((one, one._replace(via='192.0.2.13')), base.OK,
+             '2 next hops of 1 VNI'),
+            ((lost, lost._replace(vni=1002, lacks='tunnel'),
+              Hop(1003, '192.0.2.12')), (base.BROKEN, base.BROKEN),
+             'VNI 1001: packets to 192.0.2.12 (no neighbour) are lost "ip '
+             'link set br-1001 down"', '"ip link set br-1002 up"'))

@@ -10,27 +10,21 @@ LOCAL = ('10.0.0.5', 'tcp'), ('10.0.0.5', 'udp')
 
 class LocalTest(base.JudgeTestCase):
 
-    def judge(self, verdict, backends=LOCAL, vrf='blue', tcp=True, udp=True,
-              option=False):
-        return self.judged(forwards.judge_local, forwards.Local(
-            backends, vrf, {'tcp': tcp, 'udp': udp}, option), verdict)
+    def test_destinations_here(self):
+        def found(backends=LOCAL, vrf='blue', tcp=True, udp=True,
+                  option=False):
+            return forwards.Local(backends, vrf, {'tcp': tcp, 'udp': udp},
+                                  option)
 
-    def test_no_destination_is_here(self):
-        self.judge(base.NOT_CHECKED, ())
-
-    def test_accepted(self):
-        self.judge(base.OK)
-        self.judge(base.OK, vrf='', tcp=False, udp=False)
-
-    def test_refused(self):
-        said = self.judge(base.BROKEN, udp=False)
-        self.assertIn('10.0.0.5 (udp)', said)
-        self.assertNotIn('10.0.0.5 (tcp)', said)
-        self.judge(base.WARN, tcp=False, option=True)
-
-    def test_a_kernel_that_lacks_the_sysctl(self):
-        self.judged(forwards.judge_local, forwards.Local(
-            LOCAL, 'blue', {}, False), base.BROKEN)
+        self.judged_each(
+            forwards.judge_local, (found(()), base.NOT_CHECKED),
+            (found(), base.OK), (found(vrf='', tcp=False, udp=False), base.OK),
+            (found(udp=False), base.BROKEN, '10.0.0.5 (udp)'),
+            (found(tcp=False, option=True), base.WARN),
+            # A kernel that lacks the sysctl.
+            (forwards.Local(LOCAL, 'blue', {}, False), base.BROKEN))
+        self.assertNotIn('10.0.0.5 (tcp)', self.judged(
+            forwards.judge_local, found(udp=False), base.BROKEN))
 
 
 class ZonesTest(base.JudgeTestCase):

@@ -25,25 +25,21 @@ def configured(found=GOOD, method='static'):
 
 class DaemonsTest(base.JudgeTestCase):
 
-    def test_all_that_are_wanted(self):
+    def test_daemons(self):
         running = frozenset(('zebra', 'bgpd', 'staticd'))
-        self.judged(frr.judge_daemons, frr.Daemons(
-            ('zebra', 'bgpd'), running), base.OK)
-        said = self.judged(frr.judge_daemons, frr.Daemons(
-            ('zebra', 'bfdd', 'mgmtd'), running), base.BROKEN)
-        self.assertIn('bfdd and mgmtd', said)
-
-    def test_sockets_that_are_out_of_reach(self):
-        """In a container without the directory, or behind a policy."""
         facts = frr.Daemons(('zebra',), frozenset())
-        said = self.judged(frr.judge_daemons, facts._replace(
-            folder='/run/frr'), base.BROKEN)
-        self.assertIn('there is no directory /run/frr', said)
-        self.assertIn('mount /run/frr of the host', said)
-        said = self.judged(frr.judge_daemons, facts._replace(
-            closed='/run/frr/zebra.vty: Permission denied'), base.BROKEN)
-        self.assertIn('not accessible: /run/frr/zebra.vty: ', said)
-        self.assertNotIn('/etc/frr/daemons', said)
+        closed = facts._replace(closed='/run/frr/zebra.vty: Permission denied')
+        self.judged_each(
+            frr.judge_daemons,
+            (frr.Daemons(('zebra', 'bgpd'), running), base.OK),
+            (frr.Daemons(('zebra', 'bfdd', 'mgmtd'), running), base.BROKEN,
+             'bfdd and mgmtd'),
+            # In a container without the directory, or behind a policy.
+            (facts._replace(folder='/run/frr'), base.BROKEN,
+             'there is no directory /run/frr', 'mount /run/frr of the host'),
+            (closed, base.BROKEN, 'not accessible: /run/frr/zebra.vty: '))
+        self.assertNotIn('/etc/frr/daemons', self.judged(
+            frr.judge_daemons, closed, base.BROKEN))
 
     def test_refusals(self):
         folder = self.useFixture(fixtures.TempDir()).path
@@ -99,38 +95,29 @@ class ListsTest(base.JudgeTestCase):
     def lists(self, zebra=(ENTRY,), bgpd=(ENTRY,)):
         return frr.Lists('LIST', frozenset(zebra), frozenset(bgpd))
 
-    def test_equal(self):
-        self.judged(frr.judge_lists, self.lists(), base.OK)
-        self.judged(frr.judge_lists, self.lists((), ()), base.OK)
-        self.judged(frr.judge_lists, frr.Lists(''), base.NOT_CHECKED)
-
-    def test_only_one_daemon_has_it(self):
-        self.assertIn('only zebra', self.judged(
-            frr.judge_lists, self.lists(bgpd=()), base.BROKEN))
+    def test_what_the_daemons_have(self):
+        self.judged_each(
+            frr.judge_lists, (self.lists(), base.OK),
+            (self.lists((), ()), base.OK), (frr.Lists(''), base.NOT_CHECKED),
+            (self.lists(bgpd=()), base.BROKEN, 'only zebra'))
         said = self.judged(frr.judge_lists, self.lists(
             zebra=((7, 'deny', '10.0.0.0/8', 0, 0),)),
             base.BROKEN, base.BROKEN)
-        self.assertIn('only zebra has these entries of LIST: 10.0.0.0/8',
-                      said)
+        self.assertIn('only zebra has these entries of LIST: 10.0.0.0/8', said)
         self.assertIn('only bgpd has these entries of LIST: 198.51.100.0/24',
                       said)
 
 
 class SessionsTest(base.JudgeTestCase):
 
-    def judge(self, neighbours, heard, *verdicts):
-        return self.judged(frr.judge_sessions,
-                           frr.Sessions(neighbours, heard), *verdicts)
-
     def test_states(self):
         up, down = 'Established', 'Active'
-        self.judge({'a': up}, ('a',), base.OK)
-        self.assertIn('b is Active', self.judge(
-            {'a': up, 'b': down}, ('a',), base.WARN))
-        self.assertIn('a is Active, b is Active', self.judge(
-            {'a': down, 'b': down}, (), base.BROKEN))
-        self.judge({}, (), base.WARN)
-
-    def test_nothing_was_heard(self):
-        self.assertIn('prefix-list LIST in', self.judge(
-            {'a': 'Established'}, (), base.WARN))
+        self.judged_each(frr.judge_sessions, *(
+            (frr.Sessions(neighbours, heard), *said)
+            for neighbours, heard, *said in (
+                ({'a': up}, ('a',), base.OK),
+                ({'a': up, 'b': down}, ('a',), base.WARN, 'b is Active'),
+                ({'a': down, 'b': down}, (), base.BROKEN,
+                 'a is Active, b is Active'), ({}, (), base.WARN),
+                # Nothing was heard.
+                ({'a': up}, (), base.WARN, 'prefix-list LIST in'))))

@@ -15,9 +15,8 @@ def candidate(chassis, priority, **more):
 
 
 def group(*candidates, owner=HERE, name='lrp'):
-    return model.GatewayGroup(
-        'Gateway_Chassis', name, name, candidates,
-        (model.GroupPort('cr-' + name, owner, name),))
+    return model.GatewayGroup('Gateway_Chassis', name, name, candidates,
+                              (model.GroupPort('cr-' + name, owner, name),))
 
 
 GOOD = candidate(HERE, 2), candidate(THERE, 1)
@@ -29,44 +28,29 @@ class PrioritiesTest(base.JudgeTestCase):
         return self.judged(gateways.judge_priorities, gateways.Groups(
             HERE, groups, drains), *verdicts)
 
-    def test_good(self):
-        self.judge(verdicts=[base.OK])
-        self.judge(group(*GOOD), verdicts=[base.OK])
-        self.judge(group(candidate(HERE, 1), candidate(THERE, 2),
-                         owner=THERE), verdicts=[base.OK])
-
-    def test_ties(self):
+    def test_groups(self):
+        """With a reason, a priority 0 is a drain, and the status has it."""
         tie = group(candidate(HERE, 1), candidate(THERE, 1))
-        self.assertIn('lrp: ', self.judge(tie, verdicts=[base.WARN]))
+        zero, other = candidate(HERE, 0), candidate(THERE, 1)
+        for groups, verdict, said in (
+                ((), base.OK, ''), ([group(*GOOD)], base.OK, ''),
+                ([group(candidate(HERE, 1), candidate(THERE, 2),
+                        owner=THERE)], base.OK, ''),
+                ([tie], base.WARN, 'lrp: '),
+                ([group(*GOOD, owner=THERE)], base.WARN, ''),
+                ([group(zero, other, owner=THERE)], base.BROKEN, ''),
+                ([group(candidate(HERE, 0, drained='maintenance'), other,
+                        owner=THERE)], base.OK, ''),
+                ([group(GOOD[0], candidate(THERE, 0))], base.WARN, ''),
+                ([group(GOOD[0])], base.WARN, ''),
+                ([group(GOOD[0], candidate(THERE, 1, known=False))],
+                 base.WARN, ''),
+                ([group(*GOOD, owner='')], base.WARN, 'no chassis has'),
+                ([group(GOOD[0], name=f'lrp{n}') for n in range(8)],
+                 base.WARN, 'lrp4 and 3 more')):
+            self.assertIn(said, self.judge(*groups, verdicts=[verdict]))
         # Without the driver Neutron's numbers stay as they are.
         self.judge(tie, verdicts=[base.OK], drains=False)
-
-    def test_the_owner_is_not_first(self):
-        self.judge(group(*GOOD, owner=THERE), verdicts=[base.WARN])
-
-    def test_zero(self):
-        """With a reason it is a drain, and the status has it."""
-        self.judge(group(candidate(HERE, 0), candidate(THERE, 1),
-                         owner=THERE), verdicts=[base.BROKEN])
-        self.judge(group(candidate(HERE, 0, drained='maintenance'),
-                         candidate(THERE, 1), owner=THERE),
-                   verdicts=[base.OK])
-        self.judge(group(GOOD[0], candidate(THERE, 0)),
-                   verdicts=[base.WARN])
-
-    def test_nobody_else(self):
-        self.judge(group(GOOD[0]), verdicts=[base.WARN])
-        self.judge(group(GOOD[0], candidate(THERE, 1, known=False)),
-                   verdicts=[base.WARN])
-
-    def test_unbound(self):
-        self.assertIn('no chassis has', self.judge(
-            group(*GOOD, owner=''), verdicts=[base.WARN]))
-
-    def test_many_groups_are_one_line(self):
-        said = self.judge(*(group(GOOD[0], name=f'lrp{n}')
-                            for n in range(8)), verdicts=[base.WARN])
-        self.assertIn('lrp4 and 3 more', said)
 
 
 class PortsTest(base.JudgeTestCase):

@@ -128,5 +128,4 @@ class JudgeTest(base.BaseTestCase):
         self.assertIn('from this container', said.evidence)
         # What is seen counts in a container, too.
         self.assertIs(Verdict.OK, self.said(NONE, hidden=True).verdict)
-        self.assertIs(Verdict.NOT_CHECKED,
-                      self.said(failure='denied').verdict)
+        self.assertIs(Verdict.NOT_CHECKED, self.said(failure='denied').verdict)

@@ -44,45 +44,32 @@ class ChassisTest(base.JudgeTestCase):
             self.judged(judge, chassis(), base.OK)
 
     def test_names(self):
-        own = own_chassis.OwnChassis('c1', 'no chassis c1', 'delete c2')
-        said = self.judged(ovn.judge_chassis, chassis(own=own), base.BROKEN)
-        self.assertIn('no chassis c1', said)
-        self.assertIn('delete c2', said)
+        self.judged_each(
+            ovn.judge_chassis,
+            (chassis(own=own_chassis.OwnChassis(
+                'c1', 'no chassis c1', 'delete c2')), base.BROKEN,
+             'no chassis c1', 'delete c2'),
+            (chassis(namesakes=('c2 (192.0.2.2)',)), base.WARN,
+             'also that of chassis c2 (192.0.2.2)',
+             'external_ids:hostname=NAME'))
 
-    def test_another_chassis_with_the_host_name(self):
-        said = self.judged(ovn.judge_chassis, chassis(
-            namesakes=('c2 (192.0.2.2)',)), base.WARN)
-        self.assertIn('also that of chassis c2 (192.0.2.2)', said)
-        self.assertIn('external_ids:hostname=NAME', said)
-
-    def test_no_gateway(self):
+    def test_gateways(self):
+        """Drivers of a gateway node, and those of a compute node."""
         key = 'ovn-cms-options-c1'
-        self.assertIn(f'external_ids:{key}=enable-chassis-as-gw"',
-                      self.judged(ovn.judge_gateway, chassis(
-                          key=key, options=()), base.BROKEN))
         # A command would take the other words away.
-        said = self.judged(ovn.judge_gateway, chassis(
-            options=('x', 'enable-chassis')), base.BROKEN)
-        self.assertIn('"x,enable-chassis"', said)
-        self.assertIn('append ",enable-chassis-as-gw"', said)
-        self.assertNotIn('ovs-vsctl', said)
-
-    def test_a_compute_node_is_no_gateway(self):
-        said = self.judged(ovn.judge_gateway, chassis(
-            options=(), gateway=False), base.OK)
-        self.assertIn('a compute node', said)
-
-    def test_a_gateway_that_cannot_drain(self):
-        """The drivers of a compute node, on a gateway node."""
-        said = self.judged(ovn.judge_gateway, chassis(gateway=False),
-                           base.WARN)
-        self.assertIn('lacks gateway_drain', said)
-
-    def test_a_compute_node_with_the_usual_drivers(self):
-        """The remedy of a gateway node would have Neutron use the node."""
-        self.assertIn('on a compute node take gateway_drain out ',
-                      self.judged(ovn.judge_gateway, chassis(options=()),
-                                  base.BROKEN))
+        others = chassis(options=('x', 'enable-chassis'))
+        self.judged_each(
+            ovn.judge_gateway,
+            (chassis(key=key, options=()), base.BROKEN,
+             f'external_ids:{key}=enable-chassis-as-gw"'),
+            (chassis(options=()), base.BROKEN,
+             'on a compute node take gateway_drain out '),
+            (chassis(options=(), gateway=False), base.OK, 'a compute node'),
+            (chassis(gateway=False), base.WARN, 'lacks gateway_drain'),
+            (others, base.BROKEN, '"x,enable-chassis"',
+             'append ",enable-chassis-as-gw"'))
+        self.assertNotIn('ovs-vsctl', self.judged(
+            ovn.judge_gateway, others, base.BROKEN))
 
     def test_what_is_a_flaw(self):
         for text, said in (
@@ -94,39 +81,30 @@ class ChassisTest(base.JudgeTestCase):
             self.assertIn(said, found)
             self.assertEqual(bool(said), bool(found))
 
-    def test_flaws_of_mappings(self):
-        said = self.judged(ovn.judge_mappings, chassis(
-            mappings=((' physnet1', 'br-ex'), ('b', 'br-b ')),
-            flaw='ovn-controller takes the space for'), base.BROKEN)
-        self.assertIn('=physnet1:br-ex,b:br-b"', said)
-        said = self.judged(ovn.judge_mappings, chassis(
-            flaw='"x" is no NETWORK:BRIDGE'), base.BROKEN)
-        self.assertNotIn('"ovs-vsctl', said)
-
     def test_mappings(self):
-        self.assertIn('names nothing', self.judged(
-            ovn.judge_mappings, chassis(mappings=()), base.BROKEN))
-        self.assertIn('physnet1:br-x', self.judged(
-            ovn.judge_mappings, chassis(mappings=(('physnet1', 'br-x'),)),
+        self.judged_each(ovn.judge_mappings, *(
+            (chassis(**values), base.BROKEN, *words) for values, *words in (
+                ({'mappings': ()}, 'names nothing'),
+                ({'mappings': (('physnet1', 'br-x'),)}, 'physnet1:br-x'),
+                ({'mappings': (), 'mapped_by': 'ovn-bridge-mappings-c1'},
+                 'external_ids:ovn-bridge-mappings-c1='),
+                ({'bridges': frozenset()}, 'no bridge br-ex'),
+                ({'served': ('br-ex', 'br-two')},
+                 '[DEFAULT] further_bridges = br-two',
+                 '=physnet1:br-ex,PHYSICAL-NETWORK:br-two'),
+                ({'mappings': ((' physnet1', 'br-ex'), ('b', 'br-b ')),
+                  'flaw': 'ovn-controller takes the space for'},
+                 '=physnet1:br-ex,b:br-b"'))))
+        self.assertNotIn('"ovs-vsctl', self.judged(
+            ovn.judge_mappings, chassis(flaw='"x" is no NETWORK:BRIDGE'),
             base.BROKEN))
-        self.assertIn('external_ids:ovn-bridge-mappings-c1=', self.judged(
-            ovn.judge_mappings, chassis(
-                mappings=(), mapped_by='ovn-bridge-mappings-c1'),
-            base.BROKEN))
-        self.assertIn('no bridge br-ex', self.judged(
-            ovn.judge_mappings, chassis(bridges=frozenset()), base.BROKEN))
-
-    def test_a_further_bridge_that_is_not_mapped(self):
-        said = self.judged(ovn.judge_mappings, chassis(
-            served=('br-ex', 'br-two')), base.BROKEN)
-        self.assertIn('[DEFAULT] further_bridges = br-two', said)
-        self.assertIn('=physnet1:br-ex,PHYSICAL-NETWORK:br-two', said)
 
 
 class ControllerTest(base.JudgeTestCase):
 
     def test_states(self):
-        for facts, verdict, word in (
+        self.judged_each(ovn.judge_controller, *(
+            (ovn.Controller(*facts), *said) for facts, *said in (
                 (('running', 'connected', False), base.OK, 'running'),
                 (('',), base.BROKEN, 'does not run'),
                 (('paused', 'connected', False), base.BROKEN, 'resume'),
@@ -134,6 +112,4 @@ class ControllerTest(base.JudgeTestCase):
                 (('running', 'not connected', False), base.BROKEN,
                  'not connected'),
                 (('', '', False, 'timed out'), base.BROKEN,
-                 'does not answer: timed out')):
-            self.assertIn(word, self.judged(
-                ovn.judge_controller, ovn.Controller(*facts), verdict))
+                 'does not answer: timed out'))))

@@ -42,9 +42,8 @@ class CopyTest(base.BaseTestCase):
                      entry(5, f'tag {ONE}', sets=('comm-list C',)),
                      entry(5, f'tag {ONE}', sets=('metric +5',)),
                      entry(5, sets=('community 65001:9',))):
-            self.assertEqual(methods.Copy(
-                ((TWO, ()),), (f'{rule.action} 5',)), self.copied(
-                    rule, entry(6, f'tag {TWO}')), rule)
+            self.assertEqual(methods.Copy(((TWO, ()),), (f'{rule.action} 5',)),
+                             self.copied(rule, entry(6, f'tag {TWO}')), rule)
 
     def test_nothing_is_lost_without_the_other_entries(self):
         self.assertEqual(methods.Copy(), self.copied(

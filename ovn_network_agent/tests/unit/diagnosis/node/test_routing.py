@@ -5,6 +5,7 @@
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis.node.kernel import routing
 from ovn_network_agent.netlink import route_codec
+from ovn_network_agent.netlink.objects import procfs
 from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
@@ -37,55 +38,79 @@ def found(*listed, vrf=True):
 
 class TablesTest(base.JudgeTestCase):
 
-    def test_nobody_else(self):
-        self.judged(routing.judge_tables, tables(), base.OK)
-        self.judged(routing.judge_tables, routing.Tables(()), base.OK)
+    def test_the_tables(self):
+        """Empty, with routes of others, and without what was the agent's."""
+        self.judged_each(
+            routing.judge_tables, (tables(), base.OK),
+            (routing.Tables(()), base.OK),
+            (tables(route('0.0.0.0/0'), route(NETWORK)),
+             (base.BROKEN, base.WARN), OPTION, 'through eth0', NETWORK),
+            (tables(lost=(200,)), base.BROKEN))
 
-    def test_the_default_route_of_another(self):
-        said = self.judged(routing.judge_tables, tables(
-            route('0.0.0.0/0'), route(NETWORK)), base.BROKEN, base.WARN)
-        self.assertIn(OPTION, said)
-        self.assertIn('through eth0', said)
-        self.assertIn(NETWORK, said)
+    def test_large_packets(self):
+        """Real devices are in the lab's test of the doctor."""
+        found = routing.Sizes
+        self.judged_each(
+            routing.judge_mtu,
+            (found({'eth1': 1280, 'eth2': 1500},
+                   {'br-ex': 1500, 'veth-default': 1500}), base.WARN,
+             'eth1 has an MTU of 1280 bytes, and br-ex, veth-default of 1500',
+             '"ip link set eth1 mtu 1500"'),
+            (found({'eth1': 9000}, {'br-ex': 9000, 'veth-default': 1500}),
+             base.WARN, '"ip link set veth-default mtu 9000"'),
+            (found({'eth1': 9000}, {'br-ex': 1500, 'veth-default': 1500}),
+             base.OK),
+            (found({}, {'br-ex': 1500}), base.NOT_CHECKED),
+            (found({'eth1': 1500}, {}), base.NOT_CHECKED))
 
-    def test_a_running_agent_has_lost_its_own(self):
-        self.judged(routing.judge_tables, tables(lost=(200,)), base.BROKEN)
+    def test_room_for_neighbours(self):
+        """The failure of another node may double the addresses.
+
+        Real tables are in the test of their reader, and other users of the
+        kernel have neighbours, too.
+        """
+        def found(addresses=10, overflows=0):
+            return routing.Neighbours(
+                {4: procfs.Table(7, 1024, overflows),
+                 6: procfs.Table(3, 1024, 0)}, {4: addresses, 6: 0})
+
+        self.judged_each(
+            routing.judge_neighbours,
+            (found(), base.OK, 'IPv4: 7 of 1024; IPv6: 3 of 1024'),
+            (found(512), base.OK),
+            (found(513), base.WARN, 'gc_thresh3 = 1024: each address',
+             'net.ipv4.neigh.default.gc_thresh3=4096 '
+             'net.ipv4.neigh.default.gc_thresh2=2048'),
+            (found(10000), base.WARN, 'thresh3=65536'),
+            (found(overflows=9), base.WARN, 'was full 9 times'))
 
 
 class RulesTest(base.JudgeTestCase):
 
-    def test_ours_and_those_of_the_kernel(self):
-        self.judged(routing.judge_rules, found(
-            L3MDEV, (rule(2000, 200, src=NETWORK), True),
-            (rule(0, 255, 2), True), (rule(32766, 254, 2), True)), base.OK)
-
-    def test_the_original_has_the_same_without_a_protocol(self):
-        self.judged(routing.judge_rules, found(
-            (rule(2000, 200, 0, src=NETWORK), True),
-            (rule(1999, 254, 0, iif=ownership.VETH_DEFAULT), True)), base.OK)
-
-    def test_another_program(self):
-        for strange in ((rule(2000, 77, 0, src=NETWORK), True),
-                        (rule(1999, 254, 0, iif='eth0'), True),
-                        (rule(2000, 200, OURS), False),
-                        (rule(1998, 200, 4, dst=NETWORK), True)):
-            said = self.judged(routing.judge_rules, found(strange),
-                               base.WARN)
-            self.assertIn(f'{strange[0].priority:d}', said)
-
-    def test_other_priorities_are_free(self):
-        self.judged(routing.judge_rules, found((rule(300, 7, 0), True)),
-                    base.OK)
+    def test_rules(self):
+        """Other priorities are free; the original has no protocol."""
+        strange = ((rule(2000, 77, 0, src=NETWORK), True),
+                   (rule(1999, 254, 0, iif='eth0'), True),
+                   (rule(2000, 200, OURS), False),
+                   (rule(1998, 200, 4, dst=NETWORK), True))
+        self.judged_each(
+            routing.judge_rules, (found(
+                L3MDEV, (rule(2000, 200, src=NETWORK), True),
+                (rule(0, 255, 2), True), (rule(32766, 254, 2), True)),
+                base.OK),
+            (found((rule(2000, 200, 0, src=NETWORK), True),
+                   (rule(1999, 254, 0, iif=ownership.VETH_DEFAULT), True)),
+             base.OK), (found((rule(300, 7, 0), True)), base.OK),
+            *((found(each), base.WARN, f'{each[0].priority:d}')
+              for each in strange))
 
     def test_the_rule_of_the_kernel(self):
-        self.judged(routing.judge_l3mdev, found(L3MDEV), base.OK)
-        self.assertIn('ip rule add l3mdev', self.judged(
-            routing.judge_l3mdev, found(), base.BROKEN))
-        # That of IPv6 does not help IPv4.
+        """That of IPv6 does not help IPv4."""
         six = L3MDEV[0]._replace(ipv6=True), False
-        self.judged(routing.judge_l3mdev, found(six), base.BROKEN)
-        self.judged(routing.judge_l3mdev, found(vrf=False),
-                    base.NOT_CHECKED)
+        self.judged_each(
+            routing.judge_l3mdev, (found(L3MDEV), base.OK),
+            (found(), base.BROKEN, 'ip rule add l3mdev'),
+            (found(six), base.BROKEN), (found(vrf=False), base.NOT_CHECKED))
 
 
 class DefaultTest(base.JudgeTestCase):

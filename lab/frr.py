@@ -20,8 +20,8 @@ STATIC = (*_FIRST, 'staticd')[0]
 DAEMONS = (*_FIRST, 'zebra', 'staticd', 'bgpd')
 # Seconds for an answer.
 _ANSWER = 30
-# bgpd begins its sessions when the route-maps of a file are through, after 5 s
-# by default.
+# By default bgpd takes in changed route-maps and lists after 5 s, and begins
+# no session before.
 _SOON = 'bgp route-map delay-timer 1'
 # The option with which zebra replaces a changed route of IPv6.  Without, zebra
 # removes the route and adds it again, which looks like a withdrawal.
@@ -204,9 +204,19 @@ def load(node, config):
 
     One process handles any number of lines.
     """
-    node.write('/etc/frr/more.conf', f'{_SOON}\n{config}')
-    node.run(['vtysh', '-f', '/etc/frr/more.conf'])
-    ask(node, 'bgpd', 'configure terminal', f'no {_SOON}')
+    node.write('/etc/frr/more.conf', config)
+    with soon(node):
+        node.run(['vtysh', '-f', '/etc/frr/more.conf'])
+
+
+@contextlib.contextmanager
+def soon(node):
+    """Have bgpd use changed route-maps and lists after 1 s, not 5."""
+    ask(node, 'bgpd', 'configure terminal', _SOON)
+    try:
+        yield
+    finally:
+        ask(node, 'bgpd', 'configure terminal', f'no {_SOON}')
 
 
 def start(node, config, zebra=()):

@@ -29,11 +29,11 @@ LIMIT = 2.0
 PATIENCE = 15.0
 # Seconds between two probes, and seconds to wait for an answer, while waiting
 # for a target to become reachable.  Both limit the open TCP connections.
-WAIT_INTERVAL = 0.005
+WAIT_INTERVAL = 0.01
 WAIT_LIMIT = 1.0
 # Seconds without a loss before the probes count.  The first answer may have
 # come while a route was still to go and to come back.
-STEADY = 0.25
+STEADY = 0.15
 _FIRST = {'interval': WAIT_INTERVAL, 'limit': WAIT_LIMIT, 'count': 0}
 # Milliseconds of a silence without a loss from which on it is reported.
 WORTH_SAYING_MS = 100.0
@@ -347,8 +347,8 @@ def wait_reachable(node, kind, target, timeout: float = 30.0, **kwargs):
         return probe.wait_answered(timeout)
 
 
-def unreachable(node, kind, target, tries: int = 5, interval: float = 0.1,
-                limit: float = 1.0, **kwargs):
+def unreachable(node, kind, target, tries: int = 5, interval: float = 0.05,
+                limit: float = 0.5, **kwargs):
     """True when none of some probes is answered."""
     return ping(node, target, tries, interval, kind, limit=limit,
                 **kwargs).received == 0

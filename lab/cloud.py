@@ -375,7 +375,6 @@ class Cloud(fabric.Fabric):
         """Start agents and wait until they are ready."""
         if self._later:
             self.wait_fabric()
-            self._later = False
         chosen = [self.agent(name, config) for name in names or
                   self.gateways]
         for agent in chosen:

@@ -25,6 +25,7 @@ class Fabric:
 
     def wait_fabric(self):
         """Wait until BGP has brought what it brings without agents."""
+        self._later = False
         running = [name for name in self.gateways if self[name].pid]
         nodes.wait_until('the spine has heard of all gateways', lambda: all(
             self.route(plan.LOOPBACKS[name]) is not None

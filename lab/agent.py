@@ -17,8 +17,12 @@ from lab import plan
 
 CONFIG = '/etc/ovn-network-agent/ovn-network-agent.conf'
 NOTIFY = '/run/notify.sock'
+# Those of the agent for libraries, and no line for each of 200 options at each
+# start.
+_LEVELS = ('oslo_privsep.daemon=WARNING,oslo.privsep.daemon=WARNING,'
+           'ovsdbapp=INFO,stevedore=WARNING,ovn_network_agent.cmd.agent=INFO')
 DEFAULTS = {
-    'DEFAULT': {'debug': 'true'},
+    'DEFAULT': {'debug': 'true', 'default_log_levels': _LEVELS},
     'ovn': {'ovn_nb_remote': plan.NB, 'ovn_sb_remote': plan.SB},
 }
 

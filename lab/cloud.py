@@ -28,6 +28,8 @@ from lab import wiring
 class Cloud(fabric.Fabric):
     """A cloud that is ready when the constructor returns.
 
+    :param later: whether the first :meth:`start_agents` waits for BGP, which
+        converges while routers and machines are made
     :param version: 4, or 6 for IPv6 in the fabric and a provider network of
         IPv6 alone
     :param vlan: VLAN tag of the provider network, 0 for a flat network
@@ -42,8 +44,9 @@ class Cloud(fabric.Fabric):
                  scheduler=neutron.GATEWAY_CHASSIS,
                  say: abc.Callable | None = None, root=None,
                  further: bool = False, version=4, vlan=0,
-                 provider=None):
+                 provider=None, later: bool = False):
         self._root = root
+        self._later = later
         self._ipv6 = version == 6
         self._provider = (
             provider or families.FAMILIES[version].provider, vlan)
@@ -98,7 +101,7 @@ class Cloud(fabric.Fabric):
         cidr, vlan = self._provider
         self.neutron.add_provider_network(cidr=cidr, vlan=vlan)
         self._say('waiting for chassis and BGP')
-        self._wait()
+        self._wait(not self._later)
 
     def _wanted(self, name):
         if name.startswith('gw'):
@@ -172,7 +175,7 @@ class Cloud(fabric.Fabric):
             frr.add(self[name], frr.gateway_config6(name))
         frr.add(self['spine'], frr.spine_config6(self.gateways))
         self._ipv6 = True
-        self._wait()
+        self._wait(not self._later)
 
     # -- chassis ----------------------------------------------------------
 
@@ -222,24 +225,13 @@ class Cloud(fabric.Fabric):
         self._start_chassis(name)
         self._wait()
 
-    def _wait(self):
+    def _wait(self, fabric: bool = True):
         wanted = {name for name in (*self.gateways, *self.computes)
                   if self[name].pid}
         nodes.wait_until('all chassis are registered', lambda: wanted <= {
             row.hostname for row in self.sb.rows('Chassis')}, 60)
-        nodes.wait_until('the spine has heard of all gateways', lambda: all(
-            self.route(plan.LOOPBACKS[name]) is not None
-            for name in self.gateways if self[name].pid), 60)
-        if self._ipv6:
-            nodes.wait_until(
-                'the gateways have heard of the client',
-                lambda: all(self._way_out6(name) for name in self.gateways
-                            if self[name].pid), 60, 0.2)
-
-    def _way_out6(self, name):
-        return 'default' in self[name].out(
-            'ip', '-6', 'route', 'show', 'table',
-            str(plan.VRF_TABLE) if self.VRF else 'main', 'proto', 'bgp')
+        if fabric:
+            self.wait_fabric()
 
     def close(self):
         """Take everything down; may be called again."""
@@ -381,6 +373,8 @@ class Cloud(fabric.Fabric):
 
     def start_agents(self, config=None, names=None):
         """Start agents and wait until they are ready."""
+        if self._later:
+            self.wait_fabric()
         chosen = [self.agent(name, config) for name in names or
                   self.gateways]
         for agent in chosen:

@@ -17,7 +17,6 @@ import selectors
 import signal
 import socket
 import struct
-import sys
 import time
 
 PORT = 7007
@@ -78,17 +77,17 @@ def start(node, port=PORT, name=NAME, device=None, address=None,
         default
     :raises NodeError: when it did not start; with what it printed
     """
+    from lab import forks
     from lab import node as nodes
     read_end, write_end = os.pipe()
-    argv = [sys.executable, '-I', '-S', os.path.abspath(__file__), '--port',
-            str(port), '--ready-fd', str(write_end)]
+    argv = [*forks.isolated('echo'), '--port', str(port), '--ready-fd', '0']
     if device:
         argv += ['--device', device]
     if address:
         argv += ['--address', address]
     try:
         try:
-            process = node.spawn(name, argv, pass_fds=[write_end])
+            process = node.spawn(name, argv, stdin=write_end)
         finally:
             os.close(write_end)
         readable, _, _ = select.select([read_end], [], [], timeout)
@@ -205,7 +204,7 @@ def _socket(family, kind, address, port, device):
     return made
 
 
-def main(argv):
+def main():
     """The program; returns only by a signal."""
     parser = argparse.ArgumentParser()
     parser.add_argument('--port', type=int, default=PORT)
@@ -213,14 +212,10 @@ def main(argv):
     parser.add_argument('--address')
     parser.add_argument('--ready-fd', type=int,
                         help='gets one byte when the ports are open')
-    args = parser.parse_args(argv)
+    args = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     responder = Responder(args.port, args.device, args.address)
     if args.ready_fd is not None:
         os.write(args.ready_fd, b'1')
         os.close(args.ready_fd)
     responder.run()
-
-
-if __name__ == '__main__':
-    main(sys.argv[1:])

@@ -23,6 +23,23 @@ _THROUGH_A_GATEWAY = 2
 class Fabric:
     """A part of the :class:`lab.cloud.Cloud`."""
 
+    def wait_fabric(self):
+        """Wait until BGP has brought what it brings without agents."""
+        self._later = False
+        running = [name for name in self.gateways if self[name].pid]
+        nodes.wait_until('the spine has heard of all gateways', lambda: all(
+            self.route(plan.LOOPBACKS[name]) is not None
+            for name in running), 60)
+        if self._ipv6:
+            nodes.wait_until(
+                'the gateways have heard of the client',
+                lambda: all(map(self._way_out6, running)), 60, 0.2)
+
+    def _way_out6(self, name):
+        return 'default' in self[name].out(
+            'ip', '-6', 'route', 'show', 'table',
+            str(plan.VRF_TABLE) if self.VRF else 'main', 'proto', 'bgp')
+
     def route(self, address) -> str | None:
         """Next hop of the spine's host route to an IPv4 address.
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The agent's programs on nodes, as forks of a process with all modules.
+"""Programs in Python on nodes, as forks of a process with all modules.
 
-In the machine, the imports take two of the three seconds of a start.  The
-server is :data:`PROGRAM`.  A fork is a child of this process, as if it had
-been started here: the process between them ends at once, and this one is the
-reaper of such orphans.
+In the machine, the imports take two of the three seconds of an agent's start,
+and most of a prober's.  A fork is a child of this process, as if it had been
+started here: the process between them ends at once, and this one is the reaper
+of such orphans.
 """
 
 import json
@@ -19,44 +19,71 @@ import tempfile
 import threading
 import time
 
+from lab import places
 from lab import syscalls
 from lab import waiting
 
-PROGRAM = 'ovn_network_agent.tests.lab.forked'
+# The servers: of the agent and its command, and of the lab's own programs.  A
+# fork costs by the memory of its server.
+_OF_AGENT, _OF_LAB = 'ovn_network_agent.tests.lab.forked', 'lab.forking'
 _NAMES = ('ovn-network-agent', 'ovn-network-agent-ctl')
 # Seconds for an answer of the server, of which the first one takes longest.
 _ANSWER = 60
 _POLL = 0.005
-_servers = []
+_servers = {}
 
 
 def use(wanted=True):
     """Have nodes start the programs of this environment as forks, or not."""
     if wanted and not _servers:
-        _servers.append(_Server())
-    for server in _servers:
+        _servers.update({name: _Server(name) for name in (_OF_AGENT, _OF_LAB)})
+    for server in _servers.values():
         server.wanted = wanted
+
+
+def isolated(module) -> list[str]:
+    """The begin of argv of a program of the lab: Python's library is enough.
+    """
+    # The directory of the package is not in the path of an isolated Python.
+    return [sys.executable, '-I', '-S', '-c',
+            f'import sys; sys.path.insert(0, {places.TOP!r}); '
+            f'from lab import {module}; {module}.main()']
 
 
 def known(argv):
     """Whether a program is started as a fork."""
-    return any(server.wanted for server in _servers) and argv[0] in [
-        os.path.join(os.path.dirname(sys.executable), name)
-        for name in _NAMES]
+    return any(server.wanted for server in _servers.values()) and (
+        _served(argv) is not None)
 
 
-def start(argv, namespaces, env, stdout=None, stderr=None, **_more):
-    """Start a program in a session of its own, without input.
+def _served(argv):
+    """(name of the server of a program, argv of the fork), or None."""
+    directory, name = os.path.split(argv[0])
+    if name in _NAMES and directory == os.path.dirname(sys.executable):
+        return _OF_AGENT, argv
+    for module in ('echo', 'prober'):
+        if argv[:5] == isolated(module):
+            return _OF_LAB, [module, *argv[5:]]
+    return None
+
+
+def start(argv, namespaces, env, stdin=None, stdout=None, stderr=None,
+          **_more):
+    """Start a program in a session of its own.
 
     :param namespaces: dict of setns(2)'s flag to file descriptor
-    :param stdout: an open file or PIPE; ``stderr`` may be STDOUT, too
+    :param stdin: a file descriptor; no input by default
+    :param stdout: an open file, a descriptor or PIPE; ``stderr`` may be
+        STDOUT, too
     :returns: :class:`Process`
     """
+    name, words = _served(argv)
     out, err = (tempfile.TemporaryFile() if one == subprocess.PIPE else one
                 for one in (stdout, stderr))
     with open(os.devnull, 'rb') as devnull:
-        pid = _servers[0].fork(argv, env, namespaces, [
-            devnull, out, out if err == subprocess.STDOUT else err])
+        pid = _servers[name].fork(words, env, namespaces, [
+            devnull if stdin in (None, subprocess.DEVNULL) else stdin,
+            out, out if err == subprocess.STDOUT else err])
     return Process(pid, argv, out, err)
 
 
@@ -118,7 +145,7 @@ class _Server:
 
     wanted = True
 
-    def __init__(self):
+    def __init__(self, program):
         syscalls.reap_orphans()
         self._lock = threading.Lock()
         self._channel, other = socket.socketpair(
@@ -126,7 +153,7 @@ class _Server:
         self._channel.settimeout(_ANSWER)
         with other:
             self._process = subprocess.Popen(
-                [sys.executable, '-m', PROGRAM, str(other.fileno())],
+                [sys.executable, '-m', program, str(other.fileno())],
                 pass_fds=[other.fileno()], stdin=subprocess.DEVNULL)
 
     def fork(self, argv, environ, namespaces, streams) -> int:
@@ -137,7 +164,8 @@ class _Server:
         request = {'argv': argv, 'environ': environ, 'flags': [*namespaces]}
         with self._lock:
             socket.send_fds(self._channel, [json.dumps(request).encode()], [
-                *(one.fileno() for one in streams), *namespaces.values()])
+                *(one if isinstance(one, int) else one.fileno()
+                  for one in streams), *namespaces.values()])
             said = self._channel.recv(100)
             # Then the process between has ended.
             done = said and self._channel.recv(100)

@@ -199,7 +199,8 @@ class Node:
         with open(self.path(_log(name)), 'ab') as log:
             process = self.services[name] = self.popen(
                 argv, stdout=log, stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL, start_new_session=True, **kwargs)
+                start_new_session=True,
+                **{'stdin': subprocess.DEVNULL, **kwargs})
         if restart:
             threading.Thread(target=self._watch, args=(name, process),
                              daemon=True).start()

@@ -8,22 +8,19 @@ probe, and 'stream' one connection for all probes.  One process in the node
 sends all probes (:mod:`lab.prober`), so that they cost almost nothing.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
 import select
 import statistics
-import subprocess
-import sys
+import tempfile
 import time
 
 from lab import echo
+from lab import forks
 from lab import node as nodes
 
-# The directory of the package is not in the path of an isolated Python.
-_PROGRAM = ('import sys; sys.path.insert(0, '
-            f'{os.path.dirname(os.path.dirname(os.path.abspath(__file__)))!r}'
-            '); from lab import prober; prober.main()')
 KINDS = ('icmp', 'tcp', 'udp')
 _ALL = (*KINDS, 'stream')
 # Seconds after which a probe without an answer is lost.
@@ -32,11 +29,11 @@ LIMIT = 2.0
 PATIENCE = 15.0
 # Seconds between two probes, and seconds to wait for an answer, while waiting
 # for a target to become reachable.  Both limit the open TCP connections.
-WAIT_INTERVAL = 0.005
+WAIT_INTERVAL = 0.01
 WAIT_LIMIT = 1.0
 # Seconds without a loss before the probes count.  The first answer may have
 # come while a route was still to go and to come back.
-STEADY = 0.25
+STEADY = 0.15
 _FIRST = {'interval': WAIT_INTERVAL, 'limit': WAIT_LIMIT, 'count': 0}
 # Milliseconds of a silence without a loss from which on it is reported.
 WORTH_SAYING_MS = 100.0
@@ -182,6 +179,9 @@ class Probe:
             'device': device, 'skip': skip,
             **(_FIRST if patience else self._counted)}
         self._process = None
+        # Pipes to the sender and from it, and the file of its errors.
+        self._opened = contextlib.ExitStack()
+        self._commands = self._answers = self._errors = None
         self._serial = 0
         self._buffer = b''
         self._final = None
@@ -197,12 +197,8 @@ class Probe:
 
         :raises NodeError: when no answer came in time, see ``patience``
         """
-        self._process = self.node.popen(
-            [sys.executable, '-I', '-S', '-c', _PROGRAM,
-             json.dumps(self._options)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, bufsize=0)
         try:
+            self._process = self._sender()
             self.started = self._receive(PATIENCE)['started']
             if self._patience:
                 self.wait_answered(self._patience, steady=STEADY)
@@ -212,6 +208,21 @@ class Probe:
             self._end()
             raise
         return self
+
+    def _sender(self):
+        """Start the program that sends."""
+        self._errors = self._opened.enter_context(tempfile.TemporaryFile())
+        theirs, self._commands = os.pipe()
+        self._answers, mine = os.pipe()
+        for end in self._commands, self._answers:
+            self._opened.callback(os.close, end)
+        try:
+            return self.node.popen(
+                [*forks.isolated('prober'), json.dumps(self._options)],
+                stdin=theirs, stdout=mine, stderr=self._errors)
+        finally:
+            os.close(theirs)
+            os.close(mine)
 
     def halt(self):
         """Stop sending; :meth:`stop` waits for the last answers later.
@@ -278,7 +289,7 @@ class Probe:
         self._serial += 1
         line = json.dumps({'serial': self._serial, **command})
         try:
-            self._process.stdin.write(line.encode() + b'\n')
+            os.write(self._commands, line.encode() + b'\n')
         except BrokenPipeError:
             self._died()
         return self._receive(timeout)
@@ -292,16 +303,18 @@ class Probe:
                 if answer['serial'] == self._serial:
                     return answer
             left = deadline - time.monotonic()
-            if left < 0 or not select.select([self._process.stdout], [], [],
+            if left < 0 or not select.select([self._answers], [], [],
                                              left)[0]:
                 return None
-            data = self._process.stdout.read(1 << 20)
+            data = os.read(self._answers, 1 << 20)
             if not data:
                 self._died()
             self._buffer += data
 
     def _died(self):
-        text = self._process.communicate()[1].decode(errors='replace')
+        self._process.wait()
+        self._errors.seek(0)
+        text = self._errors.read().decode(errors='replace')
         raise ProbeError(f'{self.node.name}: the sender of probes to '
                          f'{self.target} ended:\n{text}')
 
@@ -309,10 +322,8 @@ class Probe:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            for one in (self._process.stdin, self._process.stdout,
-                        self._process.stderr):
-                one.close()
             self._process = None
+        self._opened.close()
 
 
 def ping(node, target, count=3, interval=0.2, kind='icmp', **kwargs) -> Report:
@@ -336,8 +347,8 @@ def wait_reachable(node, kind, target, timeout: float = 30.0, **kwargs):
         return probe.wait_answered(timeout)
 
 
-def unreachable(node, kind, target, tries: int = 5, interval: float = 0.1,
-                limit: float = 1.0, **kwargs):
+def unreachable(node, kind, target, tries: int = 5, interval: float = 0.05,
+                limit: float = 0.5, **kwargs):
     """True when none of some probes is answered."""
     return ping(node, target, tries, interval, kind, limit=limit,
                 **kwargs).received == 0

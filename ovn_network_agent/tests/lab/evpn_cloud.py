@@ -213,7 +213,7 @@ class EvpnTestCase(base.LabTestCase):
     def _reach_at_once(self, ways):
         with contextlib.ExitStack() as stack:
             running = [(source, stack.enter_context(probe.Probe(
-                node, 'tcp', target, 0.1, port)))
+                node, 'tcp', target, 0.05, port)))
                 for node, source, target, port in ways]
             for _source, each in running:
                 each.wait_answered(base.SETTLE, steady=probe.STEADY)

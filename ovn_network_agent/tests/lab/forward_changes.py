@@ -7,6 +7,7 @@ import time
 
 from lab import dump
 from lab import echo
+from lab import frr
 from lab import node as nodes
 from lab import plan
 from lab import probe
@@ -235,6 +236,7 @@ class Changes:
         node.batch(f'addr add {pf.OPERATORS}/32 dev loopback1\n')
         self.addCleanup(node.batch,
                         f'addr del {pf.OPERATORS}/32 dev loopback1\n')
+        self.enterContext(frr.soon(node))
         own = pf.vip(pf.OTHER, pf.both(80, pf.LOCAL))
         self.other_rules('gw1', [*pf.VIPS, own])
         self.cloud.wait_announced(pf.OTHER, 'gw1', base.SETTLE)

@@ -166,12 +166,12 @@ class TestDrain(draining.DrainTestCase):
         refused = self.cloud.agents[owner].ctl('drain', check=False)
         self.assertNotEqual(0, refused.returncode)
         self.assertIn('BGP could not announce', refused.stderr)
-        self.reconfigure(owner, 'gateway_drain', drain_timeout=8)
+        self.reconfigure(owner, 'gateway_drain', drain_timeout=5)
         self.addCleanup(self.reconfigure, owner, 'gateway_drain',
                         drain_timeout=60)
         mark = self.mark(owner)
         with self.both_ways() as running, self.stopping(owner) as agent_:
-            self.passed(running, 250)
+            self.passed(running)
             self.assertIsNone(agent_.process.poll())
             self.assertEqual('', self.outcome(owner, mark))
             report = self.finished(running)

@@ -348,7 +348,7 @@ def wait_reachable(node, kind, target, timeout: float = 30.0, **kwargs):
 
 
 def unreachable(node, kind, target, tries: int = 5, interval: float = 0.05,
-                limit: float = 0.5, **kwargs):
+                limit: float = 1.0, **kwargs):
     """True when none of some probes is answered."""
     return ping(node, target, tries, interval, kind, limit=limit,
                 **kwargs).received == 0

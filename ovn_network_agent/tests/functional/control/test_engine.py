@@ -67,6 +67,8 @@ class EngineTest(base.CtlTestCase):
         self.assertEqual(('failing', 1, 'no space'), tuple(
             found[key] for key in ('state', 'failed', 'reason')))
         self.world.refuses.clear()
+        self.eventually(lambda: ROUTE in self.world.objects, 'tried again')
+        self.world.objects.pop(ROUTE)
         done = self.ends(0, self.ctl('resync', 'route')).stdout
         self.assertIn('created kernel_route', done)
         self.assertIn('1 backend read, 1 change, 0 failures', done)

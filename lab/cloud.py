@@ -28,8 +28,8 @@ from lab import wiring
 class Cloud(fabric.Fabric):
     """A cloud that is ready when the constructor returns.
 
-    :param later: whether the first :meth:`start_agents` waits for BGP, which
-        converges while routers and machines are made
+    :param later: BGP may converge while routers and machines are made; then
+        :meth:`start_agents` or :meth:`begin` waits
     :param version: 4, or 6 for IPv6 in the fabric and a provider network of
         IPv6 alone
     :param vlan: VLAN tag of the provider network, 0 for a flat network
@@ -373,8 +373,7 @@ class Cloud(fabric.Fabric):
 
     def start_agents(self, config=None, names=None):
         """Start agents and wait until they are ready."""
-        if self._later:
-            self.wait_fabric()
+        self.begin()
         chosen = [self.agent(name, config) for name in names or
                   self.gateways]
         for agent in chosen:

@@ -23,6 +23,11 @@ _THROUGH_A_GATEWAY = 2
 class Fabric:
     """A part of the :class:`lab.cloud.Cloud`."""
 
+    def begin(self):
+        """Wait for BGP, if nobody has waited since the constructor."""
+        if self._later:
+            self.wait_fabric()
+
     def wait_fabric(self):
         """Wait until BGP has brought what it brings without agents."""
         self._later = False

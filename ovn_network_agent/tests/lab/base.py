@@ -88,7 +88,7 @@ class LabTestCase(objects.Objects, testtools.TestCase):
         cls.addClassCleanup(cls.cloud.close)
         try:
             cls.build()
-            cls.cloud.wait_fabric()
+            cls.cloud.begin()
             if cls.AGENTS:
                 cls.cloud.start_agents(cls.configuration())
         except nodes.NodeError as e:

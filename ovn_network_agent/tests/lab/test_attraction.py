@@ -48,6 +48,7 @@ class AttractionTest(base.LabTestCase):
     @classmethod
     def build(cls):
         cloud = cls.cloud
+        cloud.wait_fabric()
         for name in cloud.gateways:
             cloud[name].batch(_operators(name))
         cls.alpha = cloud.add_router('alpha', ['gw1', 'gw2'])

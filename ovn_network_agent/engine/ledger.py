@@ -103,9 +103,13 @@ class Ledger:
 
     @property
     def known(self) -> dict[resources.Ref, Entry]:
-        """The entries of this pass, and those that last."""
+        """The entries of this pass, and those that last.
+
+        What a reading of this pass has found as desired lasts no longer.
+        """
         return {**{ref: lasting.entry for ref, lasting in self.lasting.items()
-                   if not lasting.lapsed}, **self.entries}
+                   if not (lasting.lapsed or self._tracker.settled(ref))},
+                **self.entries}
 
     @property
     def failures(self) -> dict[resources.Ref, str]:

@@ -49,8 +49,10 @@ class TestNetworkPeer(peered.PeeredTestCase):
         self.wait_rows(*peered.ROWS)
         self.reachable()
         self.assertIn('2 created', agent.ctl('peers').stdout)
-        self.assertIn('2 created, 0 pending',
-                      agent.look('doctor', 'peerings').stdout)
+        # This agent reads a moment later what the other has written.
+        nodes.wait_until('doctor finds the rows', lambda: (
+            '2 created, 0 pending' in agent.look('doctor', 'peerings').stdout),
+            base.SETTLE)
         for client, verdict in ((self.here.port.address, 'OK'),
                                 (plan.CLIENT, 'NOT CHECKED')):
             done = agent.look('explain', self.there.port.address, '--client',

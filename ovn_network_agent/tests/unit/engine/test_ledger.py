@@ -93,6 +93,16 @@ class TableTest(gateways.OneGatewayTestCase):
         self.assertEqual((State.KEPT, 'in use', None, 1.0),
                          (row.state, row.reason, row.wanted, row.due_in))
 
+    def test_what_stayed_until_another_agent_wrote(self):
+        """The reading that finds the object says so, and not the next one."""
+        self.made.world.refuses[ROUTER_ROUTE] = backends.LeftToAnother('left')
+        self.run_pass()
+        self.assertIs(State.KEPT, self.row(ROUTER_ROUTE).state)
+        wanted = self.row(ROUTER_ROUTE).wanted
+        self.made.world.put(wanted)
+        self.run_pass(stale={'northbound'})
+        self.assertIs(State.IN_PLACE, self.row(ROUTER_ROUTE).state)
+
     def test_what_is_due(self):
         self.run_pass()
         self.made.world.put(STRAY)

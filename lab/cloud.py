@@ -28,8 +28,8 @@ from lab import wiring
 class Cloud(fabric.Fabric):
     """A cloud that is ready when the constructor returns.
 
-    :param later: BGP may converge while routers and machines are made; then
-        :meth:`start_agents` or :meth:`begin` waits
+    :param wait_for_bgp: False to make routers and machines meanwhile; then
+        :meth:`start_agents` waits, or :meth:`ensure_bgp`
     :param version: 4, or 6 for IPv6 in the fabric and a provider network of
         IPv6 alone
     :param vlan: VLAN tag of the provider network, 0 for a flat network
@@ -44,9 +44,9 @@ class Cloud(fabric.Fabric):
                  scheduler=neutron.GATEWAY_CHASSIS,
                  say: abc.Callable | None = None, root=None,
                  further: bool = False, version=4, vlan=0,
-                 provider=None, later: bool = False):
+                 provider=None, wait_for_bgp: bool = True):
         self._root = root
-        self._later = later
+        self._waits_for_bgp = wait_for_bgp
         self._ipv6 = version == 6
         self._provider = (
             provider or families.FAMILIES[version].provider, vlan)
@@ -101,7 +101,7 @@ class Cloud(fabric.Fabric):
         cidr, vlan = self._provider
         self.neutron.add_provider_network(cidr=cidr, vlan=vlan)
         self._say('waiting for chassis and BGP')
-        self._wait(not self._later)
+        self._wait(self._waits_for_bgp)
 
     def _wanted(self, name):
         if name.startswith('gw'):
@@ -175,7 +175,7 @@ class Cloud(fabric.Fabric):
             frr.add(self[name], frr.gateway_config6(name))
         frr.add(self['spine'], frr.spine_config6(self.gateways))
         self._ipv6 = True
-        self._wait(not self._later)
+        self._wait(self._waits_for_bgp)
 
     # -- chassis ----------------------------------------------------------
 
@@ -373,7 +373,7 @@ class Cloud(fabric.Fabric):
 
     def start_agents(self, config=None, names=None):
         """Start agents and wait until they are ready."""
-        self.begin()
+        self.ensure_bgp()
         chosen = [self.agent(name, config) for name in names or
                   self.gateways]
         for agent in chosen:

@@ -23,14 +23,14 @@ _THROUGH_A_GATEWAY = 2
 class Fabric:
     """A part of the :class:`lab.cloud.Cloud`."""
 
-    def begin(self):
-        """Wait for BGP, if nobody has waited since the constructor."""
-        if self._later:
+    def ensure_bgp(self):
+        """As :meth:`wait_fabric`, unless that was awaited once."""
+        if not self._waits_for_bgp:
             self.wait_fabric()
 
     def wait_fabric(self):
         """Wait until BGP has brought what it brings without agents."""
-        self._later = False
+        self._waits_for_bgp = True
         running = [name for name in self.gateways if self[name].pid]
         nodes.wait_until('the spine has heard of all gateways', lambda: all(
             self.route(plan.LOOPBACKS[name]) is not None

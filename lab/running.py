@@ -131,9 +131,9 @@ def find(name=None):
     if len(chosen) == 1:
         return chosen[0]
     names = ', '.join(one['name'] for one in running) or 'none'
-    trouble = ('which lab? name one with --lab' if chosen else
+    problem = ('which lab? name one with --lab' if chosen else
                'there is no such lab')
-    raise NotRunning(f'{trouble} (running: {names})')
+    raise NotRunning(f'{problem} (running: {names})')
 
 
 def end(one, timeout=30):

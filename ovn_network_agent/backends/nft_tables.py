@@ -334,8 +334,8 @@ class Family:
         return failures
 
     def _change_elements(self, adds: Sequence[resources.NftElement],
-                      deletes: Sequence[resources.NftElement],
-                      listed: listing.Listed) -> None:
+                         deletes: Sequence[resources.NftElement],
+                         listed: listing.Listed) -> None:
         after = listed.elements | {(r.set, r.element) for r in adds}
         after -= {(r.set, r.element) for r in deletes}
         removed = by_set(listed.elements - after)

@@ -306,7 +306,7 @@ class Lent:
         raise NotImplementedError
 
     def unusable(self) -> Unavailable:
-        """The exception to raise while there is :attr:`trouble`."""
+        """The exception to raise while there is a :attr:`problem`."""
         return Unavailable(self.problem)
 
     @property

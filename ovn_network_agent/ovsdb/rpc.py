@@ -33,7 +33,7 @@ _SPACE = b' \t\r\n'
 
 
 class Connection(jsonrpc.Connection):
-    """A connection whose messages :mod:`framing` cuts and reads."""
+    """A connection whose messages :class:`Framer` cuts and reads."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)

@@ -117,9 +117,9 @@ class Internals:
 
 def make(reconciler: reconcilers.Reconciler, trigger: triggers.Trigger
          ) -> Internals:
-    """:class:`Inside` with a new log of passes."""
+    """:class:`Internals` with a new log of passes."""
     passes = pass_log.PassLog()
-    return Internals(Questions(trigger.ask, lambda: passes.work), passes,
-                     reconciler, trigger, reloading.Reloads(
-                      lambda: trigger.fire('configuration', urgent=True)),
-                     time.time())
+    return Internals(
+        Questions(trigger.ask, lambda: passes.work), passes, reconciler,
+        trigger, reloading.Reloads(
+            lambda: trigger.fire('configuration', urgent=True)), time.time())

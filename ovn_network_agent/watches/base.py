@@ -104,14 +104,14 @@ class Observer(abc.ABC):
 class Serving(Observer):
     """Serves clients on a thread of its own, and observes nothing.
 
-    :param name: wakes the loop when the server's trouble has changed
+    :param name: wakes the loop when the server's problem has changed
     """
 
     _trigger: trigger.Trigger
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # By a subclass: has start(), stop() and trouble; None for no server.
+        # By a subclass: has start(), stop() and problem; None for no server.
         self._server: Any = None
 
     @property

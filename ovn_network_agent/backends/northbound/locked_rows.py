@@ -95,7 +95,7 @@ class Backend(ovsdb_writer.NbWriter):
         return {resource.ref: why for _verb, resource in delta.steps}
 
     def _in_parts(self, delta: base.Delta) -> base.Failures:
-        """Write all changes, at most :data:`_AT_ONCE` in a transaction.
+        """Write all changes, at most :data:`_BATCH_SIZE` in a transaction.
 
         Each resource is whole by itself, and too many would never end within
         ``[ovn] transaction_timeout``.

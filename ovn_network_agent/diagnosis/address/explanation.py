@@ -110,7 +110,7 @@ def explain(facts: facts.Facts) -> Explanation:
         findings = vip.judge(facts)
     elif facts.driver_subjects:
         findings = driver_subjects.judge(facts)
-    elif _has_inner_address(facts):
+    elif _known_to_drivers_alone(facts):
         findings = [ovn.agent(facts)]
     else:
         findings = ovn.judge(facts)
@@ -121,7 +121,7 @@ def explain(facts: facts.Facts) -> Explanation:
                  *driver_subjects.judge_egress(facts)]
     findings = verdicts.claims_settled(subject, verdicts.settled(findings))
     kind = ', '.join(each.text for each in facts.driver_subjects)
-    if _has_inner_address(facts):
+    if _known_to_drivers_alone(facts):
         kind = kind or (
             'address behind a router that peers'
             if driver_subjects.peered(facts) else
@@ -131,8 +131,8 @@ def explain(facts: facts.Facts) -> Explanation:
                        subject.owner, subject.vni)
 
 
-def _has_inner_address(facts: facts.Facts) -> bool:
-    """Whether only a driver of routers inside OVN knows the address."""
+def _known_to_drivers_alone(facts: facts.Facts) -> bool:
+    """Whether only a driver of rows inside OVN knows the address."""
     return facts.subject.kind is subjects.Kind.NOBODY and (
         driver_subjects.peered(facts) or driver_subjects.leaves(facts))
 
@@ -171,7 +171,7 @@ def _outcome(facts: facts.Facts, findings: list[diagnosis.Finding]) -> Outcome:
         return Outcome.UNKNOWN
     if facts.driver_subjects:
         return _of_driver_subjects(findings)
-    if _has_inner_address(facts):
+    if _known_to_drivers_alone(facts):
         return (Outcome.BROKEN if verdicts.first_broken(findings)
                 else Outcome.OK)
     if facts.subject.kind is subjects.Kind.NOBODY:

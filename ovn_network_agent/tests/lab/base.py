@@ -84,11 +84,11 @@ class LabTestCase(objects.Objects, testtools.TestCase):
         cls.cloud = (clouds.Cloud if cls.VRF else flat.FlatCloud)(
             gateways=cls.GATEWAYS, scheduler=cls.SCHEDULER, root=cls.ROOT,
             further=cls.FURTHER, version=cls.FAMILY,
-            vlan=SEGMENTS[cls.SEGMENT], later=True)
+            vlan=SEGMENTS[cls.SEGMENT], wait_for_bgp=False)
         cls.addClassCleanup(cls.cloud.close)
         try:
             cls.build()
-            cls.cloud.begin()
+            cls.cloud.ensure_bgp()
             if cls.AGENTS:
                 cls.cloud.start_agents(cls.configuration())
         except nodes.NodeError as e:

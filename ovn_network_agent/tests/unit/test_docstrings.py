@@ -17,7 +17,6 @@ TESTS = os.path.join('ovn_network_agent', 'tests') + os.sep
 # The docstring of the module says what the program does, and its parser has
 # the arguments.
 ALLOWED = {'main'}
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def programs():

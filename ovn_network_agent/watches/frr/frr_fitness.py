@@ -83,7 +83,7 @@ class Judgement:
         self.lack = ''
         self._stable = stable
         # Monotonic seconds since when the last checks differ from ``lack``.
-        self.differs_from: float | None = None
+        self.differs_since: float | None = None
         self.asked = False  # there was an answer
 
     def take(self, found: str | None, now: float,
@@ -94,19 +94,19 @@ class Judgement:
         :param immediate: whether a fit result counts without a wait
         """
         if found is None:
-            self.differs_from = None
+            self.differs_since = None
             return False
         # A node that boots must not be unfit for three seconds.
         stable = 0.0 if immediate else self._stable
         wait = (SETTLE if found else stable) if self.asked else 0.0
         self.asked = True
         if bool(found) == bool(self.lack):
-            self.differs_from = None
-        elif self.differs_from is None:
-            self.differs_from = now
-        if self.differs_from is not None and now < self.differs_from + wait:
+            self.differs_since = None
+        elif self.differs_since is None:
+            self.differs_since = now
+        if self.differs_since is not None and now < self.differs_since + wait:
             return False
-        before, self.lack, self.differs_from = self.lack, found, None
+        before, self.lack, self.differs_since = self.lack, found, None
         return self.lack != before
 
 
@@ -137,7 +137,7 @@ class Fitness(base.Observer):
     @property
     def recovers(self) -> bool:  # type: ignore[override]
         """Whether BGP is unfit by the settled result, not by the last one."""
-        return self.unfit and self.judgement.differs_from is not None
+        return self.unfit and self.judgement.differs_since is not None
 
     def start(self, trigger: trigger.Trigger) -> None:
         """Start the checks, every other second."""

@@ -49,8 +49,10 @@ class Installed(base.Observer):
         self._wanted: frozenset[str] = frozenset()
         # Routes that were missing at the last check.
         self._suspects: frozenset[str] = frozenset()
-        # What the last reading rests on, and what was not in it.
-        self._read: tuple[int, frozenset[str], routes.Seen] | None = None
+        # The last reading: table and wanted routes, what the kernel had, and
+        # what was not there.
+        self._question: tuple[int, frozenset[str]] | None = None
+        self._seen: routes.Seen | None = None
         self._absent: frozenset[str] = frozenset()
 
     def start(self, trigger: trigger.Trigger) -> None:
@@ -132,14 +134,13 @@ class Installed(base.Observer):
                     default for default, family in _DEFAULTS.items()
                     if not routes.has_default(opened, link.index, table,
                                               family))
-        found, seen = routes.read_again(
-            kernel.ZEBRA_STATIC, self._read[2] if (
-                self._read and self._read[:2] == (table, wanted)) else None)
+        if self._question != (table, wanted):
+            self._question, self._seen = (table, wanted), None
+        found, self._seen = routes.read_again(kernel.ZEBRA_STATIC, self._seen)
         if found is not None:
             self._absent = wanted.difference(
                 route.dst for _digest, some in found for route in some or ()
                 if route.table == table)
-            self._read = table, wanted, seen
         yield from self._absent
 
     def _reasons(self, missing: frozenset[str]) -> tuple[str, ...]:

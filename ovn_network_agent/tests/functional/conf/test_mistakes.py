@@ -7,8 +7,6 @@ import os
 
 from ovn_network_agent.tests.functional.cmd import base
 
-NB = 'OS_OVN__OVN_NB_REMOTE'
-
 
 class MistakesTest(base.ProgramTestCase):
     """Exit status 2, and one line with option, value and remedy."""

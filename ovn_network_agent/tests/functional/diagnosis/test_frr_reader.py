@@ -10,7 +10,6 @@ from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.tests.functional.frr import base
 
 A, B = '198.51.100.10/32', '198.51.100.11/32'
-PEER = '10.0.0.2'
 
 
 class FrrReaderTest(base.FrrTestCase):

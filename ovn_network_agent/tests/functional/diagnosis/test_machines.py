@@ -4,7 +4,6 @@
 """Checks of machines and networks of tenants, on real databases."""
 
 from ovn_network_agent import ownership
-from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.node import check
 from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node import gateways
@@ -19,7 +18,6 @@ from ovn_network_agent.tests.unit import world
 HERE, AWAY = cloud.CHASSIS, cloud.OTHER
 VM, SIX = '198.51.100.30', '2001:db8::30'
 MAC = 'fa:16:3e:00:00:aa'
-Kind = subject.Kind
 DRIVERS = ['provider_port', 'veth_leak']
 
 

@@ -9,7 +9,7 @@ from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
-OWN, FIP, OTHER = (f'198.51.100.{n}' for n in (1, 10, 11))
+FIP, OTHER = (f'198.51.100.{n}' for n in (10, 11))
 ROUTER = {'name': 'neutron-r1'}
 
 

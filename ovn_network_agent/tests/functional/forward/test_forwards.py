@@ -13,7 +13,7 @@ from ovn_network_agent.drivers import port_forward
 from ovn_network_agent.tests.functional.control import base
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 
-FIRST, SECOND = '192.0.2.53', '192.0.2.54'
+FIRST = '192.0.2.53'
 
 
 class ForwardsTest(base.ControlTestCase):

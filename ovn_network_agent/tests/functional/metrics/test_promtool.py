@@ -21,7 +21,6 @@ from ovn_network_agent.tests.unit.metrics import test_dashboard
 from ovn_network_agent.tests.unit.metrics import test_rules
 
 AGENT = {'job': 'ovn-network-agent', 'instance': 'gw1'}
-OTHER = {'job': 'ovn-network-agent', 'instance': 'gw2'}
 # Values of promtool: 'AxN' is A and then N times A, one each minute.
 COUNTED = '0x5 1x60'
 

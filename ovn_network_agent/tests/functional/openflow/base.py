@@ -124,11 +124,6 @@ class OpenVSwitch:
         """Of ovs-vswitchd, which is in a network namespace of its own."""
         return self._processes['ovs-vswitchd'].pid
 
-    @property
-    def database_pid(self):
-        """Of ovsdb-server."""
-        return self._processes['ovsdb-server'].pid
-
     def appctl(self, *args):
         return self.run('ovs-appctl', '-t',
                         f'{self.rundir}/ovs-vswitchd.{self.pid}.ctl', *args)

@@ -12,9 +12,6 @@ from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.functional.ovsdb import cluster
 from ovn_network_agent.tests.functional.service import loss
 
-PORT = '198.51.100.1/32'
-FIRST = '198.51.100.10/32'
-
 
 class ClusterTestCase(loss.LossTestCase):
 

@@ -27,7 +27,6 @@ KOLLA, PLAYS, IMAGES = 'DEPLOYED_KOLLA', 'DEPLOYED_PLAYS', 'DEPLOYED_IMAGES'
 # The last agent waits so long for another gateway, seconds.
 LAST = 8
 WORK = '/root/kolla'
-UNIT = 'kolla-ovn_network_agent-container.service'
 _STORE = '/srv/images'
 GLOBALS = f'''
 kolla_container_engine: podman

@@ -142,7 +142,7 @@ def packet_trace(packet, about, *steps):
     :param about: :class:`subject.Subject`
     :param steps: tables that the packet crosses, and the last one keeps it;
         without them, the packet arrives
-    :returns: :class:`packets.Journey`
+    :returns: :class:`packets.PacketTrace`
     """
     segment = about.segment
     default = trace_text.Step(segment.bridge, 0, '', 0, 0, ('NORMAL',))

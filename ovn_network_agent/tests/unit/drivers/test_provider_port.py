@@ -13,7 +13,7 @@ from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
-ONE, SIX = '198.51.100.10', '2001:db8::10'
+ONE = '198.51.100.10'
 
 
 def network(**values):

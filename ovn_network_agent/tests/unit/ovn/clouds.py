@@ -16,6 +16,7 @@ from ovn_network_agent.tests.functional.ovn import cloud
 from ovn_network_agent.tests.functional.ovn import views
 from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit.ovn import memory
+from ovn_network_agent.tests.unit.ovn import memory_clients
 
 HERE, AWAY = cloud.CHASSIS, cloud.OTHER
 
@@ -24,7 +25,8 @@ class Eyes(functional.Eyes):
     """The databases and the view, wired like the service."""
 
     def database(self, name, remote, timeout, probe):
-        return memory.Database(remote, self.handlers[name], events.objection)
+        return memory_clients.Database(remote, self.handlers[name],
+                                       events.objection)
 
     def look(self, full=False, phase=model.Phase.RUNNING, **options):
         """See :meth:`functional.ovn.base.Eyes.look`."""
@@ -66,7 +68,7 @@ class CloudTestCase(base.BaseTestCase):
 
     def remotes(self):
         """Where the databases answer one-shot questions."""
-        return {name: self.useFixture(memory.Socket(server)).remote
+        return {name: self.useFixture(memory_clients.Socket(server)).remote
                 for name, server in self.servers.items()}
 
     def add_chassis(self, name=HERE, hostname=cloud.HOSTNAME,

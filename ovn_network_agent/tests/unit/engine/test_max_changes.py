@@ -11,7 +11,7 @@ FIPS = [f'198.51.100.{n}' for n in range(10, 15)]
 NETWORKS = ('198.51.100.1/24', '203.0.113.1/24', '203.0.114.1/24')
 
 
-class MostAtOnceTest(test_ahead.AheadTestCase):
+class MaxChangesTest(test_ahead.AheadTestCase):
 
     def setUp(self):
         super().setUp()

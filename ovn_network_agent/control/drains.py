@@ -149,13 +149,14 @@ class Maintenance:
                     'driver to [DEFAULT] drivers and restart the agent'))
         wanted = frozenset(self._find(names, name, snapshot).uuid
                            for name in routers) or frozenset({model.ALL})
-        doubts = list(self._doubts(snapshot, names, wanted))
-        if doubts and not force:
-            raise commands.Refused(
-                f'not drained: {"; ".join(doubts)}; to drain anyway, repeat '
-                'the command with --force')
+        doubts: list[str] = []
 
         def add(before: frozenset[str]) -> frozenset[str]:
+            doubts[:] = self._doubts(snapshot, names, wanted, before)
+            if doubts and not force:
+                raise commands.Refused(
+                    f'not drained: {"; ".join(doubts)}; to drain anyway, '
+                    'repeat the command with --force')
             return before if model.ALL in before else (
                 wanted if model.ALL in wanted else before | wanted)
         before, after = self._write(add)
@@ -259,8 +260,8 @@ class Maintenance:
     # -- what speaks against it -------------------------------------------
 
     def _doubts(self, snapshot: model.Snapshot | None,
-                names: directory.Directory, wanted: frozenset[str]
-                ) -> Iterator[str]:
+                names: directory.Directory, wanted: frozenset[str],
+                before: frozenset[str]) -> Iterator[str]:
         if snapshot is None:
             yield ('OVN has not been seen yet, so it is unknown which '
                    'candidates could take over')
@@ -271,7 +272,7 @@ class Maintenance:
                        'which candidates could take over')
         chassis = snapshot.node.chassis
         for group in _groups(snapshot, wanted):
-            if drain_scope(group, snapshot.node.drains):
+            if drain_scope(group, before):
                 continue  # covered by the former wish
             reason = stays(group, chassis, names.hostname)
             alone = len(group.candidates) == 1

@@ -8,6 +8,7 @@ import dataclasses
 import datetime
 import json
 
+import fixtures
 from oslotest import base
 
 from ovn_network_agent import model
@@ -16,9 +17,11 @@ from ovn_network_agent.control import drains
 from ovn_network_agent.control.reports import report
 from ovn_network_agent.control.reports import screen
 from ovn_network_agent.control.reports import text
+from ovn_network_agent.control.socket import commands
 from ovn_network_agent.ctl import drain
 from ovn_network_agent.ovn.chassis import directory
 from ovn_network_agent.runtime.process import mode
+from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 
@@ -308,6 +311,30 @@ class ProgressTest(ReportTestCase):
         self.assertEqual(
             'for 1 s: ' + '; '.join(map(str, range(10))) + '; and 2 more',
             progress.text(list(map(str, range(12))), 1))
+
+
+class DoubtsTest(ReportTestCase):
+
+    def test_a_former_wish_that_is_withdrawn(self):
+        """The view still has the wish that the database has no more."""
+        view = model.Snapshot(cloud.node(drains=frozenset([model.ALL])), (),
+                              (group('p1', R1, peer=0),))
+        maintenance = drains.Maintenance(
+            configs.conf(drivers=['gateway_drain'],
+                         ovn__ovn_nb_remote='tcp:192.0.2.1:6641'),
+            {'nb': WELL, 'sb': WELL, 'ovs': WELL}, lambda: view,
+            lambda: self.names)
+        change = self.useFixture(fixtures.MockPatchObject(
+            drains.drain_writer, 'change')).mock
+        for before, doubts in ((), 1), ((model.ALL,), 0), ((R1,), 0):
+            change.side_effect = lambda _database, how, _timeout, b=before: (
+                frozenset(b), how(frozenset(b)))
+            if doubts:
+                error = self.assertRaises(commands.Refused, maintenance.drain)
+                self.assertIn('none of its other candidates', str(error))
+            forced = maintenance.drain(force=True)
+            self.assertEqual((doubts, before != (model.ALL,)),
+                             (len(forced['forced']), forced['changed']))
 
 
 class WaitingTest(ReportTestCase):

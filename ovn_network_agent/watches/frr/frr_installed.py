@@ -96,12 +96,11 @@ class Installed(base.Observer):
     def look(self) -> bool:
         """Check once; whether the reasons have changed.
 
-        A route is missing when two checks in a row, as zebra and the kernel
-        are not asked at the same moment, have missed it.
+        A route is missing when two checks in a row have missed it.
         """
         before, failure = self.reasons, ''
         try:
-            missing = frozenset(self._missing())
+            missing = self._missing()
         except Exception as error:
             missing, failure = self._suspects, base.failed_check(
                 'The check of the routes of FRR in the kernel', error)
@@ -113,14 +112,17 @@ class Installed(base.Observer):
             self._suspects = missing
         return self.reasons != before
 
-    def _missing(self) -> Iterator[str]:
-        vrf = self._conf.frr.vrf_name
-        lacking = sorted(self._lacking(vrf, self._wanted))
+    def _missing(self) -> frozenset[str]:
+        vrf, wanted = self._conf.frr.vrf_name, self._wanted
+        lacking, installed = sorted(self._lacking(vrf, wanted)), set[str]()
         for at in range(0, len(lacking), _PIECE):
             some = lacking[at:at + _PIECE]
             active, _advertised = bgp.read_effect(vrf, some, False)
-            yield from (prefix for prefix in some
-                        if set(active.get(prefix, ())) - {'kernel'})
+            installed |= {prefix for prefix in some
+                          if set(active.get(prefix, ())) - {'kernel'}}
+        # zebra may have installed them since the kernel was read.
+        return frozenset(installed and installed.intersection(
+            self._lacking(vrf, wanted)))
 
     def _lacking(self, vrf: str, wanted: frozenset[str]) -> Iterator[str]:
         table = resources.MAIN_TABLE

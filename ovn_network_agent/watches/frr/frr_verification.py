@@ -95,6 +95,8 @@ class Verification(base.Observer):
         # at all, if it found no fault.
         self._all = False
         self._right: tuple[int, str, str] | None = None
+        # Prefixes that were announced or withdrawn during a check.
+        self._changed: set[str] = set()
         # Faults of the last check, and those found twice.
         self._suspects: dict[str, str] = {}
         self._certain: dict[str, str] = {}
@@ -132,6 +134,11 @@ class Verification(base.Observer):
                    full: bool) -> None:
         """Note the changed announcements, or all after a full pass."""
         with self._news:
+            for _verb, resource in outcome.applied:
+                if resource.kind in _PROTOCOL:
+                    # Nothing is wrong with this announcement so far.
+                    self._suspects.pop(resource.subject, None)
+                    self._changed.add(resource.subject)
             if full:
                 # Wrong routes keep their own pace.
                 if not self._suspects:
@@ -216,6 +223,8 @@ class Verification(base.Observer):
         :param changes: so far, if these are all announced prefixes, else None
         """
         right, self._right = self._right, None
+        with self._news:
+            self._changed.clear()
         try:
             seen = self._see(changes, len(pending))
             known = seen is not None and seen == right
@@ -228,9 +237,9 @@ class Verification(base.Observer):
             # They are still to be checked.
             text = base.failed_check('The check of what FRR announces', error)
             self.wrong = None
-            problems = {p: kind for p, kind in self._suspects.items()
-                        if p in pending}
             with self._news:
+                problems = {p: kind for p, kind in self._suspects.items()
+                            if p in pending}
                 self._pending |= pending.keys()
             reasons = (f'what FRR announces cannot be checked: {text}',)
         self._plan(problems, pending, everything, bool(reasons))
@@ -288,6 +297,8 @@ class Verification(base.Observer):
     def _plan(self, problems: dict[str, str], pending: dict[str, str],
               everything: bool, reported: bool) -> None:
         with self._news:
+            problems = {p: kind for p, kind in problems.items()
+                        if p not in self._changed}
             fresh = problems.keys() - self._suspects.keys()
             self._suspects = {**self._others(self._suspects, pending),
                               **problems}

@@ -3,6 +3,8 @@
 
 """Routes of a real zebra that another program takes from the kernel."""
 
+from unittest import mock
+
 from ovn_network_agent.backends import base as backends
 from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.common import trigger
@@ -51,21 +53,35 @@ class InstalledTest(base.FrrTestCase):
         self.assertIn('198.51.100.5/32 and 2 more in the default VRF: zebra '
                       'reports the route as installed', text)
         # What FRR makes again is no longer missing.
-        self.assertEqual({}, self.backend.apply(backends.Delta(
-            delete=tuple(map(route, range(1, 8))))))
-        self.assertEqual({}, self.backend.apply(backends.Delta(
-            create=tuple(map(route, range(1, 8))))))
-        base.wait_until(lambda: not list(self.made._lacking(
-            '', self.made._wanted)), 'the kernel has them')
+        self.renew()
         self.assertTrue(self.made.look())
         self.assertEqual((), self.made.reasons)
+
+    def test_installed_while_zebra_is_asked(self):
+        self.frr.ip('nexthop', 'flush')
+        real = frr_installed.bgp.read_effect
+
+        def read_effect(*args):
+            found = real(*args)
+            self.renew()
+            return found
+        with mock.patch.object(frr_installed.bgp, 'read_effect', read_effect):
+            self.assertEqual(frozenset(), self.made._missing())
+
+    def renew(self):
+        routes = tuple(map(route, range(1, 8)))
+        for delta in (backends.Delta(delete=routes),
+                      backends.Delta(create=routes)):
+            self.assertEqual({}, self.backend.apply(delta))
+        base.wait_until(lambda: not list(self.made._lacking(
+            '', self.made._wanted)), 'the kernel has them')
 
     def test_what_zebra_has_not_installed_is_not_missing(self):
         """That is for the check of what FRR announces."""
         self.lose_bridge()
         base.wait_until(lambda: len(list(self.made._lacking(
             '', self.made._wanted))) == 7, 'the kernel has none')
-        base.wait_until(lambda: not list(self.made._missing()),
+        base.wait_until(lambda: not self.made._missing(),
                         'zebra has noticed')
         self.made.look()
         self.made.look()
@@ -88,6 +104,6 @@ class InstalledTest(base.FrrTestCase):
         self.assertIsNotNone(wake, (
             self.made._suspects,
             list(self.made._lacking('', self.made._wanted)),
-            list(self.made._missing())))
+            self.made._missing()))
         self.assertIn('routes of FRR looked for', wake.reasons)
         self.assertTrue(self.made.reasons)

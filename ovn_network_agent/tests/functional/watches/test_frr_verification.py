@@ -6,6 +6,7 @@
 import json
 import signal
 import time
+from unittest import mock
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base as backends
@@ -106,6 +107,23 @@ class TestVerification(VerificationTestCase):
         self.assertIn('10.0.0.2', self.made.reasons[0])
         self.withdraw(outside)
         self.assertEqual((), self.look())
+
+    def test_a_new_announcement_counts_anew(self):
+        outside = route(1, '203.0.113')
+        self.announce(outside)
+        self.assertEqual((), self.look(1))
+
+        def again(*_args):
+            self.withdraw(outside)
+            self.announce(outside)
+        again()
+        self.assertEqual((), self.look(1))
+        self.assertEqual(1, len(self.look(1)))
+        # During a check, and FRR is slower than it.
+        again()
+        with mock.patch.object(self.made, '_repair', again):
+            self.look(1)
+        self.assertEqual((), self.look(1))
 
     def test_no_neighbour_for_ipv4(self):
         # bgpd then says nothing at all of its neighbours.

@@ -96,6 +96,12 @@ class Removals:
 
         :param deletes: of one backend and stage
         """
+        stage = deletes[0].stage
+        # An announcement or EVPN instance of a former run may need them.
+        if any(self._backends.first_look(backend.name)
+               for later, backend, _kinds in self._backends.order
+               if backend.system and later > stage):
+            return []
         # What is wanted at a place and not there yet.
         places: dict[object, resources.Ref] = {
             r.place: r.ref for r in self._tracker.wanted(
@@ -168,10 +174,7 @@ class Removals:
         :param announcement: what is to announce its address, and does not yet
         """
         if (self._ledger.still_kept(resource.ref) or
-                self._ledger.others(resource, ledger.WORKING) or
-                # The backend of announcements is being read at first.
-                any(map(self._backends.first_look,
-                        self._needing(resource)))):
+                self._ledger.others(resource, ledger.WORKING)):
             return False
         held, holder = '', place or announcement
         failed = [ref for ref in self._ledger.others(resource, ledger.FAILING)
@@ -201,10 +204,7 @@ class Removals:
         A former run, or a change that took too long, may have left one while
         the backend of announcements cannot be read.
         """
-        return not all(map(self._backends.sound, self._needing(resource)))
-
-    def _needing(self, resource: resources.Resource) -> list[str]:
-        if (resource.subject is None or
-                resource.stage is resources.Stage.ANNOUNCE):
-            return []
-        return [backend.name for backend, _kinds in self._backends.announcers]
+        return not (resource.subject is None or
+                    resource.stage is resources.Stage.ANNOUNCE or
+                    all(self._backends.sound(backend.name)
+                        for backend, _kinds in self._backends.announcers))

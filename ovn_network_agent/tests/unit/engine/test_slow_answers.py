@@ -5,6 +5,7 @@
 
 import threading
 
+from ovn_network_agent import resources
 from ovn_network_agent.engine import executor
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
@@ -29,19 +30,19 @@ class Watched(executor.Threads):
         return super().wait(timeout, names, wake)
 
 
-class SlowAnswersTest(gateways.ReconcilerTestCase):
+class SlowTestCase(gateways.ReconcilerTestCase):
 
     def setUp(self):
         super().setUp()
         self.gates = {}
         self.made = self.gateway(world=worlds.World(), threads=Watched)
-        for name in FRR:
+        self.gate(*FRR)
+
+    def gate(self, *names):
+        for name in names:
             backend = self.made.backend(name)
             backend.system = 'FRR'
             self.gates[name] = self.gated(backend)
-        self.pass_()
-        self.answer(*FRR)
-        self.assertTrue(self.pass_().settled)
 
     def gated(self, backend):
         """Have a backend read only while the event is set."""
@@ -66,6 +67,37 @@ class SlowAnswersTest(gateways.ReconcilerTestCase):
         self.assertTrue(self.made.reconciler.wait_for_threads(10))
         for name in names:
             self.gates[name].clear()
+
+
+class FormerRunTest(SlowTestCase):
+
+    def test_devices_of_a_vni_wait_for_its_instance(self):
+        """bgpd never lets an instance go whose VRF went first."""
+        self.gate('evpn_instance')
+        devices = resources.VniDevices(1001, 1001, 'fa:16:3e:00:00:01',
+                                       '10.0.0.1', 4789, 1500)
+        instance = resources.EvpnInstance(1001, 65001, '10.0.0.1')
+        for each in devices, instance:
+            self.made.world.put(each)
+        self.gates['evpn_instance'].clear()
+        self.pass_()
+        self.pass_()
+        self.assertIn(devices, self.made.world.values())
+        self.gates['evpn_instance'].set()
+        self.made.reconciler.wait_for_threads(10)
+        while not self.pass_().settled:
+            self.made.reconciler.wait_for_threads(10)
+        self.assertEqual([instance.kind, devices.kind],
+                         self.made.world.order('delete'))
+
+
+class SlowAnswersTest(SlowTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.pass_()
+        self.answer(*FRR)
+        self.assertTrue(self.pass_().settled)
 
     def take_away(self):
         del self.made.world.objects[gateways.ANNOUNCEMENT]

@@ -118,8 +118,11 @@ class Installed(base.Observer):
         for at in range(0, len(lacking), _PIECE):
             some = lacking[at:at + _PIECE]
             active, _advertised = bgp.read_effect(vrf, some, False)
+            # An address that left meanwhile may be learned by BGP.
             installed |= {prefix for prefix in some
-                          if set(active.get(prefix, ())) - {'kernel'}}
+                          if 'static' in active.get(prefix, ()) or
+                          prefix in _DEFAULTS and
+                          set(active.get(prefix, ())) - {'kernel'}}
         # zebra may have installed them since the kernel was read.
         return frozenset(installed and installed.intersection(
             self._lacking(vrf, wanted)))

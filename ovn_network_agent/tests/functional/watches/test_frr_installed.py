@@ -10,6 +10,7 @@ from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.common import trigger
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import tracking
+from ovn_network_agent.privileged.routing import bgp
 from ovn_network_agent.tests import namespaces
 from ovn_network_agent.tests.functional.frr import base
 from ovn_network_agent.tests.functional.watches import test_frr_verification
@@ -67,6 +68,25 @@ class InstalledTest(base.FrrTestCase):
             return found
         with mock.patch.object(frr_installed.bgp, 'read_effect', read_effect):
             self.assertEqual(frozenset(), self.made._missing())
+
+    def test_an_address_that_another_gateway_announces_now(self):
+        check, family, network = (
+            'bgp network import-check', 'address-family ipv4 unicast',
+            f'network {route(1).prefix}')
+        self.frr.neighbour.configure(
+            'router bgp 65002', f'no {check}', family, network)
+        self.addCleanup(self.frr.neighbour.configure, 'router bgp 65002',
+                        check, family, f'no {network}')
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(delete=(route(1),))))
+        base.wait_until(lambda: bgp.read_effect(
+            '', [route(1).prefix], False)[0] == {route(1).prefix: ['bgp']},
+            'learned')
+        self.assertEqual([route(1).prefix], list(self.made._lacking(
+            '', self.made._wanted)))
+        self.made.look()
+        self.made.look()
+        self.assertEqual((), self.made.reasons)
 
     def renew(self):
         routes = tuple(map(route, range(1, 8)))

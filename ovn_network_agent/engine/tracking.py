@@ -99,7 +99,7 @@ class DesiredState:
         self._contradictions.pop(contributor, None)
         for resource in wanted:
             other = by_ref.setdefault(resource.ref, resource)
-            if other != resource:
+            if other is not resource and other != resource:
                 self._contradictions.setdefault(contributor, {})[
                     resource.ref] = (
                         f'{contributor} wants both {other} and {resource}')

@@ -6,7 +6,6 @@
 Only here are private names of rows in use (library_internals.py).
 """
 
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Set
 from typing import Any
@@ -72,10 +71,14 @@ def entries(row: Row, column: str) -> dict[str, str]:
         for name, value in datum.values.items()}
 
 
-def has_entry(row: Row, places: Iterable[tuple[str, str]]) -> bool:
-    """Whether a row has one of some (column, key) in columns that are maps.
+def has_entry(row: Row, keys: Mapping[str, Set[str]]) -> bool:
+    """Whether a row has one of some keys in columns that are maps.
+
+    :param keys: by column
     """
-    return any(entry(row, column, key) is not None for column, key in places)
+    return any(name.value in some for column, some in keys.items()
+               if (datum := row._data.get(column)) is not None
+               for name in datum.values)
 
 
 class Changed:

@@ -179,9 +179,10 @@ class Idl(session_idl.SessionIdl, connection.OvsdbIdl):
 
         On the IDL thread; an error of an event only wakes the loop.
         """
-        self.dirty.mark(columns.table(row), row.uuid)
         if self._silent:
+            # The end of the load marks all.
             return
+        self.dirty.mark(columns.table(row), row.uuid)
         try:
             self.handler.notify(event, row, updates)
         except Exception:

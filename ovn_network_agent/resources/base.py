@@ -89,13 +89,11 @@ class Resource(_Referred):
     def ref(self) -> Ref:
         """The same object each time, shared by all who refer to the resource.
         """
-        try:
-            return self._ref
-        except AttributeError:
-            # A class without a key has to raise its own error.
-            key = self.key
-        object.__setattr__(self, '_ref', Ref(self.kind, key))
-        return self._ref
+        found: Ref | None = getattr(self, '_ref', None)
+        if found is None:
+            found = Ref(self.kind, self.key)
+            object.__setattr__(self, '_ref', found)
+        return found
 
     @property
     def follows(self) -> bool:

@@ -318,15 +318,17 @@ class OfRouter:
 
     def objection(self, address: str, lrp: str) -> str:
         """Why an address is not announced on purpose, or ''."""
-        by_nat = self._rows.index('nb', 'NAT', 'policy')
-        policy = sum(
-            (part for uuid in sorted(self._by_address.get(address, ()))
-             for part in by_nat.keys_of(uuid)), policies.NONE)
-        judgement = None if self._frame is None else self._frame.judgement
-        if judgement is None or judgement.silent and not (
-                policy.own or policy.native):
+        if self._frame is None:
             return ''
-        return judgement.objection(address, lrp, policy)
+        by_nat, policy = self._rows.index('nb', 'NAT', 'policy'), policies.NONE
+        if by_nat.keys():
+            policy = sum(
+                (part for uuid in sorted(self._by_address.get(address, ()))
+                 for part in by_nat.keys_of(uuid)), policy)
+        judgement = self._frame.judgement
+        return '' if judgement.silent and not (
+            policy.own or policy.native) else judgement.objection(
+                address, lrp, policy)
 
     def _add(self, uuid: Uuid, row: Row) -> None:
         problems = [problem for part in self._rows.index(
@@ -354,7 +356,8 @@ class OfRouter:
     def _remove(self, uuid: Uuid) -> None:
         for few in (self._residents, self._tenants, self._problems,
                     self._machines):
-            few.pop(uuid, None)
+            if few:
+                few.pop(uuid, None)
         value = self._values.pop(uuid, None)
         if value is None:
             return

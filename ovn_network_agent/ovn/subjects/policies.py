@@ -20,11 +20,10 @@ ROUTER, NETWORK, MACHINE = TAGGED = ('router', 'network', 'port')
 # OVN, ovn-nb(5): Logical_Router from 25.03 on, the other rows later.
 _ROUTES = 'dynamic-routing'
 _ADVERTISE = 'dynamic-routing-advertise'
-# The (column, key) of a policy, and of the option of a router.
-KEYS = (('options', _ADVERTISE), *(
-    (column, key) for column in ('options', 'external_ids')
-    for key in (ownership.EXT_ID_ANNOUNCE, ownership.EXT_ID_TAG)))
-ROUTED = (('options', _ROUTES),)
+# The keys of a policy, and of the option of a router, by column.
+_OWN = {ownership.EXT_ID_ANNOUNCE, ownership.EXT_ID_TAG}
+KEYS = {'options': {_ADVERTISE, *_OWN}, 'external_ids': _OWN}
+ROUTED = {'options': {_ROUTES}}
 _BOOLEANS = {'true': True, 'false': False}
 
 

@@ -22,7 +22,7 @@ _BGPVPN = 'neutron_bgpvpn:'
 # The keys of external_ids that have a VNI.
 KEYS = (ownership.EXT_ID_VNI, f'{_BGPVPN}vni')
 # Where the row of a router says which VNI its network has to have.
-ASSERTED = (('external_ids', ownership.EXT_ID_VNI),)
+ASSERTED = {'external_ids': {ownership.EXT_ID_VNI}}
 # By the key in both prefixes: imports, exports.
 _LISTS = {'rt': (True, True), 'it': (True, False), 'et': (False, True)}
 

@@ -14,7 +14,6 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
 import contextlib
-import dataclasses
 import functools
 import typing
 from typing import Any
@@ -150,8 +149,7 @@ def _parsed(*printed: str) -> listing.Listed:
         raise base.BackendError(wording.error(error)) from error
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Work:
+class Work(typing.NamedTuple):
     """The changes to make."""
 
     # To load.

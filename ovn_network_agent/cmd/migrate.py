@@ -8,7 +8,6 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
-import dataclasses
 import os
 import pathlib
 import stat
@@ -116,8 +115,7 @@ def render(options: Options) -> str:
         for name, lines in sections.items() if lines)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Made:
+class Made(typing.NamedTuple):
     """The files that are to be written."""
 
     options: Options

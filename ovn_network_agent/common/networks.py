@@ -7,7 +7,6 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-import dataclasses
 import functools
 import ipaddress
 import typing
@@ -192,8 +191,7 @@ def owner(address: str,
     return ports[0]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AddressSources:
+class AddressSources(typing.NamedTuple):
     """The sources of one address of a router."""
 
     nats: Sequence[model.Nat] = ()  # sorted

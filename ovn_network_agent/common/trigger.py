@@ -9,13 +9,12 @@ changed, which cached state is in doubt, and whether the change is urgent.
 
 from collections.abc import Callable
 from collections.abc import Iterable
-import dataclasses
 import threading
 import time
+import typing
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wake:
+class Wake(typing.NamedTuple):
     """The reasons of one wake-up of the loop."""
 
     # Each once, in the order of the events.

@@ -8,9 +8,9 @@ environment, ``--bridge-dev`` on the command line.
 """
 
 from collections.abc import Callable
-import dataclasses
 import os
 import re
+import typing
 
 _UNITS = {'ns': 1e-9, 'us': 1e-6, '\u00b5s': 1e-6, '\u03bcs': 1e-6,
           'ms': 1e-3, 's': 1, 'm': 60, 'h': 3600}
@@ -72,8 +72,7 @@ _BFD = ('the agent has [ovn] bfd_min_rx, bfd_min_tx and bfd_mult for the '
         'of BFD, and the operator sets those of FRR')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Option:
+class Option(typing.NamedTuple):
     """One option of the original."""
 
     name: str  # key of the YAML file

@@ -11,7 +11,7 @@ option that needs a restart waits, while others take effect.
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
-import dataclasses
+import typing
 from typing import Any
 
 from oslo_config import cfg
@@ -73,8 +73,7 @@ REASONS: dict[tuple[str, ...], str] = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Change:
+class Change(typing.NamedTuple):
     """A changed option."""
 
     section: str
@@ -89,8 +88,7 @@ class Change:
         return f'{text} ({self.reason})' if self.reason else text
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Result:
+class Result(typing.NamedTuple):
     """A successful reload."""
 
     prepared: Any  # what ``prepare`` made

@@ -9,11 +9,11 @@ checks use OpenSSL like a later connection.
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-import dataclasses
 import datetime
 import os
 import ssl
 import stat
+import typing
 from typing import Any
 from typing import NoReturn
 
@@ -26,8 +26,7 @@ class BadFile(Exception):
     """A file cannot be used; the text names option, path and remedy."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Files:
+class Files(typing.NamedTuple):
     """The files and settings of TLS connections."""
 
     group: str  # section of the options: 'ovn' or 'ovs'
@@ -130,7 +129,7 @@ def between_agents(conf: cfg.ConfigOpts) -> Files | None:
     The certificate names no address, as OVSDB looks at none: whoever has one
     of the authority counts as an agent.
     """
-    files = dataclasses.replace(_files_of(conf, 'ovn'), check_name=False)
+    files = _files_of(conf, 'ovn')._replace(check_name=False)
     return files if files.ca and files.cert and files.key else None
 
 
@@ -138,7 +137,7 @@ def _groups(conf: cfg.ConfigOpts
             ) -> tuple[tuple[Files, list[str]], tuple[Files, list[str]]]:
     ovn, ovs = _files_of(conf, 'ovn'), _files_of(conf, 'ovs')
     if not (ovs.ca or ovs.cert or ovs.key):
-        ovs = dataclasses.replace(ovn, check_name=ovs.check_name)  # usual
+        ovs = ovn._replace(check_name=ovs.check_name)  # usual
     return ((ovn, conf.ovn.ovn_nb_remote + conf.ovn.ovn_sb_remote),
             (ovs, [conf.ovs.ovsdb_connection]))
 
@@ -188,7 +187,7 @@ def _anybody(files: Files, remotes: Iterable[str],
 
 def _unusable(files: Files) -> Iterator[str]:
     whole = files.cert and files.key
-    pair = files if whole else dataclasses.replace(files, cert='', key='')
+    pair = files if whole else files._replace(cert='', key='')
     if not (pair.ca or pair.cert):
         return  # the system's take 25 ms to load
     try:

@@ -6,8 +6,8 @@
 They check what a packet and an announcement cross.
 """
 
-import dataclasses
 import enum
+import typing
 
 
 class Verdict(enum.Enum):
@@ -21,8 +21,7 @@ class Verdict(enum.Enum):
     NOT_CHECKED = 'NOT CHECKED'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(typing.NamedTuple):
     """The result of one check."""
 
     check: str  # name of the check, lower case with hyphens, the same for ever

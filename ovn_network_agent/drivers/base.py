@@ -46,8 +46,7 @@ class Watch:
     stale: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(typing.NamedTuple):
     """A line of the command explain."""
 
     name: str

@@ -9,7 +9,6 @@ what BGP announces, and, as the provider network has no gateway, the default
 route of the router in OVN.
 """
 
-import dataclasses
 import functools
 import typing
 
@@ -30,8 +29,7 @@ from ovn_network_agent.drivers.common import segments
 _PORTS = 4096
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Service:
+class _Service(typing.NamedTuple):
     """What all addresses have in common that a port answers for here.
 
     One for the port, and one for machines of distributed floating IPs.

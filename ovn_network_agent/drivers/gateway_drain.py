@@ -14,7 +14,6 @@ priorities stay small: a group gets new ones before one exceeds
 
 from collections.abc import Collection
 from collections.abc import Sequence
-import dataclasses
 import typing
 
 from ovn_network_agent import model
@@ -44,14 +43,13 @@ def lowered(own: model.Candidate, why: str) -> _Changes:
     :param why: as :attr:`model.Candidate.drained`
     """
     if own.priority:
-        return (dataclasses.replace(own, priority=0, drained=why,
-                                    earlier=own.priority),)
+        return (own._replace(priority=0, drained=why, earlier=own.priority),)
     if not own.drained:
         # Somebody else has lowered it, for a reason of their own.
         return ()
     if own.drained == model.MAINTENANCE and why == model.SHUTDOWN:
         why = own.drained
-    return (dataclasses.replace(own, drained=why),)
+    return (own._replace(drained=why),)
 
 
 def lead(own: model.Candidate, peers: Sequence[model.Candidate]) -> _Changes:
@@ -102,8 +100,7 @@ def _ordered_by(candidate: model.Candidate) -> int:
 
 def _with_priority(candidate: model.Candidate,
                    priority: int) -> model.Candidate:
-    return dataclasses.replace(candidate, priority=priority, drained='',
-                               earlier=0)
+    return candidate._replace(priority=priority, drained='', earlier=0)
 
 
 def _numbered(leader: model.Candidate,
@@ -116,8 +113,8 @@ def _numbered(leader: model.Candidate,
         sorted({_ordered_by(c) for c in others} - {0}), STANDBY)}
     number = max(len(ranks) + 1, LEAST_LEAD)
     return (_with_priority(leader, number), *(
-        dataclasses.replace(c, priority=ranks[c.priority]) if c.priority
-        else dataclasses.replace(c, earlier=ranks[c.earlier])
+        c._replace(priority=ranks[c.priority]) if c.priority
+        else c._replace(earlier=ranks[c.earlier])
         for c in others if _ordered_by(c)))
 
 

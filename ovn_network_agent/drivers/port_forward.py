@@ -34,8 +34,7 @@ from ovn_network_agent.nft import rendering
 from ovn_network_agent.nft import values
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Manner:
+class Manner(typing.NamedTuple):
     """The part of the configuration that the table depends on."""
 
     # Of connection tracking.

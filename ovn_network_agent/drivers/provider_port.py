@@ -10,7 +10,6 @@ machines on other nodes.
 """
 
 from collections.abc import Iterable
-import dataclasses
 import functools
 import typing
 
@@ -28,8 +27,7 @@ from ovn_network_agent.drivers.common import segments
 _NETWORKS = 1024
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Service:
+class _Service(typing.NamedTuple):
     # No address outside of these is announced.
     nets: tuple[ip_text.Network, ...]
     # None while no packets can pass.

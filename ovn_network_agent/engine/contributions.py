@@ -138,9 +138,8 @@ class Contributions:
             if node != self._node or self._settings.get(name) != known}
         if self._node is not None and node != self._node:
             LOG.debug('Everything is asked about: %s changed', ', '.join(
-                f'node.{field.name}' for field in dataclasses.fields(node)
-                if getattr(node, field.name) != getattr(self._node,
-                                                        field.name)))
+                f'node.{name}' for name in node._fields
+                if getattr(node, name) != getattr(self._node, name)))
         contributors: list[tracking.Contributor] = []
         for kind, present in view.items():
             contributors += self._update(kind, present, reconfigured, node)
@@ -155,8 +154,7 @@ class Contributions:
     def _subjects(self, snapshot: model.Snapshot) -> dict[type, Subjects]:
         node, forwards = snapshot.node, snapshot.forwards
         if forwards is not None:
-            node = dataclasses.replace(
-                node, extent=port_forwards.extent(forwards))
+            node = node._replace(extent=port_forwards.extent(forwards))
         return {
             model.Node: {'node': {'': node}},
             port_forwards.Forwards: (

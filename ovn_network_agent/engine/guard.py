@@ -11,7 +11,6 @@ never held: two nodes must not announce one for long.
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Set
-import dataclasses
 import typing
 
 from oslo_log import log as logging
@@ -48,8 +47,7 @@ class CrossCheck(typing.Protocol):
         """The reasons to believe that addresses are not gone for good."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(typing.NamedTuple):
     """The limits of one pass, and the cross-check that ends a hold."""
 
     # Of the announced addresses, that may go without a confirmation, 0 to 100.

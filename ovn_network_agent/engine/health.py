@@ -6,6 +6,7 @@
 import collections
 import dataclasses
 import time
+import typing
 
 from oslo_log import log as logging
 
@@ -32,8 +33,7 @@ class Repair:
     last: float
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Health:
+class Health(typing.NamedTuple):
     """The known state of one backend."""
 
     name: str

@@ -9,8 +9,8 @@ Pure.  :mod:`engine.table` combines it with the state of the tracker.
 import collections
 from collections.abc import Container
 from collections.abc import Mapping
-import dataclasses
 import enum
+import typing
 
 from ovn_network_agent import resources
 from ovn_network_agent.backends import base
@@ -49,8 +49,7 @@ WORKING = (State.UNDER_WAY,)
 FAILING = (State.WAITS, State.UNREACHABLE, State.REFUSED)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(typing.NamedTuple):
     """Why a resource is not in place."""
 
     state: State
@@ -59,8 +58,7 @@ class Entry:
     holder: resources.Ref | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(typing.NamedTuple):
     entry: Entry
     # None for a removal.
     wanted: resources.Resource | None
@@ -193,7 +191,7 @@ class Ledger:
                 self._retries.hasten([ref])
 
     def _lapse(self, ref: resources.Ref) -> None:
-        self.lasting[ref] = dataclasses.replace(self.lasting[ref], lapsed=True)
+        self.lasting[ref] = self.lasting[ref]._replace(lapsed=True)
 
     def is_under_way(self, ref: resources.Ref) -> bool:
         """Whether a backend works on the resource at ``ref``."""

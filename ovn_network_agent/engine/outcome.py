@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 import dataclasses
+import typing
 
 from ovn_network_agent import resources
 from ovn_network_agent.common import normal_wait
@@ -12,8 +13,7 @@ from ovn_network_agent.common import wording
 from ovn_network_agent.engine import tracking
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Held:
+class Held(typing.NamedTuple):
     """Addresses that the withdrawal guard holds, see :mod:`engine.guard`."""
 
     # The addresses that stay announced.

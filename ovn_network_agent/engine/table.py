@@ -12,8 +12,8 @@ import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
-import dataclasses
 import time
+import typing
 
 from ovn_network_agent import resources
 from ovn_network_agent.common import backoff
@@ -22,8 +22,7 @@ from ovn_network_agent.engine import tracking
 from ovn_network_agent.resources import base
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StateTime:
+class StateTime(typing.NamedTuple):
     """The begin of a state."""
 
     state: ledger.State
@@ -87,8 +86,7 @@ class StateTimes:
         return made
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Row:
+class Row(typing.NamedTuple):
     """Everything that the engine knows of one key."""
 
     ref: resources.Ref
@@ -106,8 +104,7 @@ class Row:
     began: StateTime | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Table:
+class Table(typing.NamedTuple):
     """The state of all resources after a pass."""
 
     tracker: tracking.Tracker
@@ -174,6 +171,6 @@ class Table:
 
     def copy(self) -> 'Table':
         """The same table, for another thread."""
-        return dataclasses.replace(
-            self, tracker=self.tracker.copy(), retries=self.retries.copy(),
+        return self._replace(
+            tracker=self.tracker.copy(), retries=self.retries.copy(),
             times=self.times.copy())

@@ -5,7 +5,7 @@
 
 from collections.abc import Collection
 from collections.abc import Sequence
-import dataclasses
+import typing
 
 from ovn_network_agent.common import wording
 from ovn_network_agent.conf import validate
@@ -15,8 +15,7 @@ Path = tuple[str | int, ...]
 _SHOWN = 60
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(typing.NamedTuple):
     """One flaw of a file."""
 
     line: int  # from 1

@@ -205,13 +205,13 @@ def _known(vip: port_forwards.Vip, present: Set[str],
            dead: Mapping[healths.Target, str],
            taken: Iterable[tuple[str, str]]) -> port_forwards.Vip:
     if vip.address in present:
-        vip = dataclasses.replace(vip, present=True)
+        vip = vip._replace(present=True)
     for address, owner in taken:
         if vip.address == address:
-            vip = dataclasses.replace(vip, taken=owner)
+            vip = vip._replace(taken=owner)
     if not dead:
         return vip
-    return dataclasses.replace(vip, rules=tuple(
+    return vip._replace(rules=tuple(
         dataclasses.replace(rule, destinations=tuple(_judged(rule, dead)))
         if rule.check else rule for rule in vip.rules))
 

@@ -8,7 +8,6 @@ Pure except for the log.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
-import dataclasses
 import enum
 import typing
 
@@ -44,8 +43,7 @@ class State(enum.Enum):
     WAITING = 'waiting'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VipStatus:
+class VipStatus(typing.NamedTuple):
     """The status of one VIP."""
 
     vip: port_forwards.Vip  # with its present state

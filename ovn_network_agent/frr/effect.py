@@ -9,7 +9,7 @@ prints ``{}`` or a warning.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
+import typing
 from typing import Any
 
 from ovn_network_agent.common import ip_text
@@ -20,8 +20,7 @@ from ovn_network_agent.frr import output
 _NAMED = 5
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Found:
+class Found(typing.NamedTuple):
     """The state of some host routes in zebra and bgpd."""
 
     # by prefix, the protocols whose route zebra has selected and installed
@@ -58,8 +57,7 @@ class Found:
                 document.get('advertisedTo', ()) if best else ())
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(typing.NamedTuple):
     """The prerequisites of announcements."""
 
     connected: list[str]  # the networks that zebra is connected to

@@ -9,7 +9,6 @@ nor does a neighbour's missing filter; a map's missing list fits no route.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 import typing
 
 from ovn_network_agent.common import ip_text
@@ -47,8 +46,7 @@ class Denial(typing.NamedTuple):
     line: bool = True  # whether the text is a line
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(typing.NamedTuple):
     """Prefix lists of one family, and route maps."""
 
     # Name of the agent's list, '' for none, where only a line that denies

@@ -115,7 +115,7 @@ class Handovers:
         now = self._clock()
         groups, addresses, self._due = self._memberships.update(
             snapshot.groups, snapshot.node, now)
-        node = (dataclasses.replace(snapshot.node, overlap=addresses)
+        node = (snapshot.node._replace(overlap=addresses)
                 if addresses else snapshot.node)
         by_port = {port.redirect: group for group in groups
                    for port in group.ports}
@@ -161,7 +161,7 @@ class Handovers:
                 return port
             relay = _relay(port, group, node,
                            self._memberships.previous_owner(group))
-            return dataclasses.replace(port, relay=relay) if relay else port
+            return port._replace(relay=relay) if relay else port
         if port.lrp in self._local and port.lrp not in self._leaving:
             self._leaving[port.lrp] = _Leaving(
                 router.uuid, port.lrp, now, self._local[port.lrp][1])
@@ -174,7 +174,7 @@ class Handovers:
         if state is model.Handover.NONE:
             del self._leaving[port.lrp]
             return port
-        return dataclasses.replace(port, handover=state, relay=relay)
+        return port._replace(handover=state, relay=relay)
 
     def _state(self, leaving: _Leaving, router: model.Router, node: model.Node,
                relay: int, now: float) -> model.Handover:

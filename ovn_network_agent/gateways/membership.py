@@ -8,8 +8,8 @@ move, the former owner still has them, too.
 """
 
 from collections.abc import Iterable
-import dataclasses
 import operator
+import typing
 from typing import Any
 
 from ovn_network_agent import model
@@ -31,8 +31,7 @@ _CAME = (_Tenure.CONTESTED, _Tenure.INHERITED)
 _Situation = transitions.Situation
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(typing.NamedTuple):
     """The memory of a group's tenure from one view to the next."""
 
     tenure: model.Tenure = _Tenure.NEW
@@ -193,8 +192,7 @@ def _owner(group: model.GatewayGroup,
     return _Situation.OWNER
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Memory:
+class _Memory(typing.NamedTuple):
     seen: Seen
     viewed: model.GatewayGroup
     group: model.GatewayGroup
@@ -203,8 +201,8 @@ class _Memory:
         """The same memory with a new state."""
         if state is self.group.state:
             return self
-        return dataclasses.replace(self, group=dataclasses.replace(
-            self.group, state=state))
+        return self._replace(group=self.group._replace(
+            state=state))
 
 
 def _look(before: _Memory | None, viewed: model.GatewayGroup,
@@ -220,9 +218,9 @@ def _look(before: _Memory | None, viewed: model.GatewayGroup,
             return before
         if seen.tenure is before.seen.tenure:
             return _Memory(seen, viewed, before.group)
-    return _Memory(seen, viewed, dataclasses.replace(
-        viewed, state=(before.group.state if before else
-                       model.GatewayState.UNDECIDED), tenure=seen.tenure))
+    return _Memory(seen, viewed, viewed._replace(
+        state=(before.group.state if before else
+               model.GatewayState.UNDECIDED), tenure=seen.tenure))
 
 
 class Memberships:

@@ -9,7 +9,6 @@ node, without the time of FRR and the fabric.
 
 from collections.abc import Callable
 from collections.abc import Sequence
-import dataclasses
 import time
 import typing
 
@@ -28,8 +27,7 @@ LOG = logging.getLogger(__name__)
 _NAMED = 5
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Takeover:
+class Takeover(typing.NamedTuple):
     """A takeover that has ended."""
 
     routers: tuple[str, ...]  # names, sorted

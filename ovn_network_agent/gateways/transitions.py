@@ -17,6 +17,7 @@ import dataclasses
 import enum
 import itertools
 import types
+import typing
 from typing import Generic
 from typing import TypeVar
 
@@ -102,8 +103,7 @@ class Order(enum.Enum):
     ZERO = 'zero'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wants:
+class Wants(typing.NamedTuple):
     """The wishes of the drivers in a state."""
 
     order: Order = Order.AS_IT_IS

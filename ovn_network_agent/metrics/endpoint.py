@@ -6,7 +6,6 @@
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 import time
 import typing
 
@@ -47,8 +46,7 @@ _KEPT = ('veth_packets_total', 'veth_dropped_total',
          'egress_probes_total', 'egress_ip_failovers_total')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class State:
+class State(typing.NamedTuple):
     """The questions of the listener to the agent, on any thread."""
 
     status: statuses.Status

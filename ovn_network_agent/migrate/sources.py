@@ -10,6 +10,7 @@ EnvironmentFile= in systemd.exec(5).
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import typing
 from typing import Any
 
 from ovn_network_agent.common import wording
@@ -17,8 +18,7 @@ from ovn_network_agent.conf import original_options
 from ovn_network_agent.files import document
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(typing.NamedTuple):
     """The value that one source gives to an option of the original."""
 
     value: object  # str, int, float or bool, or a list of these

@@ -7,8 +7,8 @@ From VNI and network alone, so the same after a restart; those of VRF, bridge
 and VXLAN device are ovn-bgp-agent's.
 """
 
-import dataclasses
 import re
+import typing
 import zlib
 
 from ovn_network_agent.common import ip_text
@@ -32,8 +32,7 @@ _ANCHORS = (ip_text.network('100.64.0.0/10'),
             ip_text.network('fd6f:766e:6e61::/96'))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Vni:
+class Vni(typing.NamedTuple):
     """A VNI, with what BGP needs to know of it."""
 
     number: int  # one of evpn_names.VNIS; 0 with a problem

@@ -4,9 +4,9 @@
 """Gateway groups: the chassis that may have gateway ports."""
 
 from collections.abc import Sequence
-import dataclasses
 import enum
 import operator
+import typing
 
 from ovn_network_agent.model.evpn_names import Vni
 from ovn_network_agent.model.node import Segment
@@ -72,8 +72,7 @@ MAINTENANCE = 'maintenance'
 UNFIT = 'unfit'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(typing.NamedTuple):
     """One chassis of a gateway group."""
 
     chassis: str
@@ -110,8 +109,7 @@ class Candidate:
         return (self.address, *self.further) if self.address else ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupPort:
+class GroupPort(typing.NamedTuple):
     """A gateway port that a group decides about."""
 
     redirect: str  # name of its chassisredirect port
@@ -130,8 +128,7 @@ class GroupPort:
     vni: Vni | None = None  # as GatewayPort has it
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GatewayGroup:
+class GatewayGroup(typing.NamedTuple):
     """The candidates for ports: Gateway_Chassis (one) or HA_Chassis_Group."""
 
     table: str  # 'Gateway_Chassis' or 'HA_Chassis_Group'

@@ -3,8 +3,8 @@
 
 """Rows that operators want in OVN: of egress addresses, of peerings."""
 
-import dataclasses
 import enum
+import typing
 
 
 class EgressMode(enum.Enum):
@@ -16,8 +16,7 @@ class EgressMode(enum.Enum):
     HOST = 'host'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EgressMachine:
+class EgressMachine(typing.NamedTuple):
     """One address of a port that a selection has."""
 
     port: str  # name of the Logical_Switch_Port
@@ -28,8 +27,7 @@ class EgressMachine:
     why: str = ''
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EgressPlace:
+class EgressPlace(typing.NamedTuple):
     """A router, gateway port or node, by the mode, that needs an address."""
 
     # UUID of the Logical_Router row, and its names.
@@ -47,8 +45,7 @@ class EgressPlace:
     inner_networks: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EgressIp:
+class EgressIp(typing.NamedTuple):
     """An object of the file, and what has become of it."""
 
     name: str
@@ -63,8 +60,7 @@ class EgressIp:
     problems: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EgressHost:
+class EgressHost(typing.NamedTuple):
     """A machine that a node translates, by a row of NB.
 
     On every node with the provider network: each may get the gateway.
@@ -99,8 +95,7 @@ class PeerState(enum.Enum):
     ERROR = 'error'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Side:
+class Side(typing.NamedTuple):
     """One of both routers, and what it takes from the other one."""
 
     router: str  # UUID of the Logical_Router row
@@ -119,8 +114,7 @@ class Side:
                      if (':' in prefix) == (family == 6))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Peering:
+class Peering(typing.NamedTuple):
     """One router's intent to peer, and what has become of it."""
 
     # UUID of the Logical_Router row, and its names.

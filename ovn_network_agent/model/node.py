@@ -5,6 +5,7 @@
 
 import dataclasses
 import enum
+import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import bridges
@@ -24,8 +25,7 @@ class Phase(enum.Enum):
 ALL = 'all'  # in Node.drains: all routers
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Device:
+class Device(typing.NamedTuple):
     """A kernel network device."""
 
     name: str
@@ -43,8 +43,7 @@ class Device:
         return {4: self.default_route, 6: self.default_route6}[version]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(typing.NamedTuple):
     """A provider segment: where a logical switch meets this node's network."""
 
     datapath: str  # UUID of the SB Datapath_Binding (the logical switch)
@@ -99,8 +98,7 @@ class Link:
             ip in each.network for each in own)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Node:
+class Node(typing.NamedTuple):
     """This chassis: what depends on the node alone."""
 
     chassis: str  # external_ids:system-id
@@ -147,8 +145,7 @@ class Node:
         return next((d for d in self.devices if d.name == name), None)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wiring:
+class Wiring(typing.NamedTuple):
     """The wiring of this node, and the wishes in the local database."""
 
     chassis: str = ''

@@ -18,8 +18,7 @@ if typing.TYPE_CHECKING:
     from ovn_network_agent import model
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class HealthCheck:
+class HealthCheck(typing.NamedTuple):
     """How to check a destination."""
 
     # 'tcp' connects; 'http' also wants one of ``statuses``.
@@ -70,8 +69,7 @@ class Rule:
         return tuple(b for b in weighted if b.alive) or weighted
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Vip:
+class Vip(typing.NamedTuple):
     """An address whose ports are forwarded."""
 
     address: str  # canonical text
@@ -98,8 +96,7 @@ class Vip:
                        for rule in self.rules for each in rule.destinations)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Forwards:
+class Forwards(typing.NamedTuple):
     """All port forwards of the node."""
 
     vips: tuple[Vip, ...] = ()  # in the order of the file
@@ -110,8 +107,7 @@ class Forwards:
     links: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(typing.NamedTuple):
     """The part of the rules that routers need; this part seldom changes."""
 
     versions: tuple[int, ...] = ()  # 4 and 6, the families with a VIP

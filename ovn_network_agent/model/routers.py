@@ -6,6 +6,7 @@
 import dataclasses
 import enum
 import ipaddress
+import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent.model.evpn_names import Vni
@@ -24,8 +25,7 @@ class Handover(enum.Enum):
     FORWARD = 'forward'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Nat:
+class Nat(typing.NamedTuple):
     """A NAT row of a router."""
 
     type: str  # 'snat', 'dnat' or 'dnat_and_snat'
@@ -39,8 +39,7 @@ class Nat:
     gateway_port: str = ''
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class BalancedAddress:
+class BalancedAddress(typing.NamedTuple):
     """A virtual IP of a load balancer of a router."""
 
     address: str  # IP address, canonical text
@@ -52,8 +51,7 @@ class BalancedAddress:
     without_backends: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GatewayPort:
+class GatewayPort(typing.NamedTuple):
     """A router port with a gateway group."""
 
     lrp: str
@@ -93,8 +91,7 @@ class GatewayPort:
         return self.local or self.handover is not Handover.NONE
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NbDefaultRoute:
+class NbDefaultRoute(typing.NamedTuple):
     """A default route in NB, or an agent's for a part of an IPv6 network.
 
     From the main table, dst-ip.

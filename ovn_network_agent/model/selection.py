@@ -9,7 +9,6 @@ network, so a row can make an exception of any rule.
 
 from collections.abc import Callable
 from collections.abc import Iterable
-import dataclasses
 import re
 import typing
 
@@ -25,24 +24,21 @@ NOT_ADVERTISED = ('OVN does not advertise it (no row of Advertised_Route in '
                   'what OVN advertises)')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Word:
+class Word(typing.NamedTuple):
     """One row's statement about the announcement of addresses."""
 
     announce: bool  # whether the addresses are to be announced
     where: str  # the row and its key with the value, for messages
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(typing.NamedTuple):
     """One row's tag for the routes of its addresses."""
 
     number: int  # one of :data:`ownership.TAGS`, 0 for no tag
     where: str  # the row and its key with the value, for messages
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(typing.NamedTuple):
     """One address, and all that decides; silent rows are in no tuple."""
 
     address: str  # IP address, or a prefix, which a network has as a whole
@@ -59,8 +55,7 @@ class Subject:
     left_out: str = ''
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(typing.NamedTuple):
     """The options of section [announce].
 
     An empty inclusion includes everything; an exclusion wins.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import dataclasses
 import enum
 import itertools
+import typing
 
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.model import port_forwards
@@ -23,8 +24,7 @@ from ovn_network_agent.model.routers import Router
 KINDS = ('fip', 'snat', 'dnat', 'router', 'vip')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ServedAddress:
+class ServedAddress(typing.NamedTuple):
     """One address of a router, and the port that answers for it here."""
 
     router: str  # UUID of the Logical_Router row
@@ -58,8 +58,7 @@ class ServedAddress:
         return self.port.tag
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ProviderNetwork:
+class ProviderNetwork(typing.NamedTuple):
     """A logical switch with a localnet port, and with machines here."""
 
     # UUID of the Logical_Switch row, and the name that a person knows.
@@ -89,8 +88,7 @@ class ProviderNetwork:
         return self.vni.number if self.vni else 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PortAddress:
+class PortAddress(typing.NamedTuple):
     """One address of a machine on a provider network, announced from here."""
 
     network: ProviderNetwork
@@ -131,8 +129,7 @@ class Claim(enum.Enum):
     REFUSED = 'refused'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TenantPrefix:
+class TenantPrefix(typing.NamedTuple):
     """A tenants' prefix that is announced with its own addresses.
 
     A subnet, a machine's or virtual IP's address, or an extra route's prefix.

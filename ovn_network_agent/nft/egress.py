@@ -10,8 +10,8 @@ dropped behind it.
 """
 
 from collections.abc import Iterable
-import dataclasses
 import functools
+import typing
 from typing import Any
 
 from ovn_network_agent import ownership
@@ -30,8 +30,7 @@ _OWN = ['iif 0 accept']
 _ANSWERED = {'ip': 'icmp', 'ip6': 'ipv6-icmp'}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(typing.NamedTuple):
     """A table as it is in the kernel."""
 
     # Of the text of the load, or listing.ALTERED.

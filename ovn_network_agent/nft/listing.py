@@ -11,10 +11,10 @@ listing.
 from collections.abc import Collection
 from collections.abc import Iterator
 import contextlib
-import dataclasses
 import hashlib
 import json
 import re
+import typing
 from typing import Any
 from typing import TypeAlias
 
@@ -45,8 +45,7 @@ class Unreadable(Exception):
     """The listing was not understood."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(typing.NamedTuple):
     """A table as it is in the kernel."""
 
     # Of the text of the load, or ALTERED.

@@ -42,8 +42,7 @@ def is_name(name: object) -> bool:
     return type(name) is str and bool(_NAME.fullmatch(name))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(typing.NamedTuple):
     """A target of the connections to a service."""
 
     # Canonical text.
@@ -70,8 +69,7 @@ class Service:
     shares: Shares
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Vip:
+class Vip(typing.NamedTuple):
     """An address with services."""
 
     # Canonical text.
@@ -84,8 +82,7 @@ class Vip:
     services: tuple[Service, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Table:
+class Table(typing.NamedTuple):
     """The table of one family, without the elements that follow routers."""
 
     # 'ip' or 'ip6'.

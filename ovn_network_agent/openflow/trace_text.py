@@ -18,8 +18,8 @@ its head is that of the first input port, not of the tables that follow.
 """
 
 from collections.abc import Iterator
-import dataclasses
 import re
+import typing
 
 _BRIDGE = re.compile(r'bridge\("(.+)"\)')
 _STEP = re.compile(r'(\d{1,3})(?:\([^)]*\))?\. (.*)')
@@ -34,8 +34,7 @@ _DROP = 'drop'
 _OUTPUT = 'output:'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Step:
+class Step(typing.NamedTuple):
     """A table that a packet crosses."""
 
     bridge: str
@@ -66,8 +65,7 @@ class Step:
                 f'{self.match or "(all packets)"}')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(typing.NamedTuple):
     """What becomes of a packet."""
 
     # in their order
@@ -82,8 +80,7 @@ class Trace:
         return tuple(each for each in self.steps if each.bridge == bridge)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Port:
+class Port(typing.NamedTuple):
     """A port of a bridge."""
 
     name: str
@@ -146,8 +143,8 @@ def _part(text: str, inherited: str
             steps.append(_step(bridge, int(step[1]), step[2]))
         elif open_ and stripped[:2] not in ('->', '>>'):
             index = open_[-1][1]
-            steps[index] = dataclasses.replace(
-                steps[index], actions=(*steps[index].actions, stripped))
+            steps[index] = steps[index]._replace(
+                actions=(*steps[index].actions, stripped))
     return steps, bridges, outputs
 
 

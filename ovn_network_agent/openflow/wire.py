@@ -15,7 +15,6 @@ abbreviated and are of no interest, so the agent makes its changes over it.
 """
 
 from collections.abc import Callable
-import dataclasses
 import struct
 import typing
 
@@ -225,8 +224,7 @@ def error_text(body: bytes) -> str:
     return f'OpenFlow error {name} code {code}'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Update:
+class Update(typing.NamedTuple):
     """A change of a flow by another program."""
 
     # ADDED, DELETED or MODIFIED

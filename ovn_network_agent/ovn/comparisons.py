@@ -11,10 +11,10 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-import dataclasses
 import functools
 import itertools
 import operator
+import typing
 from typing import Any
 import uuid
 
@@ -46,8 +46,7 @@ _ANNOUNCED = ('Logical_Router', 'Logical_Router_Port', 'NAT', 'Load_Balancer',
               'Load_Balancer_Group', 'Logical_Switch')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(typing.NamedTuple):
     """Rows of one table that a replica and its server have to agree on."""
 
     table: str

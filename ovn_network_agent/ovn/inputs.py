@@ -4,6 +4,7 @@
 """What a view is built from beside rows."""
 
 import dataclasses
+import typing
 from typing import Any
 
 from ovn_network_agent.conf import plugins
@@ -11,8 +12,7 @@ from ovn_network_agent.model import selection
 from ovn_network_agent.model.node import Wiring
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Machines:
+class Machines(typing.NamedTuple):
     """Which machines on provider networks are announced."""
 
     # Names of networks and physical networks, empty for all.
@@ -23,8 +23,7 @@ class Machines:
     vnis: frozenset[tuple[str, int]] | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tenants:
+class Tenants(typing.NamedTuple):
     """Which networks of tenants are announced, see conf.tenant_network."""
 
     # Whether single addresses are announced, and not whole subnets.
@@ -39,8 +38,7 @@ class Tenants:
     vips_behind_snat: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(typing.NamedTuple):
     """What the options choose."""
 
     selected: selection.Selection = selection.Selection()

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
-import dataclasses
 from typing import Any
 
 from oslo_log import log as logging
@@ -52,8 +51,7 @@ class LocalState:
     def read_switch(self, ovs: Tables) -> None:
         """Read the local database."""
         self.has_switch = self.has_devices = False
-        self.wiring = dataclasses.replace(wiring.read(ovs, ()),
-                                          links=self.wiring.links)
+        self.wiring = wiring.read(ovs, ())._replace(links=self.wiring.links)
         for bridge in bridges.served(self._conf):
             self._look_at_ports(bridge, wiring.ports(ovs, bridge))
         self.has_switch = True
@@ -63,8 +61,8 @@ class LocalState:
         """Read the devices of the kernel."""
         # After a failure, the news from before it are gone.
         self.has_devices = False
-        self.wiring = dataclasses.replace(
-            self.wiring, devices=relevant_devices(
+        self.wiring = self.wiring._replace(
+            devices=relevant_devices(
                 self._conf, self.wiring.mappings, self.kernel.read),
             tunnel=self._read_tunnel())
         self.has_devices = True
@@ -84,7 +82,7 @@ class LocalState:
                        self._conf.port_forward.port_forward_dev)),
             frozenset(host.address for host in hosts))
         look = self._links.read if force else self._links.present
-        self.wiring = dataclasses.replace(self.wiring, links=look(chosen))
+        self.wiring = self.wiring._replace(links=look(chosen))
 
     def lacks_routes(self, hosts: Iterable[model.EgressHost]) -> bool:
         """Whether the links were read for other egress addresses."""

@@ -17,6 +17,7 @@ from collections.abc import KeysView
 from collections.abc import Mapping
 import dataclasses
 import itertools
+import typing
 from typing import Any
 from typing import TypeVar
 
@@ -321,8 +322,7 @@ class _Finder:
 BATCH_SIZE = 200
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RowBatch:
+class RowBatch(typing.NamedTuple):
     """Rows that count as changed, so that their results are made again.
 
     A periodic comparison of everything takes most of a second beside 10,000

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator
 import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -31,8 +32,7 @@ _ROUTER = 'Logical_Router'
 _OF_CHASSIS = frozenset({('sb', 'Chassis'), ('sb', 'Encap')})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(typing.NamedTuple):
     """A router, and what its addresses are made from beside NAT rows."""
 
     uuid: Uuid
@@ -271,7 +271,7 @@ class Builder:
         if not self.own.name:
             raise own_chassis.Unknown(self.own.text)
         if self.own.name != wiring.chassis:
-            wiring = dataclasses.replace(wiring, chassis=self.own.name)
+            wiring = wiring._replace(chassis=self.own.name)
         if wiring != self._inputs.wiring:
             self._rows.forget()
             self._addresses.forget()
@@ -366,7 +366,7 @@ class Builder:
                    for nat in facts.residents}
         return dataclasses.replace(
             router, ports=tuple(
-                dataclasses.replace(port, hosting=True)
+                port._replace(hosting=True)
                 if port in hosting and self._inputs.follows(
                     model.REDIRECT + port.lrp) else port
                 for port in router.ports),

@@ -233,7 +233,7 @@ class View:
             self._held.look(own, sb['Chassis'], self._builder.ports_here)
         wiring = self._local.wiring
         if self._held.names:
-            wiring = dataclasses.replace(wiring, held=self._held.names)
+            wiring = wiring._replace(held=self._held.names)
         looked = (wiring, self._handovers.routers, phase,
                   self._databases['sb'].session, self._databases['nb'].session)
         before, self._looked = self._looked, None
@@ -353,7 +353,7 @@ class View:
         if self.last is None:
             raise NotReady('OVN was never seen')
         self.last = dataclasses.replace(
-            self.last, node=dataclasses.replace(self.last.node, phase=phase))
+            self.last, node=self.last.node._replace(phase=phase))
         return self.last
 
     def _search(self, sb: Tables) -> None:

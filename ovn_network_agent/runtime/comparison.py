@@ -8,7 +8,7 @@ and compares at once: nothing read before an event counts after it.
 """
 
 from collections.abc import Callable
-import dataclasses
+import typing
 
 from oslo_config import cfg
 
@@ -23,8 +23,7 @@ AFTER_TAKEOVER = 2.0
 LATEST = 10.0  # most seconds by which takeovers delay a periodic comparison
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Part:
+class Part(typing.NamedTuple):
     """What a pass compares."""
 
     batch: queries.RowBatch | None = None

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import threading
 import time
+import typing
 from typing import Any
 
 from oslo_log import log as logging
@@ -22,8 +23,7 @@ from ovn_network_agent.gateways import takeover as takeovers
 LOG = logging.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(typing.NamedTuple):
     """A completed pass."""
 
     # 'startup' before the first complete pass, 'periodic', 'stop' or 'event'.
@@ -90,8 +90,7 @@ class Running:
     began: float = dataclasses.field(default_factory=time.monotonic)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Done:
+class Done(typing.NamedTuple):
     """A pass that has ended."""
 
     at: float  # begin, seconds since the epoch

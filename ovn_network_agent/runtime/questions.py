@@ -10,9 +10,9 @@ an urgent event goes first, but waits for a function that runs.
 import collections
 from collections.abc import Callable
 import concurrent.futures
-import dataclasses
 import threading
 import time
+import typing
 from typing import Any
 from typing import TypeVar
 
@@ -102,8 +102,7 @@ class Questions:
             answer.cancel()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Internals:
+class Internals(typing.NamedTuple):
     """The questions that a command may ask."""
 
     # The way to call anything of the reconciler but ``health``.

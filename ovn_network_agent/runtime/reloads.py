@@ -5,9 +5,9 @@
 
 from collections.abc import Callable
 import contextlib
-import dataclasses
 import datetime
 import threading
+import typing
 from typing import Any
 
 from oslo_config import cfg
@@ -89,8 +89,7 @@ class Closed(Exception):
     """The agent stops, and reloads no more."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(typing.NamedTuple):
     """The result of a reload."""
 
     at: str  # UTC, such as 2026-01-31T12:00:00Z
@@ -101,12 +100,8 @@ class Answer:
     def json(self) -> dict[str, Any]:
         """The answer as a dict of JSON values."""
         return {'at': self.at, 'refused': list(self.refused),
-                'changed': [*map(_json, self.changed)],
-                'waiting': [*map(_json, self.waiting)]}
-
-
-def _json(change: reload.Change) -> dict[str, Any]:
-    return {name: getattr(change, name) for name in change.__slots__}
+                'changed': [each._asdict() for each in self.changed],
+                'waiting': [each._asdict() for each in self.waiting]}
 
 
 class Reloads:

@@ -6,7 +6,7 @@
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
-import dataclasses
+import typing
 from typing import Any
 
 from oslo_config import cfg
@@ -28,8 +28,7 @@ LOG = logging.getLogger(__name__)
 _INTERVAL = 0.4
 
 
-@dataclasses.dataclass(frozen=True)
-class _Kind:
+class _Kind(typing.NamedTuple):
     subject: type  # made of the rows
     table: tuple[str, str]  # see ovn.sources.Sources
     path: Callable[[cfg.ConfigOpts], str]

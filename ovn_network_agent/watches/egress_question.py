@@ -10,10 +10,10 @@ chassis: another server, or another agent at the address, would not do.
 import asyncio
 from collections.abc import Collection
 from collections.abc import Mapping
-import dataclasses
 import math
 import os
 import ssl
+import typing
 
 PATH = '/egress'
 READY = 'ready'
@@ -26,8 +26,7 @@ _REQUEST = f'GET {PATH} HTTP/1.1\r\nHost: agent\r\n\r\n'.encode()
 _LARGEST = 2048  # bytes of the head of an answer, and of a line behind
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(typing.NamedTuple):
     """What came of the question to a chassis."""
 
     result: str  # 'ready', 'unready', 'refused', 'timeout' or 'error'

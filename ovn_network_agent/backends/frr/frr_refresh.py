@@ -12,9 +12,9 @@ withdrawal puts it off, so that one refresh follows both.
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
-import dataclasses
 import threading
 import time
+import typing
 from typing import Any
 
 from oslo_log import log as logging
@@ -36,8 +36,7 @@ _LATEST = 5.0
 _TIMEOUT = 1.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Due:
+class _Due(typing.NamedTuple):
     """A refresh that is to be made."""
 
     # Last withdrawn, as '198.51.100.10/32', or ''; bgpd loses the routes in

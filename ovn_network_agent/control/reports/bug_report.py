@@ -64,9 +64,7 @@ class BugReport:
                 'config_dir': list(conf.config_dir or ())},
             'status': status, 'health': health,
             'databases': self._replicas,
-            'passes': lambda: [
-                {name: getattr(done, name) for name in done.__slots__}
-                for done in passes()],
+            'passes': lambda: [done._asdict() for done in passes()],
             'threads': threads, 'log': lambda: log_levels.last_log.lines}
 
     def run(self, arguments: argparse.ArgumentParser, argv: list[str]) -> str:

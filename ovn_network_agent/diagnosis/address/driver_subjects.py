@@ -6,7 +6,6 @@ peerings."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence
-import dataclasses
 import typing
 
 from oslo_config import cfg
@@ -50,8 +49,7 @@ _AGENT = ('an agent with the driver network_peer repairs it at once: '
           '"ovn-network-agent-ctl peers" on such a node says which one writes')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DriverSubject:
+class DriverSubject(typing.NamedTuple):
     """A subject of a source, and what a driver says about an address of it."""
 
     text: str  # the subject and the driver, for people

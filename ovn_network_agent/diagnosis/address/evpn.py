@@ -3,7 +3,6 @@
 
 """Judges of what this node has for a machine in the VRF of a VNI.  Pure."""
 
-import dataclasses
 import typing
 
 from ovn_network_agent import diagnosis
@@ -245,7 +244,7 @@ def _managed(facts: known.Facts) -> bool:
 def _redistribute(facts: known.Facts) -> diagnosis.Finding:
     """The finding whether the VRF's BGP instance has the route."""
     found = bgp.redistributed(facts)
-    return dataclasses.replace(found, remedy=verdicts.RESTORE) if (
+    return found._replace(remedy=verdicts.RESTORE) if (
         _managed(facts) and
         found.verdict is verdicts.Verdict.BROKEN) else found
 

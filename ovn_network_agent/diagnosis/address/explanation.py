@@ -4,7 +4,6 @@
 """From the facts about an address to the findings and the answer.  Pure."""
 
 from collections.abc import Callable
-import dataclasses
 import enum
 import typing
 
@@ -40,8 +39,7 @@ def _plain(text: str, _verdict: str) -> str:
     return text
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(typing.NamedTuple):
     """Why an address is reachable or not, as far as this node can tell."""
 
     address: str

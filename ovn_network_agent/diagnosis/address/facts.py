@@ -5,7 +5,6 @@
 
 from collections.abc import Callable
 from collections.abc import Sequence
-import dataclasses
 import typing
 
 from ovn_network_agent import resources
@@ -32,8 +31,7 @@ if typing.TYPE_CHECKING:
 EXAMPLES = frozenset(('192.0.2.1', '2001:db8::1'))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(typing.NamedTuple):
     """The options that the judges need."""
 
     bridges: tuple[str, ...] = ('br-ex',)
@@ -70,8 +68,7 @@ def device(port: announcing.Place | None, bridges: Sequence[str]) -> str:
         segment, bridges) else bridges[0]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(typing.NamedTuple):
     """Everything about one address; a part may be :class:`readers.Unread`."""
 
     setup: Setup

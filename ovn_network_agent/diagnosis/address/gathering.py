@@ -9,7 +9,6 @@ failed reader leaves the reason in its place, and the others go on.
 
 from collections.abc import Callable
 from collections.abc import Sequence
-import dataclasses
 import functools
 import typing
 
@@ -83,7 +82,7 @@ def gather(conf: cfg.ConfigOpts, address: str, client: str, control: str,
         outside = _peerings(conf, drivers, control, _beside_ovn(
             conf, drivers, control, outside))
     if vni in (None, 0):
-        outside = dataclasses.replace(outside, egress=attempt(
+        outside = outside._replace(egress=attempt(
             driver_subjects.read, conf, control, address))
     if in_vnis and _is_nobodys(outside):
         return [each for each in in_vnis if vni in (None, each.subject.vni)]
@@ -97,7 +96,7 @@ def _beside_ovn(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
         return found
     vip = sources.find_vip(conf, found.subject.address, found.agent, drivers)
     if vip is not None:
-        return _vip(dataclasses.replace(found, subject=vip))
+        return _vip(found._replace(subject=vip))
     return found if mode.forwards_only(conf) else _driver_subjects(
         conf, drivers, control, found)
 
@@ -124,8 +123,8 @@ def _peerings(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
     if not ways:
         return found
     # The agent tells the standing of what it announces alone.
-    return dataclasses.replace(
-        found, peerings=ways, peers=attempt(agent.ask, control, 'peers'),
+    return found._replace(
+        peerings=ways, peers=attempt(agent.ask, control, 'peers'),
         status=facts.NOT_READ if found.status is None else found.status)
 
 
@@ -137,7 +136,7 @@ def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
     try:
         made, unmade, _rows_of = sources.read(conf, drivers)
     except readers.Unread as error:
-        return dataclasses.replace(found, unmade=(str(error),))
+        return found._replace(unmade=(str(error),))
     about, failed, address = [], list(unmade), found.subject.address
     for driver in drivers:
         for name, subject in made:
@@ -155,8 +154,8 @@ def _driver_subjects(conf: cfg.ConfigOpts, drivers: Sequence[base.Driver],
                 about.append(driver_subjects.DriverSubject(
                     text, wanted, driver_subjects.layers(driver, subject,
                                                          address)))
-    return dataclasses.replace(
-        found, driver_subjects=tuple(about), unmade=tuple(failed),
+    return found._replace(
+        driver_subjects=tuple(about), unmade=tuple(failed),
         rows=attempt(_rows, control, address) if about else found.rows)
 
 
@@ -176,27 +175,27 @@ def _in_ovn(conf: cfg.ConfigOpts, address: str, drivers: Sequence[base.Driver],
         (about, *others), bindings = finding.find(
             conf, address, drivers, functools.partial(
                 _status, standings, address))
-        in_vnis = [_in_vni(conf, _with_inner_address(conf, dataclasses.replace(
-            found, subject=each, bindings=bindings,
+        in_vnis = [_in_vni(conf, _with_inner_address(conf, found._replace(
+            subject=each, bindings=bindings,
             status=_status(standings, address, each.vni))))
                    for each in others]
     except readers.Unread as error:
-        found = dataclasses.replace(found, databases=error)
+        found = found._replace(databases=error)
         if not isinstance(found.status, dict) or (
                 addresses.TENANT in found.status.get('kinds', ())):
             return found, []
         about, bindings = subjects.without_ovn(
             address, conf.bridge_dev, switch.node(
                 conf.bridge_dev, conf.frr.vrf_name), drivers), ()
-    found = _with_inner_address(conf, dataclasses.replace(
-        found, subject=about, bindings=bindings))
+    found = _with_inner_address(conf, found._replace(
+        subject=about, bindings=bindings))
     return _node(conf, found) if about.here else found, in_vnis
 
 
 def _with_inner_address(conf: cfg.ConfigOpts, found: facts.Facts
                         ) -> facts.Facts:
     about = found.subject
-    return dataclasses.replace(found, inner_address=attempt(
+    return found._replace(inner_address=attempt(
         northbound.read_inner_address, conf,
         subjects.certain(about.router).uuid,
         subjects.certain(about.nat).logical_ip)) if (
@@ -218,8 +217,8 @@ def _status(answer: agent.Answer | readers.Unread, address: str, vni: int = 0
 
 def _vip(found: facts.Facts) -> facts.Facts:
     about = found.subject
-    found = dataclasses.replace(
-        found, kernel=attempt(kernel.read, kernel_wanted(about, found.setup)),
+    found = found._replace(
+        kernel=attempt(kernel.read, kernel_wanted(about, found.setup)),
         filters=attempt(kernel.read_filters),
         translation=attempt(
             kernel.read_translation, subjects.certain(about.vip).version,
@@ -246,8 +245,7 @@ def _node(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
 def _packets(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     """The facts with what decides about the packets of an address."""
     about, known = found.subject, found.setup
-    return dataclasses.replace(
-        found,
+    return found._replace(
         flows=attempt(switch.read_flows, conf,
                       about.wanted_of(resources.Flow)),
         packet_traces=attempt(packets.read, conf, known, about),
@@ -263,19 +261,19 @@ def _in_vni(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     vni = evpn.Vni(attempt(evpn.read_devices), attempt(
         evpn.read_port, conf, about.end.name))
     # zebra takes the routes from the kernel.
-    known = dataclasses.replace(found.setup, vrf=vrf, pair=False,
+    known = found.setup._replace(vrf=vrf, pair=False,
                                 method='kernel', prefix_list='')
-    found = _packets(conf, dataclasses.replace(found, setup=known, vni=vni))
+    found = _packets(conf, found._replace(setup=known, vni=vni))
     if not found.announces:
         return found
     path, rds = attempt(frr.read_path, vrf, about.prefix), attempt(
         evpn.read_rds)
     rd = '' if isinstance(rds, readers.Unread) else rds.get(about.vni)
-    return dataclasses.replace(
-        found, path=path, frr_setup=attempt(
+    return found._replace(
+        path=path, frr_setup=attempt(
             frr.read_setup, vrf, '', found.version)
-        if path == (False, False, ()) else None, vni=dataclasses.replace(
-            vni, rds=rds, states=attempt(evpn.read_states),
+        if path == (False, False, ()) else None, vni=vni._replace(
+            rds=rds, states=attempt(evpn.read_states),
             routes=attempt(evpn.read_routes, rd) if rd else {},
             sessions=attempt(evpn.read_sessions, conf.frr.vrf_name),
             hops=attempt(evpn.read_hops, conf)))
@@ -302,27 +300,27 @@ def kernel_wanted(about: subjects.Subject, known: facts.Setup
 def announcement(found: facts.Facts) -> facts.Facts:
     """The facts with what FRR has for an address."""
     about, known = found.subject, found.setup
-    found = dataclasses.replace(
-        found, missing_daemons=attempt(frr.read_missing, (
+    found = found._replace(
+        missing_daemons=attempt(frr.read_missing, (
             'zebra', *(('staticd',) if known.method == 'static' else ()),
             *(('bgpd',) if known.bgp else ()))),
         zebra=attempt(frr.read_zebra, known.vrf, about.prefix))
     if known.prefix_list:
-        found = dataclasses.replace(
-            found, lists=attempt(frr.read_lists, known.prefix_list,
-                                 found.version))
+        found = found._replace(
+            lists=attempt(frr.read_lists, known.prefix_list,
+                          found.version))
     if not known.bgp:
         return found
     path = attempt(frr.read_path, known.vrf, about.prefix)
     peers = attempt(frr.read_neighbours, known.vrf, found.version)
-    found = dataclasses.replace(found, path=path, neighbours=peers)
+    found = found._replace(path=path, neighbours=peers)
     if isinstance(path, readers.Unread) or isinstance(peers, readers.Unread):
         return found
     if not path[0]:
         # Only now is the whole configuration worth its price.
-        return dataclasses.replace(found, frr_setup=attempt(
+        return found._replace(frr_setup=attempt(
             frr.read_setup, known.vrf, known.prefix_list, found.version))
-    return dataclasses.replace(found, neighbours=tuple(
+    return found._replace(neighbours=tuple(
         each if each.name in path[2] or each.state != _ESTABLISHED
         else _filtered(known.vrf, each, found.version) for each in peers))
 

@@ -7,7 +7,6 @@ import collections
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
-import dataclasses
 import typing
 
 from ovn_network_agent import diagnosis
@@ -220,11 +219,11 @@ def _of_port(address: str, builder: snapshot.Builder, node: model.Node,
         chosen = builder.chosen.machines
         if first.here and first.up and first.left_out is None and (
                 first.type == '' or first.parent):
-            about = dataclasses.replace(about, binding=first.not_chosen(
+            about = about._replace(binding=first.not_chosen(
                 chosen is not None and chosen.without_vni))
         return about
     return subjects.wanting(
-        dataclasses.replace(about, found=found, withheld=found.withheld),
+        about._replace(found=found, withheld=found.withheld),
         drivers, found.network.uuid, node, found.network, found)
 
 
@@ -266,10 +265,10 @@ def _of_networks(asked: str, about: subjects.Subject, sb: columns.Tables,
         each[0].uuid != answer.get('router'), each[1].address != asked,
         not each[1].announced, not each[1].port.local))
     if tenant.rivals:
-        tenant = dataclasses.replace(tenant, claim=_CLAIMS.get(
+        tenant = tenant._replace(claim=_CLAIMS.get(
             answer.get('state', ''), model.Claim.UNKNOWN))
-    return subjects.wanting(dataclasses.replace(
-        about, kind=subjects.Kind.TENANT, router=router, port=tenant.port,
+    return subjects.wanting(about._replace(
+        kind=subjects.Kind.TENANT, router=router, port=tenant.port,
         owner=hostname(sb, tenant.port.chassis),
         withheld=tenant.withheld, tenant=tenant,
         provider=provider(seen, tenant.port),
@@ -286,7 +285,7 @@ def _tenant_prefix(asked: str, whole: model.TenantPrefix,
     return next((each for _prefix, each
                  in tenant_hosts.prefixes(whole, hosts, {})
                  if each.address == asked),
-                dataclasses.replace(whole, withheld=_HOSTS))
+                whole._replace(withheld=_HOSTS))
 
 
 def judge_tenant(subject: subjects.Subject) -> diagnosis.Finding:

@@ -3,7 +3,6 @@
 
 """The port of a machine that has an address, and what follows.  Pure."""
 
-import dataclasses
 import typing
 
 from ovn_network_agent import diagnosis
@@ -39,8 +38,7 @@ _NOT_CHOSEN = ('its network is none of [provider_port] networks',
                'add the network to [provider_port] networks')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Port:
+class Port(typing.NamedTuple):
     """A port of a machine with an address, as SB has it."""
 
     name: str  # name of the logical port
@@ -67,8 +65,8 @@ class Port:
 
     def not_chosen(self, without_vni: bool) -> 'Port':
         """The port, on a network that the options do not choose."""
-        return dataclasses.replace(
-            self, left_out=_NOT_CHOSEN if without_vni else _WITHOUT_VNI)
+        return self._replace(
+            left_out=_NOT_CHOSEN if without_vni else _WITHOUT_VNI)
 
 
 def read(row: columns.Row, address: str, nb: columns.Tables,

@@ -9,7 +9,6 @@ a diagnosis needs no agent, and has no second opinion of what it wants.
 
 from collections.abc import Iterable
 from collections.abc import Sequence
-import dataclasses
 import enum
 import typing
 
@@ -29,8 +28,7 @@ _Part = typing.TypeVar('_Part')
 # In the class, the name is that of the field.
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(typing.NamedTuple):
     """A router that has an address."""
 
     kind: str  # what the address is there
@@ -89,8 +87,7 @@ class Kind(enum.Enum):
     NOBODY = 'unknown address'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(typing.NamedTuple):
     """The virtual machine of a floating IP."""
 
     nat: str  # UUID of the NAT row
@@ -100,8 +97,7 @@ class Machine:
     chassis: str = ''  # name of that chassis
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(typing.NamedTuple):
     """An address, its owner, and what has to exist for it here."""
 
     address: str  # IP address in canonical notation
@@ -235,12 +231,12 @@ def wanting(about: Subject, drivers: Sequence[base.Driver],
     """A subject with what drivers want; owner: UUID of router or network."""
     wanted = _answers(drivers, certain(about.node), *of_drivers,
                       *(each for each in (about.provider,) if each))
-    return dataclasses.replace(
-        about, wanted=tuple(each for each in wanted
-                            if concerns(each, about.address, about.prefix)),
+    return about._replace(
+        wanted=tuple(each for each in wanted
+                     if concerns(each, about.address, about.prefix)),
         problems=_problems(wanted, about.address, owner),
         kept=any(isinstance(each, resources.Keep) and
-                 about.prefix in each.of.key for each in wanted))
+          about.prefix in each.of.key for each in wanted))
 
 
 def without_ovn(address: str, device: str, node: model.Node,

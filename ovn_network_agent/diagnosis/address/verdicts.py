@@ -5,7 +5,6 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
-import dataclasses
 import typing
 
 from ovn_network_agent import diagnosis
@@ -185,8 +184,8 @@ def settled(findings: Iterable[diagnosis.Finding]) -> list[diagnosis.Finding]:
                       if name in broken_ or name in masked), None)
         if each.verdict is Verdict.BROKEN and cause:
             masked[each.check] = cause
-            each = dataclasses.replace(
-                each, verdict=Verdict.NOT_CHECKED, remedy='',
+            each = each._replace(
+                verdict=Verdict.NOT_CHECKED, remedy='',
                 evidence=f'{each.evidence} (follows from: {cause})')
         elif each.verdict is Verdict.BROKEN:
             broken_[each.check] = each.layer
@@ -236,8 +235,8 @@ def claims_settled(subject: 'subjects.Subject',
 
 
 def _follows(finding: diagnosis.Finding) -> diagnosis.Finding:
-    return dataclasses.replace(
-        finding, verdict=Verdict.NOT_CHECKED, remedy='',
+    return finding._replace(
+        verdict=Verdict.NOT_CHECKED, remedy='',
         evidence=f'{finding.evidence} (follows from: '
         f'{LAYERS[_NAT_ROW]})')
 
@@ -245,4 +244,4 @@ def _follows(finding: diagnosis.Finding) -> diagnosis.Finding:
 def _cause(finding: diagnosis.Finding) -> diagnosis.Finding:
     if finding.check != _NAT_ROW:
         return finding
-    return dataclasses.replace(finding, verdict=Verdict.BROKEN)
+    return finding._replace(verdict=Verdict.BROKEN)

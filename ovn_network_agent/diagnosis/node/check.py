@@ -50,8 +50,7 @@ class NotChecked(Exception):
     """A reader cannot read its facts; the text names the reason."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Result:
+class Result(typing.NamedTuple):
     """The result of a judge, without the name of its check."""
 
     verdict: Verdict

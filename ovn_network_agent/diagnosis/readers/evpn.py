@@ -4,7 +4,6 @@
 """What this node has of VNIs: devices, a port, zebra's and bgpd's state."""
 
 from collections.abc import Iterable
-import dataclasses
 import typing
 
 from oslo_config import cfg
@@ -36,8 +35,7 @@ class Session(typing.NamedTuple):
     sent: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Vni:
+class Vni(typing.NamedTuple):
     """What this node has of a VNI; each part may be an exception."""
 
     devices: Devices = _NOT_READ

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import time
+import typing
 from typing import Any
 
 from oslo_config import cfg
@@ -30,8 +31,7 @@ _GATEWAY_WORD = 'enable-chassis-as-gw'
 _SILENCE = 10.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Gateway:
+class Gateway(typing.NamedTuple):
     """A chassis that has a gateway port, or may have one."""
 
     chassis: str
@@ -44,8 +44,7 @@ class Gateway:
     drained: tuple[tuple[str, int], ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(typing.NamedTuple):
     """A chassis that may have one gateway port."""
 
     chassis: str
@@ -55,8 +54,7 @@ class Candidate:
     earlier: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Port:
+class Port(typing.NamedTuple):
     """A gateway port of a router."""
 
     router: str  # its name for people
@@ -70,8 +68,7 @@ class Port:
     candidates: tuple[Candidate, ...] = ()  # the preferred one first
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(typing.NamedTuple):
     """The gateways, the gateway ports, and what could not be asked."""
 
     gateways: tuple[Gateway, ...]
@@ -80,10 +77,14 @@ class Fleet:
 
     def json(self) -> dict[str, Any]:
         """The values for programs."""
-        found = dataclasses.asdict(self)
-        for gateway in found['gateways']:
-            gateway['drained'] = dict(gateway['drained'])
-        return found
+        return {
+            'gateways': [{**gateway._asdict(),
+                          'drained': dict(gateway.drained)}
+                         for gateway in self.gateways],
+            'ports': [{**port._asdict(), 'candidates': [
+                each._asdict() for each in port.candidates]}
+                      for port in self.ports],
+            'problems': list(self.problems)}
 
 
 def read(conf: cfg.ConfigOpts, timeout: float) -> Fleet:

@@ -6,7 +6,6 @@
 from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
-import dataclasses
 import re
 import time
 import typing
@@ -33,8 +32,7 @@ Path: typing.TypeAlias = tuple[bool, bool, tuple[str, ...]]
 _EXIT = 'Exit routemap'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(typing.NamedTuple):
     """A BGP neighbour of the VRF, activated for a family of unicast."""
 
     name: str  # its address or device
@@ -128,11 +126,10 @@ def read_filters(vrf: str, neighbour: Neighbour, version: int = 4
             ('outgoingUpdateNetworkFilterList', 'distribute-list'),
             ('outgoingUpdateAsPathFilterList', 'filter-list'))
             if family.get(key))
-    return dataclasses.replace(neighbour, filters=named)
+    return neighbour._replace(filters=named)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Timers:
+class Timers(typing.NamedTuple):
     """When BGP notices that an established neighbour is dead."""
 
     name: str  # its address or device

@@ -5,7 +5,6 @@
 
 import collections
 from collections.abc import Iterable
-import dataclasses
 import socket
 import typing
 
@@ -34,8 +33,7 @@ _FAMILIES = {4: 'ip', 6: 'ip6'}
 _TIMEOUT = 5
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(typing.NamedTuple):
     """The objects of the kernel for one address."""
 
     links: dict[str, links.Link]  # by name, without devices that are missing
@@ -58,8 +56,7 @@ class Kernel:
     proxies: frozenset[tuple[str, str]] = frozenset()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(typing.NamedTuple):
     """The objects to read for one address."""
 
     address: str
@@ -173,8 +170,7 @@ class _Missing(readers.Unread):
     """What nft was to list does not exist."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(typing.NamedTuple):
     """The agent's table of one family."""
 
     # See listing.Listed.targets.

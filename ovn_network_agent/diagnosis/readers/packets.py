@@ -5,7 +5,6 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
-import dataclasses
 import glob
 import os
 import re
@@ -36,8 +35,7 @@ _BROADCAST = 'ff:ff:ff:ff:ff:ff'
 _TRACE_TIMEOUT = 30
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(typing.NamedTuple):
     """The notation of ovs-ofctl for packets of a family."""
 
     protocols: dict[str, str]  # words by protocol
@@ -62,8 +60,7 @@ _SOLICITED = ip_text.address('ff02::1:ff00:0')
 _LAST_BITS = 0xffffff
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Packet:
+class Packet(typing.NamedTuple):
     """A packet between the kernel and OVN."""
 
     name: str  # such as 'ICMP to 198.51.100.10'
@@ -71,8 +68,7 @@ class Packet:
     inward: bool  # whether the packet is for OVN, and not for the kernel
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PacketTrace:
+class PacketTrace(typing.NamedTuple):
     """A packet on its way through the bridges."""
 
     packet: Packet
@@ -227,7 +223,7 @@ def met(about: 'subjects.Subject', listed: Iterable[trace_text.Port]
         each.bridge, each.name) == (segment.bridge, name)), None)
     if number is None:
         raise readers.Unread(f'{segment.bridge} has no port {name}')
-    return (dataclasses.replace(segment, mac=about.end.mac),
+    return (segment._replace(mac=about.end.mac),
             End(f'{number:d}', name))
 
 
@@ -276,8 +272,7 @@ _WORDS = {4: _Words('ip4', 'icmp4', 8), 6: _Words('ip6', 'icmp6', 128)}
 _OUTPUT = re.compile(r'/\* output to "([^"]*)", type "([^"]*)" \*/')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Traced:
+class Traced(typing.NamedTuple):
     """A traced packet."""
 
     title: str  # the tool and the direction

@@ -88,8 +88,7 @@ def _rows(conf: cfg.ConfigOpts, database: str,
         return session.tables
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Way:
+class Way(typing.NamedTuple):
     """One intent to peer that concerns an address."""
 
     peering: model.Peering
@@ -138,7 +137,7 @@ def _way(driver: base.Driver, peering: model.Peering, node: model.Node,
               tuple((found - desired).elements()))
     here, elsewhere = (sorted(_foreign(nb, router), reverse=True)
                    for router in (peering.router, way.entry.router))
-    return dataclasses.replace(way, foreign=tuple(elsewhere), detours=tuple(
+    return way._replace(foreign=tuple(elsewhere), detours=tuple(
         each for each in here if each.action != 'allow'))
 
 
@@ -169,8 +168,8 @@ def find_vip(conf: cfg.ConfigOpts, address: str,
     known = {} if isinstance(answer, readers.Unread) else answer
     vip = with_health(vip, known)
     if not vip.managed:
-        vip = dataclasses.replace(
-            vip, present=address in node_addresses.read(conf.frr.vrf_name))
+        vip = vip._replace(
+            present=address in node_addresses.read(conf.frr.vrf_name))
     node = switch.node(
         conf.frr.vrf_name, conf.port_forward.port_forward_dev,
         extent=port_forwards.extent(port_forwards.Forwards((vip,))))
@@ -187,7 +186,7 @@ def with_health(vip: port_forwards.Vip, answer: agent.Answer
     health = {(rule['proto'], rule['port'], backend['address']):
               (backend['alive'], backend['why'])
               for rule in known['rules'] for backend in rule['backends']}
-    return dataclasses.replace(vip, rules=tuple(
+    return vip._replace(rules=tuple(
         dataclasses.replace(rule, destinations=tuple(
             dataclasses.replace(backend, **dict(zip(
                 ('alive', 'why'), health.get(

@@ -7,7 +7,6 @@ the provider bridge."""
 from collections.abc import Callable
 from collections.abc import Sequence
 import contextlib
-import dataclasses
 import os
 import typing
 
@@ -37,7 +36,7 @@ def read(conf: cfg.ConfigOpts) -> Wiring:
     with readers.Session(conf, 'ovs') as session:
         _select(session, conf.bridge_dev)
         found = wiring.read(session.tables, ())
-        return dataclasses.replace(found, devices=devices(
+        return found._replace(devices=devices(
             conf.bridge_dev, conf.frr.vrf_name,
             *(bridge for _network, bridge in found.mappings)),
             tunnel=local_state.tunnel(conf))
@@ -75,8 +74,7 @@ def node(*names: str, **values: typing.Any) -> model.Node:
                       **values)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Found:
+class Found(typing.NamedTuple):
     """A flow that is in the place of a wanted flow."""
 
     cookie: int
@@ -85,8 +83,7 @@ class Found:
     packets: int  # packets that it has taken so far
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(typing.NamedTuple):
     """A flow of another program that drops."""
 
     cookie: int

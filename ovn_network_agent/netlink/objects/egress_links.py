@@ -6,6 +6,7 @@
 import dataclasses
 import socket
 import struct
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -32,8 +33,7 @@ _HOP = struct.Struct('=HBBi')
 _DEAD = 1
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(typing.NamedTuple):
     """Which links count."""
 
     # Names of provider bridges, whose devices are no links.

@@ -3,8 +3,8 @@
 
 """The kernel's values in procfs: sysctls, the size of tables of neighbours."""
 
-import dataclasses
 import re
+import typing
 
 _LIMIT = '/proc/sys/net/ipv{}/neigh/default/gc_thresh3'
 _STATISTICS = {4: '/proc/net/stat/arp_cache', 6: '/proc/net/stat/ndisc_cache'}
@@ -12,8 +12,7 @@ _STATISTICS = {4: '/proc/net/stat/arp_cache', 6: '/proc/net/stat/ndisc_cache'}
 _HEXADECIMAL = re.compile('[0-9a-f]{1,16}')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Table:
+class Table(typing.NamedTuple):
     """The table of neighbours of one family, of the whole kernel.
 
     Only the first network namespace has the files.

@@ -12,8 +12,8 @@ stay.
 
 from collections.abc import Collection
 from collections.abc import Mapping
-import dataclasses
 import re
+import typing
 from typing import Any
 
 from ovn_network_agent import ownership
@@ -28,8 +28,7 @@ DEFAULTS = {'bfd-min-rx': 1000, 'bfd-min-tx': 100, 'bfd-mult': 3}
 _NUMBER = re.compile('[0-9]{1,9}')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(typing.NamedTuple):
     """The part of NB_Global that is about BFD."""
 
     options: dict[str, str]  # those of OPTIONS that are set
@@ -39,14 +38,13 @@ class Fleet:
 
     def without(self, hosts: Collection[str]) -> 'Fleet':
         """The same fleet without the requests of some hosts."""
-        return dataclasses.replace(self, requests={
+        return self._replace(requests={
             host: values for host, values in self.requests.items()
             if host not in hosts})
 
     def requesting(self, host: str, values: tuple[int, ...]) -> 'Fleet':
         """The same fleet with another request of a host."""
-        return dataclasses.replace(
-            self, requests={**self.requests, host: values})
+        return self._replace(requests={**self.requests, host: values})
 
     @property
     def wanted(self) -> dict[str, str]:
@@ -78,13 +76,13 @@ class Fleet:
         written: half of the three would make a time that nobody chose.
         """
         if not self.requests:
-            return dataclasses.replace(self, written={}, options={
+            return self._replace(written={}, options={
                 option: value for option, value in self.options.items()
                 if option not in self.ours})
         if not self.wanted or self.foreign:
             return self
-        return dataclasses.replace(
-            self, options=self.wanted, written={
+        return self._replace(
+            options=self.wanted, written={
                 option: value for option, value in self.wanted.items()
                 if option in self.ours or option not in self.options})
 

@@ -5,6 +5,7 @@
 
 import collections
 import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -19,8 +20,7 @@ NETWORK_NAME = 'neutron:network_name'
 NEUTRON_PREFIX = 'neutron-'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Router:
+class Router(typing.NamedTuple):
     """A router and the names that an operator may use for the router."""
 
     uuid: str

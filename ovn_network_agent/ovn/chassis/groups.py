@@ -6,7 +6,6 @@
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
-import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent.common import ip_text
@@ -57,7 +56,7 @@ class Groups:
                 self._drained.add(group.key)
             if any(self._inputs.follows(port.redirect)
                    for port in group.ports):
-                yield (dataclasses.replace(group, facts=_DRAINED)
+                yield (group._replace(facts=_DRAINED)
                        if group.key in self._drained else group)
 
     def all(self) -> tuple[model.GatewayGroup, ...]:

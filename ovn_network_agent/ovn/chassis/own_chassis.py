@@ -10,7 +10,7 @@ the former row stays, and OVN forwards by it (decision record 0037).
 from collections.abc import Callable
 from collections.abc import Container
 from collections.abc import Iterable
-import dataclasses
+import typing
 from typing import Any
 
 from ovn_network_agent.model.node import Wiring
@@ -26,8 +26,7 @@ class Unknown(Exception):
     """SB does not say which chassis this node is; the text says why."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OwnChassis:
+class OwnChassis(typing.NamedTuple):
     """The chassis that this node is."""
 
     # '' if neither the row with the system-id nor another is this node's.

@@ -116,12 +116,12 @@ class Tunnels:
         if not facts and not silent:
             return snapshot
         return dataclasses.replace(snapshot, groups=tuple(
-            dataclasses.replace(
-                group, facts=group.facts | facts,
+            group._replace(
+                facts=group.facts | facts,
                 candidates=tuple(
-                    dataclasses.replace(
-                        c, silent=c.addresses in silent,
-                        dead=c.addresses in dead)
+                    c._replace(
+                 silent=c.addresses in silent,
+                 dead=c.addresses in dead)
                     for c in group.candidates))
             for group in snapshot.groups))
 

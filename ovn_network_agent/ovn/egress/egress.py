@@ -9,7 +9,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -30,8 +30,7 @@ _MODE = model.EgressMode
 _SELECT = ownership.EXT_ID_EGRESS_SELECT
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(typing.NamedTuple):
     """A place that needs an address of one family."""
 
     key: str
@@ -70,8 +69,7 @@ def assign(spots: Collection[Spot],
     return made
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(typing.NamedTuple):
     """A place, what it can have, and of whom it is the key."""
 
     key: str
@@ -216,8 +214,8 @@ def _made(find: source.Find, entry: egress_file.Entry) -> model.EgressIp:
             lacking.setdefault(key, place.why)
     return model.EgressIp(
         name, entry.mode, entry.addresses, places,
-        tuple(machine if machine.why else dataclasses.replace(
-            machine, why=lacking.get((
+        tuple(machine if machine.why else machine._replace(
+            why=lacking.get((
                 machine.router, networks.family(machine.address)), ''))
             for machine in machines),
         tuple(map(str, entry.destinations)), problems=selected.problems)
@@ -248,8 +246,8 @@ def _of_ports(entry: egress_file.Entry, router: routers.Router,
     gateways = [each for each in router.gateways
                 if not entry.gateways or each.name in entry.gateways]
     if len(gateways) < 2:
-        yield _Place('', dataclasses.replace(
-            place, why=f'mode ecmp needs two gateway ports of the router, and '
+        yield _Place('', place._replace(
+            why=f'mode ecmp needs two gateway ports of the router, and '
             f'{len(gateways):d} '
             f'{"of those in gateways is" if entry.gateways else "is"} there; '
             'add one in another provider network, or take mode router'))
@@ -258,11 +256,11 @@ def _of_ports(entry: egress_file.Entry, router: routers.Router,
                            if networks.family_of_valid(net) == place.family)
     for gateway in gateways:
         nexthop = router.nexthop(gateway, place.family)
-        made = dataclasses.replace(place, port=gateway.name, nexthop=nexthop,
+        made = place._replace(port=gateway.name, nexthop=nexthop,
                                    inner_networks=inner_networks)
         if not nexthop or ip_text.address(nexthop).is_link_local:
-            yield _Place('', dataclasses.replace(
-                made, why=f'port {gateway.name} has no next hop of '
+            yield _Place('', made._replace(
+                why=f'port {gateway.name} has no next hop of '
                 f'IPv{place.family:d} that OVN can tell from those of other '
                 'ports; add a default route by it, with an address that is '
                 'not link-local'))
@@ -274,24 +272,24 @@ def _of_ports(entry: egress_file.Entry, router: routers.Router,
 def _of_node(find: source.Find, entry: egress_file.Entry,
              router: routers.Router, place: model.EgressPlace) -> _Place:
     if len(router.gateways) != 1:
-        return _Place('', dataclasses.replace(
-            place, why='mode host needs a router with one gateway port, and '
+        return _Place('', place._replace(
+            why='mode host needs a router with one gateway port, and '
             f'it has {len(router.gateways):d}; take another mode'))
     port = router.gateways[0].name
     chassis = find.ask(selection.chassis_of, entry.uuid, router.uuid)
-    place = dataclasses.replace(place, port=port, chassis=chassis)
+    place = place._replace(port=port, chassis=chassis)
     if not chassis:
-        return _Place('', dataclasses.replace(
-            place, why=f'no chassis has the gateway port {port}'))
+        return _Place('', place._replace(
+            why=f'no chassis has the gateway port {port}'))
     host = find.ask(routers.hostname, chassis)
     called = f'{host} ({chassis})' if host else chassis
     if not find.ask(selection.usable, entry.uuid, router.uuid):
-        return _Place('', dataclasses.replace(
-            place, why=f'{called} has the gateway, and is not in gateways'))
+        return _Place('', place._replace(
+            why=f'{called} has the gateway, and is not in gateways'))
     published = find.ask(routers.published, chassis)
     if not published:
-        return _Place('', dataclasses.replace(
-            place, why=f'{called} has the gateway, and offers no networks: it '
+        return _Place('', place._replace(
+            why=f'{called} has the gateway, and offers no networks: it '
             'has no running agent with the driver egress_ip, or lacks '
             f'{ownership.EXT_ID_EGRESS_NODE}=true in its local database'))
     return _Place(chassis, place, published, f'links of {called}',
@@ -334,8 +332,8 @@ def _of_family(find: source.Find, entry: egress_file.Entry,
         for key, each in by_key.items()], addresses)
     for each in places:
         address = chosen.get(each.key, '')
-        yield dataclasses.replace(
-            each.place, address=address, port=each.port(address),
+        yield each.place._replace(
+            address=address, port=each.port(address),
             why='' if address else (
                 each.place.why or each.refused or _why(addresses, [
                     objections[each.key, one] for one in addresses])))

@@ -8,9 +8,9 @@ A flaw costs the entry, or the file if its entries cannot be told apart.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
-import dataclasses
 import functools
 import re
+import typing
 from typing import Any
 
 from ovn_network_agent import model
@@ -74,8 +74,7 @@ _ENTRY = {
 SCHEMA = reading.schema_of_list(_KEY, _ENTRY, 'egress addresses')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Select:
+class Select(typing.NamedTuple):
     """Which machines; all that are given have to be met."""
 
     router: str = ''
@@ -87,8 +86,7 @@ class Select:
     cidrs: tuple[ip_text.Network, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(typing.NamedTuple):
     """An object of the file, a row of :data:`TABLE`."""
 
     uuid: str  # the name, which is the key of the row, too

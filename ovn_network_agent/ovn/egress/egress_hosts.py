@@ -4,7 +4,7 @@
 """The machines that nodes translate to egress addresses, from rows of NB."""
 
 from collections.abc import Iterator
-import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -23,8 +23,7 @@ _PORT = ('nb', 'Logical_Router_Port')
 _BINDING = ('sb', 'Port_Binding')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Uplink:
+class Uplink(typing.NamedTuple):
     """A gateway port."""
 
     name: str
@@ -100,8 +99,8 @@ def _made(find: source.Find, row: Row, router: Row) -> model.EgressHost:
         via = _via(uplink, family)
         if via and (not chosen or chosen == [uplink[0]]):
             port = uplink[1]
-            return dataclasses.replace(
-                host, port=port.name, mac=port.mac, via=via,
+            return host._replace(
+                port=port.name, mac=port.mac, via=via,
                 segments=port.segments)
     return host
 

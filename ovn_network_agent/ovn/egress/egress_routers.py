@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 import dataclasses
+import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
@@ -21,8 +22,7 @@ TABLE = ('file', 'egress_unreachable')
 _FORGIVEN = 1  # failures in a row that do not count, after an answer
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Unreachable:
+class Unreachable(typing.NamedTuple):
     """A chassis whose agent does not answer, a row of :data:`TABLE`."""
 
     uuid: str  # the key of the row: the name of the chassis
@@ -73,16 +73,14 @@ BINDING = ('sb', 'Port_Binding')
 CHASSIS = ('sb', 'Chassis')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Gateway:
+class Gateway(typing.NamedTuple):
     """A port of a router to a provider network."""
 
     name: str
     networks: tuple[str, ...]  # 'address/len'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Router:
+class Router(typing.NamedTuple):
     """A router that may have egress addresses."""
 
     uuid: str

@@ -7,6 +7,7 @@ import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -33,8 +34,7 @@ _SUBNETS = 'neutron:subnet_ids'
 _SUBNET = 'subnet_id'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Selected:
+class Selected(typing.NamedTuple):
     """The machines of an object, sorted, and what names nothing."""
 
     machines: tuple[model.EgressMachine, ...] = ()
@@ -251,8 +251,8 @@ def judged(find: source.Find, name: str) -> tuple[model.EgressMachine, ...]:
     """The machines of an object, with reasons why some do not count."""
     others = find.ask(_translated_for_others)
     return tuple(
-        machine if machine.why else dataclasses.replace(
-            machine, why=others.get((machine.router, machine.address), ''))
+        machine if machine.why else machine._replace(
+            why=others.get((machine.router, machine.address), ''))
         for machine in find.ask(_by_router, name))
 
 
@@ -280,7 +280,7 @@ def _judged(find: source.Find, entry: egress_file.Entry,
                        entry.addresses)
     if not why and entry.mode is model.EgressMode.HOST:
         why = find.ask(routers.outside, machine.address)
-    return dataclasses.replace(machine, why=why) if why else machine
+    return machine._replace(why=why) if why else machine
 
 
 # -- machines of several routers with one address on one node -------------

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 import functools
 import re
+import typing
 from typing import Any
 
 from ovn_network_agent import ownership
@@ -69,8 +69,7 @@ _ENTRY = {
 SCHEMA = reading.schema_of_list(_KEY, _ENTRY, 'peerings')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(typing.NamedTuple):
     """What one router says of one peering."""
 
     target: str  # UUID, name of the row, or name in Neutron
@@ -164,8 +163,7 @@ def passes(prefix: ip_text.Network, *filters: Filter) -> bool:
         for each in chosen) for chosen in filters)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class End:
+class End(typing.NamedTuple):
     """One end of a peering in the file, a row of :data:`TABLE`."""
 
     uuid: str  # the key of the row

@@ -4,7 +4,7 @@
 """Routers as peers see them: names, ports, prefixes.  Pure."""
 
 from collections.abc import Iterable
-import dataclasses
+import typing
 
 from ovn_network_agent import ownership
 from ovn_network_agent.common import ip_text
@@ -28,8 +28,7 @@ SET = ('nb', peering_rows.SET)
 _GATEWAY = ('neutron:is_ext_gw', 'True')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Router:
+class Router(typing.NamedTuple):
     """A router without its intents."""
 
     called: str = ''

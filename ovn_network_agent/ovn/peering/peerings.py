@@ -8,7 +8,7 @@ Results are remembered per router, not computed for each of its peers.
 
 from collections.abc import Collection
 from collections.abc import Iterator
-import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -28,8 +28,7 @@ _ITSELF = 'it names this router itself; name the other one'
 _FEW = 5
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(typing.NamedTuple):
     """The other router of a peering to which both agree."""
 
     pair: str
@@ -40,8 +39,7 @@ class Peer:
     nexthops: tuple[tuple[int, str], ...]  # (family, address) of the other one
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(typing.NamedTuple):
     """Why a router cannot take what a peer gives."""
 
     own: frozenset[str]  # of this router
@@ -127,7 +125,7 @@ def _of_intent(find: source.Find, uuid: str,
     if state is model.PeerState.ERROR:
         return peering
     if state is not model.PeerState.CREATED:
-        return dataclasses.replace(peering, gives=tuple(
+        return peering._replace(gives=tuple(
             str(net) for net in router.prefixes
             if intents.passes(net, intent.exports)))
     peer = find.ask(_peers, uuid)[name]
@@ -135,8 +133,8 @@ def _of_intent(find: source.Find, uuid: str,
         find.ask(_targets, peer.router)[uuid]]
     sides = sorted((_side(find, uuid, peer), _side(
         find, peer.router, back)), key=lambda side: side.router)
-    return dataclasses.replace(
-        peering, pair=peer.pair, sides=tuple(sides),
+    return peering._replace(
+        pair=peer.pair, sides=tuple(sides),
         gives=tuple(str(net) for net in back.takes))
 
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
-import dataclasses
 import ipaddress
 import itertools
 import operator
 import re
+import typing
 from typing import Any
 
 from ovn_network_agent import model
@@ -67,8 +67,7 @@ def nat(row: Row, resident: Callable[[str], bool]) -> model.Nat:
                      gateway_port)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(typing.NamedTuple):
     """What the NAT rows of a router say about the router as a whole."""
 
     # Of machines on this chassis.
@@ -301,7 +300,7 @@ class OfRouter:
                 withheld = (self.objection(address, subject.port.lrp) or
                             self._without_backends(subject))
                 if withheld:
-                    subject = dataclasses.replace(subject, withheld=withheld)
+                    subject = subject._replace(withheld=withheld)
                 added[_key(address, number)] = subject
         self.present = self.present.changed(removed, added)
 

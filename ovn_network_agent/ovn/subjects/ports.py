@@ -5,8 +5,8 @@
 
 import collections
 from collections.abc import Iterable
-import dataclasses
 import operator
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent.common import bucketed_mapping
@@ -29,8 +29,7 @@ _CLAIMS = {'NAT': 'a NAT row of a router', 'Logical_Router_Port':
            'a router port'}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Machine:
+class _Machine(typing.NamedTuple):
     """What the row of a port gives."""
 
     name: str
@@ -247,8 +246,8 @@ def _arrived(before: _Machine | None, now: _Machine) -> _Machine:
     """
     if before is None or all(each.bound for each in before.addresses):
         return now
-    return dataclasses.replace(now, addresses=tuple(
-        dataclasses.replace(each, announced=each.announced or each.bound)
+    return now._replace(addresses=tuple(
+        each._replace(announced=each.announced or each.bound)
         for each in now.addresses))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
-import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent.common import ip_text
@@ -26,8 +26,7 @@ _BINDING, _LRP = 'Port_Binding', 'Logical_Router_Port'
 _DHCP, _SWITCH = 'DHCP_Options', 'Logical_Switch'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Network:
+class Network(typing.NamedTuple):
     """A provider network, and what decides about its announcements."""
 
     network: model.ProviderNetwork

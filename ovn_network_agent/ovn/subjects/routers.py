@@ -8,7 +8,7 @@ ovn-northd makes them, and the backend's chassis writes the status (ovn-sb(5)).
 """
 
 from collections.abc import Iterator
-import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent.common import ip_text
@@ -77,8 +77,7 @@ def _is_online(found: queries.Queries, balancer: Row, address: str,
 _ROUTER = 'Logical_Router'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(typing.NamedTuple):
     """A router without its default routes, and without what NAT rows say."""
 
     router: model.Router
@@ -112,7 +111,7 @@ class Routers:
         tags = dict(judgement.tags)
         return Frame(model.Router(
             str(uuid), name,
-            tuple(dataclasses.replace(port, tag=tags[port.lrp])
+            tuple(port._replace(tag=tags[port.lrp])
                   if port.lrp in tags else port
                   for port in self._in_vnis(uuid, ports)),
             problems=(*problems, *judgement.problems), label=label,
@@ -129,7 +128,7 @@ class Routers:
         if not row:
             return ports
         wanted = vnis.asserted(row)
-        return [dataclasses.replace(port, vni=vnis.checked(wanted, port.vni))
+        return [port._replace(vni=vnis.checked(wanted, port.vni))
                 for port in ports]
 
     def sent(self, uuid: Uuid) -> tuple[tuple[str, frozenset[str]], ...]:
@@ -167,8 +166,7 @@ class Routers:
         found, problems = rows.balanced(row)
         if self._inputs.chosen.checks_backends:
             dead = without(self._rows, row)
-            found = tuple(dataclasses.replace(
-                each, without_backends=each.address in dead)
+            found = tuple(each._replace(without_backends=each.address in dead)
                 for each in found)
         return found, problems
 
@@ -177,8 +175,8 @@ class Routers:
                  ) -> model.BalancedAddress:
         """A virtual IP that is in no other router's NAT rows (ADR 0039)."""
         other = self._segments.claimant(lrps, balanced.address, router)
-        return balanced if other is None else dataclasses.replace(
-            balanced, unanswered='it is the address of a NAT row of router '
+        return balanced if other is None else balanced._replace(
+            unanswered='it is the address of a NAT row of router '
             f'{other}')
 
     def _gateway_ports(self, router: Uuid, problems: list[str]

@@ -10,7 +10,7 @@ answers leave with its address in spite of SNAT (decision record 0042).
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
-import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent.common import ip_text
@@ -94,18 +94,17 @@ def prefixes(whole: model.TenantPrefix, hosts: Iterable[Host],
     made = {networks.host_prefix(address): why for address, why in hosts}
     # All of last time were made of one network, so one of them tells.
     known = next((previous[each] for each in made if each in previous), whole)
-    same = whole == dataclasses.replace(known, prefix=whole.prefix,
+    same = whole == known._replace(prefix=whole.prefix,
                                         withheld=whole.withheld)
     for prefix, why in made.items():
         known = previous.get(prefix, whole)
         if not same or (prefix, why, whole.subnet, whole.vip) != (
                 known.prefix, known.withheld, known.subnet, known.vip):
-            known = dataclasses.replace(whole, prefix=prefix, withheld=why)
+            known = whole._replace(prefix=prefix, withheld=why)
         yield prefix, known
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Balanced:
+class _Balanced(typing.NamedTuple):
     """A network of a tenant, its virtual IPs, and why they are withheld."""
 
     network: tenant_networks.Network
@@ -136,8 +135,8 @@ class TenantVips:
         Withheld in another router's announced or provider network.
         """
         return tuple(
-            dataclasses.replace(
-                each.network, prefix=networks.host_prefix(address),
+            each.network._replace(
+                prefix=networks.host_prefix(address),
                 within=each.network.prefix,
                 withheld=why or self._taken(router, each.network, address))
             for each in self._rows.ask(self._of_router, router)

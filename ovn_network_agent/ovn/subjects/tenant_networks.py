@@ -6,7 +6,7 @@
 import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
-import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent.common import ip_text
@@ -34,8 +34,7 @@ _SCOPE = {4: 'neutron:subnet_pool_addr_scope4',
 _GLOBAL = ip_text.network('2000::/3')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Network:
+class Network(typing.NamedTuple):
     """A prefix behind a router."""
 
     prefix: str
@@ -49,8 +48,7 @@ class Network:
     within: str = ''
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Attached:
+class Attached(typing.NamedTuple):
     """What the rows of a router port give."""
 
     networks: tuple[ip_text.Network, ...] = ()
@@ -108,8 +106,8 @@ class TenantNetworks:
             for each in found if route else ():
                 if route and networks.inside(route[1], each.networks) and (
                         not networks.unusable(route[0])):
-                    yield from self._judge(router, dataclasses.replace(
-                        each, networks=(route[0],), port=None))
+                    yield from self._judge(router, each._replace(
+                        networks=(route[0],), port=None))
 
     def ports(self, router: Uuid) -> Iterator[Uuid]:
         """The ports of a router that are no gateway ports."""
@@ -144,8 +142,7 @@ class TenantNetworks:
         tag = chosen.tag((), switch.statement.tags, frozenset(), switch.names)
         if self._inputs.chosen.tenants and self._inputs.chosen.tenants.hosts:
             # Each address decides by itself.
-            chosen = dataclasses.replace(chosen, include_cidrs=(),
-                                         exclude_cidrs=())
+            chosen = chosen._replace(include_cidrs=(), exclude_cidrs=())
         for net in found.networks:
             yield Network(
                 str(net), found.port, found.datapath,

@@ -10,7 +10,7 @@ this module remembers.
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
-import dataclasses
+import typing
 
 from ovn_network_agent import model
 from ovn_network_agent.common import networks
@@ -34,8 +34,7 @@ Prefixes = Mapping[str, model.TenantPrefix]
 Whole = tuple[model.TenantPrefix, tuple[tenant_hosts.Host, ...] | None]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Contest:
+class _Contest(typing.NamedTuple):
     """A prefix, and who else has it."""
 
     network: tenant_networks.Network
@@ -54,8 +53,7 @@ class _Contest:
         return ' '.join((self.network.prefix, *map(str, self.domains)))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(typing.NamedTuple):
     """The prefixes of a router."""
 
     contests: tuple[_Contest, ...] = ()
@@ -136,8 +134,8 @@ class Tenants:
             network, min(providers, default=''), tuple(sorted(rivals)),
             domains=self._domains(router, network))
         hosts = self._hosts.of_network(router, network)
-        return found if hosts is None else dataclasses.replace(
-            found, hosts=hosts, vips=self._vips.in_network(router, network))
+        return found if hosts is None else found._replace(
+            hosts=hosts, vips=self._vips.in_network(router, network))
 
     def _alone(self, router: Uuid,
                network: tenant_networks.Network) -> _Contest:
@@ -254,7 +252,7 @@ def _wholes(router: model.Router, found: _Found,
             vip=bool(network.within), alone=bool(network.within))
         yield whole, contest.hosts if whole.announced else None
         if contest.vips and whole.announced:
-            yield dataclasses.replace(whole, vip=True), contest.vips
+            yield whole._replace(vip=True), contest.vips
 
 
 def _route_keys(row: columns.Row) -> list[prefixes.Key]:

@@ -8,7 +8,6 @@ wins.  Lists: "65011:1001,65011:1002" or "['65011:1001']", never evaluated.
 """
 
 from collections.abc import Iterable
-import dataclasses
 import re
 
 from ovn_network_agent import model
@@ -117,7 +116,7 @@ def agreed(vni: model.Vni, others: Iterable[tuple[str, model.Vni]]
         if not first.problem:
             return vni if (vni.rd, vni.imports, vni.exports) == (
                 first.rd, first.imports, first.exports) else (
-                dataclasses.replace(vni, problem=(
+                vni._replace(problem=(
                     f'network {name} has the VNI {vni.number:d} with other '
                     'route targets or another route distinguisher; give both '
                     'the same, or this one another VNI')))

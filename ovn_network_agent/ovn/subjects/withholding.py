@@ -10,7 +10,7 @@ NAT and load balancers, and networks of connected ports.
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-import dataclasses
+import typing
 
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.model import selection
@@ -26,8 +26,7 @@ _SWITCH = 'logical-switch'
 _ROUTER = 'Logical_Router'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Advertised:
+class Advertised(typing.NamedTuple):
     """The advertised prefixes of one router."""
 
     # Those of one address, and the others.
@@ -61,8 +60,7 @@ def read(found: queries.Queries, lrps: tuple[str, ...]) -> Advertised:
     return Advertised(hosts, frozenset(prefixes - hosts))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Network:
+class Network(typing.NamedTuple):
     """A provider network."""
 
     # UUID of the Logical_Switch row, and the name that a person knows.
@@ -72,8 +70,7 @@ class Network:
     names: frozenset[str] = frozenset()  # empty while the network is unknown
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(typing.NamedTuple):
     """What decides about all addresses of one router."""
 
     chosen: selection.Selection

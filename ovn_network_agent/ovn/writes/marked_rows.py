@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import functools
+import typing
 from typing import Any
 from typing import Generic
 from typing import TypeVar
@@ -40,8 +41,7 @@ Atoms = tuple[Any, ...]
 _Resource = TypeVar('_Resource', bound=resources.Resource)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Values:
+class Values(typing.NamedTuple):
     """What one row has in the columns that count."""
 
     table: str
@@ -97,8 +97,7 @@ class Layout:
         return found
 
 
-@dataclasses.dataclass(frozen=True)
-class Found:
+class Found(typing.NamedTuple):
     """A row of a composite."""
 
     layout: Layout

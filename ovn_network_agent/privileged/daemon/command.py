@@ -5,18 +5,17 @@
 
 from collections.abc import Sequence
 import contextlib
-import dataclasses
 import errno
 import os
 import signal
 import subprocess
+import typing
 
 # Seconds for a killed group's pipes; a child that left it may hold them.
 _AFTERMATH = 5.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Result:
+class Result(typing.NamedTuple):
     """The result of a program that ended by itself."""
 
     status: int  # exit status, negative for a signal

@@ -12,7 +12,6 @@ their devices' VNI.
 
 from collections.abc import Callable
 from collections.abc import Iterable
-import dataclasses
 import typing
 
 from oslo_config import cfg
@@ -36,8 +35,7 @@ _IsSegment = Callable[[object], bool]
 _SYSCTLS = ('net/ipv4/conf/{}/forwarding', 'net/ipv6/conf/{}/ndisc_notify')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EgressLimits:
+class EgressLimits(typing.NamedTuple):
     """The values of the configuration."""
 
     loaded: bool  # without the driver, nothing is allowed
@@ -128,8 +126,7 @@ def _is_egress_host(prefix: str | None) -> bool:
 _LINK_LOCAL = (f'{ownership.SEGMENT_LINK_LOCAL}/64', 'fe80::1/64')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class EvpnLimits:
+class EvpnLimits(typing.NamedTuple):
     """The values of the configuration."""
 
     loaded: bool  # without the driver, nothing is allowed

@@ -7,7 +7,6 @@ mark may be removed anywhere: an earlier configuration may have made it.
 
 from collections.abc import Container
 from collections.abc import Iterable
-import dataclasses
 import typing
 
 from ovn_network_agent import ownership
@@ -29,8 +28,7 @@ _L3MDEV = ('net/ipv4/tcp_l3mdev_accept', 'net/ipv4/udp_l3mdev_accept')
 _permit = checks.permit
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(typing.NamedTuple):
     """The values of the configuration that limit changes."""
 
     bridges: tuple[str, ...]  # provider bridges, and so their devices

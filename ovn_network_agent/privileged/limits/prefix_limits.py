@@ -10,7 +10,6 @@ then with a length of at least :data:`ip_text.SHORTEST`.
 
 from collections.abc import Container
 from collections.abc import Iterator
-import dataclasses
 import typing
 
 from oslo_config import cfg
@@ -35,8 +34,7 @@ _LEAK = 'veth_leak'
 _TENANTS = 'tenant_network'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AllowedPrefixes:
+class AllowedPrefixes(typing.NamedTuple):
     """The limits of prefixes that the configuration sets."""
 
     # provider networks; empty if they are discovered in OVN

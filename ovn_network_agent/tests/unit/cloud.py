@@ -87,7 +87,7 @@ def addresses(router):
     balanced = {each.address: each for each in router.balanced}
     names = dict.fromkeys((*nats, *own, *balanced, *router.sent))
     return {f'{address} ({number})' if number else address:
-            dataclasses.replace(each, withheld=(
+            each._replace(withheld=(
                 selection.BY_OVN if router.routed_by_ovn
                 else dict(router.withheld).get(address, '')))
             for address in names for number, each in enumerate(
@@ -153,7 +153,7 @@ def group(router):
 def away(router):
     """A router with its gateways on the other chassis."""
     return dataclasses.replace(router, ports=tuple(
-        dataclasses.replace(p, chassis=OTHER, local=False)
+        p._replace(chassis=OTHER, local=False)
         for p in router.ports))
 
 

@@ -3,7 +3,6 @@
 
 """What is sent to nft, and what its listing tells, without nft."""
 
-import dataclasses
 import ipaddress
 import json
 
@@ -22,7 +21,7 @@ TABLE = values.Table('ip', 64000, True, (values.Vip(
         'tcp', 53, 5353, False, (values.Destination('10.0.0.5'),),
         ((0, 1),)),)),))
 # A router's table of an agent without a VRF has no guard.
-NO_VRF = dataclasses.replace(TABLE, vrf=False)
+NO_VRF = TABLE._replace(vrf=False)
 TARGET = ['tcp', '192.0.2.53', 53, '10.0.0.5', 5353]
 
 

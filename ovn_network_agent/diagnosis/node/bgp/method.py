@@ -5,7 +5,6 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
-import dataclasses
 import time
 import typing
 
@@ -151,7 +150,7 @@ def _as_seen(parts: filters.Filters, method: str) -> filters.Filters:
     """Filters without the entries that fit no route of a method."""
     if method != 'kernel':
         return parts
-    return dataclasses.replace(parts, maps={
+    return parts._replace(maps={
         name: rules and tuple(rule for rule in rules if not any(
             text.startswith('tag ') for text in rule.matches))
         for name, rules in parts.maps.items()})

@@ -3,7 +3,6 @@
 
 """Flows of other programs in a real Open vSwitch, and what is said of them."""
 
-import dataclasses
 import re
 import shlex
 
@@ -73,7 +72,7 @@ class PacketsTestCase(base.FlowTestCase):
         known = facts.Facts(
             facts.Setup(client=client),
             subject.Subject(address, subject.Kind.FIP, port=port))
-        return dataclasses.replace(known, packet_traces=packets.read(
+        return known._replace(packet_traces=packets.read(
             self.conf, known.setup, known.subject))
 
     def judged(self, **of):

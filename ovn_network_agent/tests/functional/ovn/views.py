@@ -26,5 +26,5 @@ def fresh(eyes):
 def timeless(seen):
     """A view without what it knows beside the rows: the facts of groups."""
     return dataclasses.replace(seen, groups=tuple(
-        dataclasses.replace(group, facts=frozenset())
+        group._replace(facts=frozenset())
         for group in seen.groups))

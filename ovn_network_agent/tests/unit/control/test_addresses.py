@@ -3,7 +3,6 @@
 
 """Each address of the node: its kind, its state, and why."""
 
-import dataclasses
 import json
 
 from ovn_network_agent import model
@@ -170,7 +169,7 @@ class StateTest(AddressesTestCase):
         self.assertEqual(
             ('announced', 'handed over to gw2; announced until its proof'),
             self.state())
-        port = dataclasses.replace(port, handover=model.Handover.FORWARD)
+        port = port._replace(handover=model.Handover.FORWARD)
         self.passed(cloud.router(fips=[FIP], ports=(port,)))
         self.stands('forwarded', 'gw2')
 

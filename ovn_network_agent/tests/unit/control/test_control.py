@@ -4,7 +4,6 @@
 """What status says, and when a wish counts as carried out."""
 
 import collections
-import dataclasses
 import datetime
 import json
 
@@ -106,7 +105,7 @@ class ReportTest(ReportTestCase):
                                  drains=[model.ALL])['groups']
             self.assertIn('gw2', found['stays'])
             self.assertEqual([], found['pending'])
-        alone = dataclasses.replace(group('p1', R1), candidates=(
+        alone = group('p1', R1)._replace(candidates=(
             model.Candidate(HERE, 2),))
         found, = self.report(alone, drains=[model.ALL])['groups']
         self.assertIn('only candidate', found['stays'])
@@ -114,8 +113,8 @@ class ReportTest(ReportTestCase):
 
     def test_one_that_could_not_announce(self):
         here = group('p1', R1, peer=0)
-        here = dataclasses.replace(here, candidates=tuple(
-            dataclasses.replace(c, drained='unfit')
+        here = here._replace(candidates=tuple(
+            c._replace(drained='unfit')
             if c.chassis == THERE else c for c in here.candidates))
         found, = self.report(here)['groups']
         self.assertIn('gw2 has priority 0, as its BGP could not announce',
@@ -128,8 +127,7 @@ class ReportTest(ReportTestCase):
 
     def test_the_state_of_a_group(self):
         for state in model.GatewayState:
-            seen = self.report(dataclasses.replace(group('p1', R1),
-                                                   state=state))
+            seen = self.report(group('p1', R1)._replace(state=state))
             self.assertEqual(state.value, seen['groups'][0]['state'])
             self.assertIn(f'\n  state: {state.value}\n',
                           screen.of_status(seen, True))
@@ -207,7 +205,7 @@ class NamesTest(ReportTestCase):
         ports = tuple(model.GroupPort(
             f'{model.REDIRECT}p{number}', HERE, f'p{number}', (network,))
             for number, network in enumerate(networks, 1))
-        return dataclasses.replace(made, table='HA_Chassis_Group', ports=ports)
+        return made._replace(table='HA_Chassis_Group', ports=ports)
 
     def test_a_group_is_called_by_its_routers(self):
         found, = self.report(self.shared('198.51.100.1/24', '203.0.113.1/24')

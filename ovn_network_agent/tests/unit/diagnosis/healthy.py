@@ -3,7 +3,6 @@
 
 """Facts about a floating IP of which everything is as it has to be."""
 
-import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -79,10 +78,9 @@ def machine(address=FIP, binding=None, found=None, **options):
     of = cloud.machine(address, **{'network': cloud.network(
         networks=(NETWORKS[networks.family(address)],)), **found})
     return facts_of(subject.wanting(
-        dataclasses.replace(
-            about, owner=cloud.HOSTNAME, found=of, withheld=of.withheld,
-            binding=dataclasses.replace(about.binding, here=True,
-                                        host=cloud.HOSTNAME)),
+        about._replace(
+            owner=cloud.HOSTNAME, found=of, withheld=of.withheld,
+            binding=about.binding._replace(here=True, host=cloud.HOSTNAME)),
         [world.driver(name, conf) for name in conf.drivers],
         of.network.uuid, node, of.network, of), conf)
 
@@ -96,8 +94,8 @@ def tenant(address='10.0.0.5', asked='', **found):
     conf = world.conf(drivers=['fip_route', 'veth_leak', 'tenant_network'])
     of, base = cloud.tenant(**found), subject_of(FIP, conf, {})
     return facts_of(subject.wanting(
-        dataclasses.replace(
-            base, address=address, asked=asked, kind=subject.Kind.TENANT,
+        base._replace(
+            address=address, asked=asked, kind=subject.Kind.TENANT,
             nat=None, port=of.port, tenant=of, withheld=of.withheld,
             owner=cloud.HOSTNAME if of.port.local else 'gw2'),
         [world.driver(name, conf) for name in conf.drivers],
@@ -179,8 +177,8 @@ def vip(said=None, managed=True, **options):
     has = kernel_of(about, conf)
     device = links.Link(9, 'loopback1', '0a:00:00:00:00:09', True, 'dummy',
                         0, 0, '', 0)
-    has = dataclasses.replace(
-        has, links={**has.links, 'loopback1': device},
+    has = has._replace(
+        links={**has.links, 'loopback1': device},
         addresses={**has.addresses, 'loopback1': tuple(
             each.address for each in about.wanted_of(resources.VipAddress))},
         routes={each.table: (route_codec.Route(
@@ -281,8 +279,7 @@ def zebra_of(conf, version=4):
 
 def with_kernel(known, **values):
     """The same facts, with other values of the kernel."""
-    return dataclasses.replace(known, kernel=dataclasses.replace(
-        known.kernel, **values))
+    return known._replace(kernel=known.kernel._replace(**values))
 
 
 def with_lookup(known, question, **values):
@@ -301,5 +298,4 @@ def with_link(known, name, **values):
 
 def with_subject(known, **values):
     """The same facts, with other values of the subject."""
-    return dataclasses.replace(known, subject=dataclasses.replace(
-        known.subject, **values))
+    return known._replace(subject=known.subject._replace(**values))

@@ -83,8 +83,8 @@ class BrokenTest(explained.AddressTestCase):
 
     def test_the_remedy_is_that_of_the_daemon_that_does_not_run(self):
         for method, missing in (('static', 'staticd'), ('kernel', 'zebra')):
-            found = explanation.explain(dataclasses.replace(
-                healthy.case(fip_route__announce_method=method),
+            known = healthy.case(fip_route__announce_method=method)
+            found = explanation.explain(known._replace(
                 missing_daemons=(missing,), zebra=(), path=(False, False, ())))
             layer, remedy = found.remedy
             self.assertEqual('daemons of FRR', layer)
@@ -100,21 +100,21 @@ class BrokenTest(explained.AddressTestCase):
                               ('hairpin-flow', 0x998)):
             gone = {flow: () if flow.cookie == cookie else found
                     for flow, found in facts.flows.items()}
-            self.assert_broken(check, dataclasses.replace(facts, flows=gone))
+            self.assert_broken(check, facts._replace(flows=gone))
             for values, word in (({'cookie': 0x77}, '0x77'),
                                  ({'flow': 'other'}, 'other actions')):
                 other = {flow: tuple(
-                    dataclasses.replace(each, **values) for each in found)
+                    each._replace(**values) for each in found)
                     if flow.cookie == cookie else found
                     for flow, found in facts.flows.items()}
-                other = dataclasses.replace(facts, flows=other)
+                other = facts._replace(flows=other)
                 self.assert_broken(check, other, word)
 
     def test_flows_of_other_programs(self):
         facts = healthy.case()
         step = trace_text.Step('br-ex', 0, 'ip,nw_dst=198.51.100.10', 2000, 7,
                                ('drop',))
-        lost = dataclasses.replace(facts, packet_traces=tuple(
+        lost = facts._replace(packet_traces=tuple(
             healthy.packet_trace(each.packet, facts.subject, step)
             if ' to ' in each.packet.name else each
             for each in facts.packet_traces))
@@ -136,13 +136,13 @@ class BrokenTest(explained.AddressTestCase):
                                ('drop',))
         wanted = next(each for each in facts.flows if each.cookie == 0x999)
         there, = facts.flows[wanted]
-        facts = dataclasses.replace(
-            facts, packet_traces=tuple(
+        facts = facts._replace(
+            packet_traces=tuple(
                 each if each.packet.inward else
                 healthy.packet_trace(each.packet, facts.subject, step)
                 for each in facts.packet_traces),
             flows={**facts.flows, wanted: (
-                dataclasses.replace(there, cookie=0x77),)})
+                there._replace(cookie=0x77),)})
         self.assert_broken('other-flows', facts)
         self.assertIn('follows from: flows of other programs',
                       self.evidence(facts, 'mac-tweak-flow'))
@@ -152,7 +152,7 @@ class BrokenTest(explained.AddressTestCase):
         for cookie, match, actions in (
                 (0x999, 'ip', ('drop',)), (0, '', ('NORMAL',))):
             step = trace_text.Step('br-ex', 0, match, 900, cookie, actions)
-            lost = dataclasses.replace(facts, packet_traces=tuple(
+            lost = facts._replace(packet_traces=tuple(
                 healthy.packet_trace(each.packet, facts.subject, step)
                 for each in facts.packet_traces))
             self.assertEqual(['other-flows'], self.found(lost, Verdict.WARN))
@@ -162,11 +162,9 @@ class BrokenTest(explained.AddressTestCase):
         """The device that is judged is the one that was read."""
         found = healthy.case()
         port = found.subject.port
-        segment = dataclasses.replace(port.segment, bridge='br-vlan',
-                                      device='br-vlan.101')
-        elsewhere = dataclasses.replace(
-            found.subject, port=dataclasses.replace(port, segment=segment))
-        found = dataclasses.replace(found, subject=elsewhere)
+        segment = port.segment._replace(bridge='br-vlan', device='br-vlan.101')
+        elsewhere = found.subject._replace(port=port._replace(segment=segment))
+        found = found._replace(subject=elsewhere)
         self.assertEqual('br-ex', found.device)
         self.assertEqual('br-ex', gathering.kernel_wanted(
             elsewhere, found.setup).device)
@@ -204,7 +202,7 @@ class BrokenTest(explained.AddressTestCase):
             down = healthy.with_lookup(down, question, **NO_ROUTE)
         down = healthy.with_kernel(down, routes={200: ()})
         for broken in (
-                dataclasses.replace(down, zebra=(), path=(False, False, ())),
+                down._replace(zebra=(), path=(False, False, ())),
                 *(healthy.with_kernel(facts, addresses={
                     **facts.kernel.addresses, name: ()})
                   for name in (DEFAULT, PROVIDER)),
@@ -277,8 +275,8 @@ class BrokenTest(explained.AddressTestCase):
                       self.evidence(facts, 'vrf-lookup'))
         facts = healthy.with_lookup(healthy.case(
             fip_route__announce_method='kernel'), 'vrf', **wider)
-        self.assert_broken('vrf-lookup', dataclasses.replace(
-            facts, zebra=(), path=(False, False, ())))
+        self.assert_broken('vrf-lookup', facts._replace(
+            zebra=(), path=(False, False, ())))
 
     def test_an_inner_address_that_no_port_has(self):
         """Packets reach OVN, and nobody answers."""
@@ -289,7 +287,7 @@ class BrokenTest(explained.AddressTestCase):
                 (northbound.InnerAddress('10.0.0.1/24', judged=False),
                  Verdict.WARN),
                 (readers.Unread('away'), Verdict.NOT_CHECKED)):
-            facts = dataclasses.replace(healthy.case(), inner_address=inside)
+            facts = healthy.case()._replace(inner_address=inside)
             self.assertEqual(
                 [] if verdict is Verdict.OK else [('machine', verdict)],
                 [(each.check, each.verdict)
@@ -327,8 +325,7 @@ class BrokenTest(explained.AddressTestCase):
 
     def test_default_route_in_ovn(self):
         facts = healthy.case()
-        self.assert_broken('default-route', dataclasses.replace(
-            facts, bindings=()))
+        self.assert_broken('default-route', facts._replace(bindings=()))
         router = dataclasses.replace(facts.subject.router, default_routes=())
         self.assert_broken('default-route', healthy.with_subject(
             facts, router=router))

@@ -3,7 +3,6 @@
 
 """An address of IPv6 is explained as one of IPv4, with its own commands."""
 
-import dataclasses
 
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis.address import explanation
@@ -33,7 +32,7 @@ class Ipv6Test(explained.AddressTestCase):
 
     def test_flows_of_other_programs(self):
         step = trace_text.Step('br-ex', 0, 'ipv6', 2000, 7, ('drop',))
-        lost = dataclasses.replace(self.facts, packet_traces=tuple(
+        lost = self.facts._replace(packet_traces=tuple(
             healthy.packet_trace(each.packet, self.facts.subject, step)
             for each in self.facts.packet_traces))
         self.assert_broken('other-flows', lost)
@@ -63,19 +62,19 @@ class Ipv6Test(explained.AddressTestCase):
                 ('vrf-default', healthy.with_lookup(
                     self.facts, 'out vrf', **NO_ROUTE), '',
                  '"ipv6 route ::/0 NEXT-HOP"'),
-                ('prefix-list-bgpd', dataclasses.replace(
-                    self.facts, path=(True, True, ()), lists={
+                ('prefix-list-bgpd', self.facts._replace(
+                    path=(True, True, ()), lists={
                         **self.facts.lists,
                         'bgpd': (deny, *self.facts.lists['bgpd'])}), '',
                  '"no ipv6 prefix-list ANNOUNCED-NETWORKS seq 5 deny ::/0 le '
                  '128"'),
-                ('redistribute', dataclasses.replace(
-                    self.facts, path=(False, False, ()),
+                ('redistribute', self.facts._replace(
+                    path=(False, False, ()),
                     frr_setup=WHOLE._replace(redistributes=())),
                  'routes of IPv6',
                  '"address-family ipv6 unicast" / "redistribute static"'),
-                ('bgp-neighbours', dataclasses.replace(
-                    self.facts, path=(True, True, ()), neighbours=()), '',
+                ('bgp-neighbours', self.facts._replace(
+                    path=(True, True, ()), neighbours=()), '',
                  '"address-family ipv6 unicast" / "neighbor ADDRESS '
                  'activate"')):
             self.assert_broken(check, facts, words)
@@ -144,13 +143,13 @@ class Ipv6Test(explained.AddressTestCase):
     def test_a_neighbour_that_is_named_by_its_device(self):
         """BGP unnumbered: eth1, in all places."""
         for address in (healthy.FIP6, healthy.FIP):
-            facts = dataclasses.replace(
-                healthy.case(address), path=(True, True, ('eth1',)),
+            facts = healthy.case(address)._replace(
+                path=(True, True, ('eth1',)),
                 neighbours=(frr.Neighbour('eth1', 'Established'),))
             self.assertEqual([], self.found(facts, Verdict.BROKEN))
             self.assertEqual('to eth1', self.evidence(facts, 'advertised'))
-            self.assert_broken('bgp-neighbours', dataclasses.replace(
-                facts, path=(True, True, ()), neighbours=(
+            self.assert_broken('bgp-neighbours', facts._replace(
+                path=(True, True, ()), neighbours=(
                     frr.Neighbour('eth1', 'Idle (Admin)', asn='65101'),)))
 
     def test_a_next_hop_of_ipv6_for_ipv4(self):

@@ -18,7 +18,7 @@ class OwnerTest(explained.AddressTestCase):
 
     def port(self, **values):
         facts = healthy.case()
-        port = dataclasses.replace(facts.subject.port, **values)
+        port = facts.subject.port._replace(**values)
         return healthy.with_subject(facts, port=port, wanted=(),
                                     owner='gw2.example.org')
 

@@ -3,7 +3,6 @@
 
 """Explanations while a system or the agent does not answer."""
 
-import dataclasses
 
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
@@ -33,14 +32,13 @@ class UnreadTest(explained.AddressTestCase):
                             'policy-rules', 'leak-table', 'kernel-route',
                             'kernel-lookup', 'vrf-lookup', 'way-back',
                             'vrf-default'})):
-            facts = dataclasses.replace(healthy.case(), **{system: reason})
+            facts = healthy.case()._replace(**{system: reason})
             self.assertEqual(checks, set(self.found(
                 facts, Verdict.NOT_CHECKED)), system)
             self.assertEqual([], self.found(facts, Verdict.BROKEN))
 
     def test_without_ovn_there_is_no_answer(self):
-        facts = dataclasses.replace(
-            healthy.with_subject(healthy.case(), port=None),
+        facts = healthy.with_subject(healthy.case(), port=None)._replace(
             databases=readers.Unread('NB is away'))
         self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
         self.assertIn('NB is away', explanation.explain(facts).text())
@@ -51,8 +49,8 @@ class UnreadTest(explained.AddressTestCase):
         about = subject.without_ovn(
             healthy.FIP, 'br-ex', cloud.node(),
             [world.driver(name, conf) for name in conf.drivers])
-        facts = dataclasses.replace(
-            healthy.case(), subject=about, lists=readers.Unread('not asked'),
+        facts = healthy.case()._replace(
+            subject=about, lists=readers.Unread('not asked'),
             databases=readers.Unread('NB is away'), flows=None,
             status={'state': 'announced', 'why': ''})
         self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)
@@ -64,8 +62,7 @@ class UnreadTest(explained.AddressTestCase):
             facts, 'here', **NO_ROUTE))
 
     def test_without_an_agent(self):
-        facts = dataclasses.replace(
-            healthy.case(), agent=readers.Unread('no agent runs'))
+        facts = healthy.case()._replace(agent=readers.Unread('no agent runs'))
         self.assertEqual(['agent'], self.found(facts, Verdict.WARN))
         self.assertIs(Outcome.OK, explanation.explain(facts).outcome)
 
@@ -76,11 +73,11 @@ class UnreadTest(explained.AddressTestCase):
                 ({'state': 'failed', 'why': 'vtysh hangs'}, Verdict.WARN,
                  'failed: vtysh hangs'),
                 (None, Verdict.WARN, 'nothing to do with this address')):
-            facts = dataclasses.replace(healthy.case(), status=standing)
+            facts = healthy.case()._replace(status=standing)
             self.assertIn('agent', self.found(facts, verdict))
             self.assertIn(word, self.evidence(facts, 'agent'))
 
     def test_a_degraded_agent(self):
-        facts = dataclasses.replace(healthy.case(), agent={
+        facts = healthy.case()._replace(agent={
             'phase': 'running', 'degraded': ['one', 'two']})
         self.assertIn('one (and 1 more)', self.evidence(facts, 'agent'))

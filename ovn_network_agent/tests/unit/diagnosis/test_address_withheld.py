@@ -3,7 +3,6 @@
 
 """What explain says of an address that is not announced on purpose."""
 
-import dataclasses
 
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
@@ -38,24 +37,24 @@ class WithheldTest(explained.AddressTestCase):
     def test_routers_of_this_node_still_need_its_flow(self):
         facts = healthy.case(router=WITHHELD)
         self.assertIn('hairpin-flow', self.found(facts, Verdict.OK))
-        self.assert_broken('hairpin-flow', dataclasses.replace(
-            facts, flows={each: () for each in facts.flows
-                          if each.dst} | {each: found for each, found
-                                          in facts.flows.items()
-                                          if not each.dst}))
+        self.assert_broken('hairpin-flow', facts._replace(
+            flows={each: () for each in facts.flows
+                   if each.dst} | {each: found for each, found
+                                   in facts.flows.items()
+                                   if not each.dst}))
         self.assertNotIn('hairpin-flow', [
             each.check for each in explanation.explain(
                 healthy.case(router=ROUTED)).findings])
 
     def test_the_agent_says_the_same(self):
-        facts = dataclasses.replace(healthy.case(router=WITHHELD), status={
+        facts = healthy.case(router=WITHHELD)._replace(status={
             'state': 'omitted', 'why': 'the row says so'})
         self.assertIn('agent', self.found(facts, Verdict.OK))
-        announced = dataclasses.replace(facts, status={
+        announced = facts._replace(status={
             'state': 'withdrawing', 'why': 'due'})
         self.assertIn('agent', self.found(announced, Verdict.WARN))
 
     def test_what_could_not_be_read_is_no_answer(self):
-        facts = dataclasses.replace(healthy.case(router=WITHHELD),
-                                    databases=readers.Unread('no answer'))
+        facts = healthy.case(router=WITHHELD)._replace(
+            databases=readers.Unread('no answer'))
         self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)

@@ -3,7 +3,6 @@
 
 """An address of several routers."""
 
-import dataclasses
 
 from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis.address import explanation
@@ -78,8 +77,7 @@ class ClosingTest(explained.AddressTestCase):
 
     def test_it_promises_no_more(self):
         case = healthy.case()
-        port = dataclasses.replace(case.subject.port, chassis='other',
-                                   local=False)
+        port = case.subject.port._replace(chassis='other', local=False)
         for facts, said in (
                 (case,
                  'Nothing that explain looks at is broken on this node.'),

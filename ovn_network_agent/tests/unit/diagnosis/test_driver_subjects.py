@@ -3,7 +3,6 @@
 
 """What explain says of subjects that sources of drivers make."""
 
-import dataclasses
 
 from ovn_network_agent import resources
 from ovn_network_agent.diagnosis import readers
@@ -74,8 +73,7 @@ class ConcerningTest(explained.AddressTestCase):
 class JudgeTest(explained.AddressTestCase):
 
     def case(self, *wanted, **values):
-        return dataclasses.replace(
-            facts.Facts(facts.Setup(), subject.Subject(ADDRESS)),
+        return facts.Facts(facts.Setup(), subject.Subject(ADDRESS))._replace(
             **{'agent': {'phase': 'running'},
                'driver_subjects': (driver_subjects.DriverSubject(
                    'Service dns of driver names', wanted),), **values})
@@ -121,7 +119,7 @@ class JudgeTest(explained.AddressTestCase):
         self.assertEqual(f'{ADDRESS} is bad', self.evidence(found, 'wanted'))
 
     def test_a_subject_that_could_not_be_made(self):
-        found = dataclasses.replace(self.case(), driver_subjects=(),
+        found = self.case()._replace(driver_subjects=(),
                                     unmade=('Service dns: a bad row',))
         self.assertIs(Outcome.UNKNOWN, explanation.explain(found).outcome)
         self.assertEqual(['subject'], self.found(found, Verdict.NOT_CHECKED))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-import dataclasses
 
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
@@ -20,8 +19,7 @@ class EgressTest(explained.AddressTestCase):
         found = {**answers.ANSWER, 'node': node, 'egress_ips': [{
             **answers.SHOP, 'places': [{**answers.PLACE, **dict(place)}],
             'machines': [{**answers.MACHINE, **dict(machine)}], **values}]}
-        return dataclasses.replace(
-            facts.Facts(facts.Setup(), subject.Subject(address)),
+        return facts.Facts(facts.Setup(), subject.Subject(address))._replace(
             agent={'phase': 'running'}, egress=found)
 
     def test_how_a_machine_leaves(self):
@@ -66,7 +64,7 @@ class EgressTest(explained.AddressTestCase):
                       self.evidence(found, 'egress-node'))
 
     def test_no_answer(self):
-        found = dataclasses.replace(self.case(MACHINE), egress=readers.Unread(
+        found = self.case(MACHINE)._replace(egress=readers.Unread(
             'no agent'))
         self.assertEqual(['egress'], [
             each for each in self.found(found, Verdict.NOT_CHECKED)

@@ -3,7 +3,6 @@
 
 """What explain says of a machine on a network with a VNI."""
 
-import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
@@ -63,8 +62,8 @@ def case(address=test_evpn.ONE, network=None, binding=None, found=None,
             'host': cloud.HOSTNAME, 'here': True, 'of': of,
             **(binding or {})}), found=machine, withheld=machine.withheld),
         [world.driver('evpn', conf)], of.uuid, node, of, machine)
-    setup = dataclasses.replace(
-        gathering.setup(conf, healthy.CLIENTS[6 if ':' in address else 4]),
+    client = healthy.CLIENTS[6 if ':' in address else 4]
+    setup = gathering.setup(conf, client)._replace(
         vrf=VRF, pair=False, method='kernel', prefix_list='')
     known = facts.Facts(setup, about,
                         agent={'phase': 'running', 'degraded': []})
@@ -75,17 +74,17 @@ def case(address=test_evpn.ONE, network=None, binding=None, found=None,
               trace_text.Port('ex-int', 'br-ex', 3, '', 'int-ex'),
               trace_text.Port('int-ex', 'br-int', 4, '', 'ex-int'))
     segment, end = packets.met(about, listed)
-    return dataclasses.replace(
-        known, flows={each: (switch.Found(each.cookie, each.priority,
-                                          switch.flow_spec(each), 7),)
-                      for each in about.wanted_of(resources.Flow)},
+    return known._replace(
+        flows={each: (switch.Found(each.cookie, each.priority,
+                                   switch.flow_spec(each), 7),)
+               for each in about.wanted_of(resources.Flow)},
         packet_traces=tuple(packets.PacketTrace(
             each, 'br-ex', 3, trace_text.Trace(
-                (trace_text.Step('br-ex', 0, '', 0, 0, ('NORMAL',)),),
-                ('br-ex', 'br-int') if each.inward else ('br-ex',),
-                () if each.inward else ('5',)), listed, end.name)
+         (trace_text.Step('br-ex', 0, '', 0, 0, ('NORMAL',)),),
+         ('br-ex', 'br-int') if each.inward else ('br-ex',),
+         () if each.inward else ('5',)), listed, end.name)
             for each in packets.for_address(
-                address, setup.client, segment, about.mac, port=end.port)),
+         address, setup.client, segment, about.mac, port=end.port)),
         kernel=kernel_of(about), filters=filters.Found(),
         path=(True, True, ()), vni=vni_of(about))
 
@@ -130,8 +129,7 @@ def vni_of(about):
 
 
 def with_vni(known, **values):
-    return dataclasses.replace(known, vni=dataclasses.replace(known.vni,
-                                                              **values))
+    return known._replace(vni=known.vni._replace(**values))
 
 
 def with_link(known, name, **values):
@@ -229,14 +227,14 @@ class HereTest(explained.AddressTestCase):
 
     def test_a_flow_that_is_gone(self):
         known = case()
-        self.assert_broken('mac-tweak-flow', dataclasses.replace(
-            known, flows=dict.fromkeys(known.flows, ())))
+        self.assert_broken('mac-tweak-flow', known._replace(
+            flows=dict.fromkeys(known.flows, ())))
 
     def test_the_client_of_an_example(self):
         """Nobody has such an address, so the lack of a route is no fault."""
         known = healthy.with_lookup(case(), 'out', **explained.NO_ROUTE)
-        known = dataclasses.replace(known, setup=dataclasses.replace(
-            known.setup, client='192.0.2.1'))
+        known = known._replace(setup=known.setup._replace(
+            client='192.0.2.1'))
         self.assertIn('vni-way-back', self.found(known, Verdict.NOT_CHECKED))
         self.assertIs(Outcome.OK, explanation.explain(known).outcome)
 
@@ -260,11 +258,10 @@ class HereTest(explained.AddressTestCase):
             self.assert_broken(check, with_vni(known, **values), text)
 
     def test_the_route_is_not_in_bgp(self):
-        known = dataclasses.replace(case(), path=(False, False, ()))
+        known = case()._replace(path=(False, False, ()))
         self.assert_broken('redistribute', known)
         self.assertIn('resync', explanation.explain(known).remedy[1])
-        known = dataclasses.replace(case(evpn__manage_frr=False),
-                                    path=(False, False, ()))
+        known = case(evpn__manage_frr=False)._replace(path=(False, False, ()))
         self.assertNotIn('resync', explanation.explain(known).remedy[1])
 
     def test_a_black_hole(self):
@@ -324,9 +321,9 @@ class NotInEvpnTest(explained.AddressTestCase):
 
     def test_elsewhere(self):
         known = healthy.with_subject(case(), found=None, wanted=())
-        known = healthy.with_subject(known, binding=dataclasses.replace(
-            known.subject.binding, here=False, host='gw2'), owner='gw2')
-        found = explanation.explain(dataclasses.replace(known, vni=None))
+        binding = known.subject.binding._replace(here=False, host='gw2')
+        known = healthy.with_subject(known, binding=binding, owner='gw2')
+        found = explanation.explain(known._replace(vni=None))
         self.assertIs(Outcome.ELSEWHERE, found.outcome)
         self.assertEqual(VNI, found.vni)
 

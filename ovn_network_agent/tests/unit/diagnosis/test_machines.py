@@ -3,7 +3,6 @@
 
 """What explain says of an address of a machine on a provider network."""
 
-import dataclasses
 
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
@@ -43,8 +42,8 @@ class HereTest(explained.AddressTestCase):
 
     def test_a_layer_that_is_broken(self):
         facts = healthy.machine(found={})
-        self.assert_broken('mac-tweak-flow', dataclasses.replace(
-            facts, flows=dict.fromkeys(facts.flows, ())))
+        self.assert_broken('mac-tweak-flow', facts._replace(
+            flows=dict.fromkeys(facts.flows, ())))
         self.assert_broken('kernel-route', healthy.with_lookup(
             facts, 'here', dev='uplink', dst='0.0.0.0/0'))
 
@@ -127,7 +126,7 @@ class NotHereTest(explained.AddressTestCase):
         self.assertIn('Warning, port in OVN SB: change it', found.text())
 
     def test_the_agent_of_the_former_node(self):
-        facts = dataclasses.replace(healthy.machine(), status={
+        facts = healthy.machine()._replace(status={
             'state': 'withdrawing', 'why': 'due'})
         self.assertEqual(['agent'], self.found(facts, Verdict.WARN))
 
@@ -137,6 +136,6 @@ class NotHereTest(explained.AddressTestCase):
         self.assertIn('port of a machine', self.evidence(facts, 'nat-row'))
 
     def test_ovn_cannot_be_read(self):
-        facts = dataclasses.replace(healthy.machine(found={}),
-                                    databases=readers.Unread('no answer'))
+        facts = healthy.machine(found={})._replace(
+            databases=readers.Unread('no answer'))
         self.assertIs(Outcome.UNKNOWN, explanation.explain(facts).outcome)

@@ -4,7 +4,6 @@
 
 """What explain says of the filters of other programs."""
 
-import dataclasses
 import ipaddress
 
 from oslotest import base
@@ -41,8 +40,8 @@ class PacketFiltersTest(base.BaseTestCase):
                  '"ip fw forward" drops what its rules do not accept', ''),
                 (readers.Unread('nft: not found'), verdict.NOT_CHECKED, '',
                  '')):
-            explained = explanation.explain(dataclasses.replace(
-                healthy.case(str(FIP)), filters=found))
+            explained = explanation.explain(healthy.case(str(FIP))._replace(
+                filters=found))
             one, = (each for each in explained.findings
                     if each.check == 'packet-filters')
             self.assertEqual(wanted, one.verdict)

@@ -37,8 +37,9 @@ class PeersTest(explained.AddressTestCase):
         self.wanted, = driver.resources(self.peering, cloud.node())
 
     def case(self, way, client='192.0.2.1', lock='held', **values):
-        return dataclasses.replace(
-            facts.Facts(facts.Setup(client=client), subject.Subject(ADDRESS)),
+        known = facts.Facts(facts.Setup(client=client),
+                            subject.Subject(ADDRESS))
+        return known._replace(
             agent={'phase': 'running'}, peers={'lock': lock},
             **{'peerings': (way,), **values})
 
@@ -73,8 +74,8 @@ class PeersTest(explained.AddressTestCase):
                         '10.9.9.9 is not among them, so it is dropped')
 
     def test_a_router_that_lets_nothing_in(self):
-        found = self.case(sources.Way(dataclasses.replace(
-            self.peering, gives=('2001:db8::/64',)), self.wanted))
+        found = self.case(sources.Way(self.peering._replace(
+            gives=('2001:db8::/64',)), self.wanted))
         self.assert_one('peering-policies', found, Verdict.WARN,
                         'lets in nothing')
 
@@ -107,8 +108,8 @@ class PeersTest(explained.AddressTestCase):
         for state, verdict, outcome in (
                 (State.PENDING, Verdict.WARN, Outcome.OK),
                 (State.CONFLICT, Verdict.BROKEN, Outcome.BROKEN)):
-            found = self.case(sources.Way(dataclasses.replace(
-                self.peering, state=state, why='why so', pair='', sides=())))
+            found = self.case(sources.Way(self.peering._replace(
+                state=state, why='why so', pair='', sides=())))
             self.assert_one('peering', found, verdict, 'why so')
             self.assertIs(outcome, self.outcome(found))
 
@@ -118,12 +119,12 @@ class PeersTest(explained.AddressTestCase):
                 self.created(lock=lock), Verdict.OK))
         self.assertEqual(['peering-writer'], self.found(
             self.created(lock='not connected'), Verdict.WARN))
-        found = dataclasses.replace(self.created(), peers=readers.Unread('no'))
+        found = self.created()._replace(peers=readers.Unread('no'))
         self.assertEqual(['peering-writer'],
                          self.found(found, Verdict.NOT_CHECKED))
 
     def test_what_cannot_be_read(self):
         found = self.case(None, peerings=readers.Unread('NB is away'))
         self.assertIn('peering', self.found(found, Verdict.NOT_CHECKED))
-        self.assertEqual([], self.found(dataclasses.replace(
-            found, peerings=()), Verdict.NOT_CHECKED))
+        self.assertEqual([], self.found(found._replace(
+            peerings=()), Verdict.NOT_CHECKED))

@@ -3,7 +3,6 @@
 
 """What explain says of a network of a tenant, or an address in it."""
 
-import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent.diagnosis.address import explanation
@@ -53,8 +52,8 @@ class TenantsTest(explained.AddressTestCase):
     def test_the_prefix_list_has_host_routes_only(self):
         entry = output.Entry(1000000000, 'permit', NET, 32, 32)
         facts = healthy.tenant()
-        self.assert_broken('prefix-list-bgpd', dataclasses.replace(
-            facts, lists={**facts.lists, 'bgpd': (entry,)}))
+        self.assert_broken('prefix-list-bgpd', facts._replace(
+            lists={**facts.lists, 'bgpd': (entry,)}))
 
     def test_withheld(self):
         """Whether its gateway is here or elsewhere."""

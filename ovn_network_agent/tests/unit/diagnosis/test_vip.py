@@ -3,7 +3,6 @@
 
 """The judges of a VIP."""
 
-import dataclasses
 
 from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis import readers
@@ -42,8 +41,7 @@ class VipTest(explained.AddressTestCase):
             self.assertEqual('VIP', explained.kind)
 
     def test_without_an_agent_only_health_is_unknown(self):
-        facts = dataclasses.replace(healthy.vip(),
-                                    agent=readers.Unread('no agent runs'))
+        facts = healthy.vip()._replace(agent=readers.Unread('no agent runs'))
         self.assertEqual(['backends'], self.found(facts, Verdict.NOT_CHECKED))
 
     def test_destinations(self):
@@ -55,7 +53,7 @@ class VipTest(explained.AddressTestCase):
     def test_layers(self):
         """The address, the tables, the rules and the route of BGP."""
         facts = healthy.vip(said())
-        lost = dataclasses.replace(facts, zebra=(), path=(False, False, ()))
+        lost = facts._replace(zebra=(), path=(False, False, ()))
         self.assertEqual({200, 201}, set(facts.kernel.routes))
         for check, broken in (
                 ('vip-address', healthy.with_kernel(lost, addresses={
@@ -77,9 +75,9 @@ class VipTest(explained.AddressTestCase):
         for translation in (
                 None, kernel.Translation(frozenset(), False, {}),
                 kernel.Translation(frozenset([first]), False, {}),
-                dataclasses.replace(facts.translation, altered=True)):
-            self.assert_broken('nft-rules', dataclasses.replace(
-                facts, translation=translation))
+                facts.translation._replace(altered=True)):
+            self.assert_broken('nft-rules', facts._replace(
+                translation=translation))
 
     def test_connections(self):
         facts = healthy.vip(said())
@@ -88,9 +86,9 @@ class VipTest(explained.AddressTestCase):
         for connections, text in (
                 ({}, 'no connection at present'),
                 (readers.Unread('kernel: no'), '(kernel: no)')):
-            self.assertIn(text, self.evidence(dataclasses.replace(
-                facts, translation=dataclasses.replace(
-                    facts.translation, connections=connections)),
+            self.assertIn(text, self.evidence(facts._replace(
+                translation=facts.translation._replace(
+                    connections=connections)),
                 'nft-rules'))
 
     def test_marks(self):
@@ -134,8 +132,8 @@ class VipTest(explained.AddressTestCase):
 
     def test_a_client_of_the_other_family(self):
         facts = healthy.vip(said())
-        facts = dataclasses.replace(facts, setup=dataclasses.replace(
-            facts.setup, client='2001:db8::1'))
+        facts = facts._replace(setup=facts.setup._replace(
+            client='2001:db8::1'))
         self.assertEqual(['way-back', 'vrf-default'],
                          self.found(facts, Verdict.NOT_CHECKED))
         self.assertIn('--client', self.evidence(facts, 'way-back'))

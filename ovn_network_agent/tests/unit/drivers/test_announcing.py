@@ -48,8 +48,8 @@ class ProofTest(fip_routes.FipRouteTestCase):
                        handover=handover),)) for handover in model.Handover]
         # Of two segments, one is in doubt.
         ports = (cloud.port(1), cloud.port(
-            2, networks=('203.0.113.2/24',), segment=dataclasses.replace(
-                cloud.segment(), patch_port=0)))
+            2, networks=('203.0.113.2/24',), segment=cloud.segment()._replace(
+                patch_port=0)))
         self.assertEqual(1, len(self.proofs(cloud.router(ports=ports[:1]))))
         plain = cloud.router(fips=[FIP])
         for what, router, node, options in (

@@ -196,6 +196,6 @@ class EgressHostTest(base.BaseTestCase):
             'frr__vrf_name': 'vrf-provider',
             'drivers': ['egress_ip', 'veth_leak']}))
         group = cloud.group(cloud.router())
-        self.assertEqual(wanted, self.wanted(dataclasses.replace(
-            group, ports=tuple(dataclasses.replace(
-                port, tenants=('10.0.1.0/24',)) for port in group.ports))))
+        self.assertEqual(wanted, self.wanted(group._replace(
+            ports=tuple(port._replace(
+                tenants=('10.0.1.0/24',)) for port in group.ports))))

@@ -237,7 +237,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
                                         cloud.OWNER)], found)
 
     def test_both_gateways_stay_while_the_user_is_not_known(self):
-        doubtful = dataclasses.replace(cloud.segment(), patch_port=0)
+        doubtful = cloud.segment()._replace(patch_port=0)
         router = cloud.router(
             ports=(cloud.port(segment=doubtful),),
             default_routes=(self.foreign(

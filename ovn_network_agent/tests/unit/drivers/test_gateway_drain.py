@@ -3,7 +3,6 @@
 
 """Driver gateway_drain: who keeps the lead, and who is a standby again."""
 
-import dataclasses
 
 from oslotest import base
 
@@ -299,10 +298,10 @@ class GatewayDrainTest(base.BaseTestCase):
         one = group(0, 1, 5, owner=OTHER, restore=True)
         self.becomes({HERE: 1}, one)
         # That one is not there.
-        gone = tuple(dataclasses.replace(c, known=c.chassis != THIRD)
+        gone = tuple(c._replace(known=c.chassis != THIRD)
                      for c in one.candidates)
         self.becomes({HERE: 1, OTHER: 3, THIRD: 2},
-                     dataclasses.replace(one, candidates=gone))
+                     one._replace(candidates=gone))
         # Some have moved, and some have not yet.
         ports = tuple(model.GroupPort('cr-lrp-' + owner, owner)
                       for owner in (OTHER, THIRD))

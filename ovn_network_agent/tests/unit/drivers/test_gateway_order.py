@@ -3,7 +3,6 @@
 
 """Driver gateway_drain: random histories of a group, with OVN's choice."""
 
-import dataclasses
 
 import hypothesis
 from hypothesis import strategies
@@ -73,8 +72,8 @@ class Group:
             if wanted.kind != 'gateway_priority':
                 continue
             assert not wanted.owned or self.owner == name
-            self.rows[wanted.chassis] = dataclasses.replace(
-                self.rows[wanted.chassis], priority=wanted.priority,
+            self.rows[wanted.chassis] = self.rows[wanted.chassis]._replace(
+                priority=wanted.priority,
                 drained=wanted.drained, earlier=wanted.earlier)
         self.writes += self.rows != before
         return self.rows != before
@@ -129,8 +128,7 @@ class Group:
     def neutron(self, _name):
         """Neutron writes its own numbers, in the rows that are there."""
         for name, priority in self.neutrons.items():
-            self.rows[name] = dataclasses.replace(
-                self.rows[name], priority=priority)
+            self.rows[name] = self.rows[name]._replace(priority=priority)
 
     def replace(self, _name):
         """Neutron replaces the rows, and knows no marks."""

@@ -3,7 +3,6 @@
 
 """Routers with addresses of IPv6: what all drivers want for them."""
 
-import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent import resources
@@ -322,9 +321,9 @@ class RelayTest(Ipv6TestCase):
     def test_arriving(self):
         relay = model.Relay('br-ex', '10.0.0.2', 7)
         group = cloud.group(cloud.router(ports=(cloud.port(networks=NETS),)))
-        peer = dataclasses.replace(group.candidates[-1], chassis=cloud.OTHER,
+        peer = group.candidates[-1]._replace(chassis=cloud.OTHER,
                                    address='10.0.0.2', known=True)
-        group = dataclasses.replace(group, candidates=(peer,))
+        group = group._replace(candidates=(peer,))
         driver = world.driver('gateway_drain', world.conf(**KERNEL))
         self.assertIn(
             (6, '2001:db8:100::/64'),

@@ -299,7 +299,7 @@ class PortForwardTest(PortForwardTestCase):
             self.assertEqual(f'router {router.name}', name)
             wanted.update(dataclasses.replace(
                 cloud.snapshot(router), forwards=port_forwards.Forwards((
-                    dataclasses.replace(vips[0], taken=name), vips[1]),
+                    vips[0]._replace(taken=name), vips[1]),
                     True)))
             self.assertEqual(vips[0].address, address)
             problem, = wanted.left_out

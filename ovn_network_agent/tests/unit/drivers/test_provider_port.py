@@ -3,7 +3,6 @@
 
 """Driver provider_port: from the view to resources."""
 
-import dataclasses
 
 from oslotest import base
 
@@ -120,8 +119,8 @@ class ProviderPortTest(base.BaseTestCase):
     def test_no_way_out(self):
         """A VRF without a default route drops what machines send."""
         node = cloud.node()
-        node = dataclasses.replace(node, devices=tuple(
-            dataclasses.replace(each, default_route=False)
+        node = node._replace(devices=tuple(
+            each._replace(default_route=False)
             for each in node.devices))
         self.assertIn('problem', self.kinds(network(), 'veth_leak', node))
 
@@ -150,7 +149,7 @@ class ProviderPortTest(base.BaseTestCase):
             self.assertEqual({'keep'}, {*self.kinds(address(of=of))})
             self.assertNotIn('problem', self.kinds(of))
             found, = (each for each in self.wanted(
-                dataclasses.replace(of, named=True))
+                of._replace(named=True))
                 if each.kind == 'problem')
             self.assertIn('[provider_port] networks', found.text)
 
@@ -162,11 +161,11 @@ class ProviderPortTest(base.BaseTestCase):
                     if each.kind == 'router_advertisement']
         self.assertEqual([('2001:db8::/64',)], sent(of))
         flags, = ((each.managed, each.other) for each in self.wanted(
-            dataclasses.replace(of, managed=True))
+            of._replace(managed=True))
             if each.kind == 'router_advertisement')
         self.assertEqual((True, False), flags)
         self.assertEqual([], sent(network()))
-        self.assertEqual([], sent(dataclasses.replace(of, advertised=True)))
+        self.assertEqual([], sent(of._replace(advertised=True)))
         self.assertEqual([], sent(
             of, provider_port__router_advertisements=False))
 
@@ -182,12 +181,12 @@ class ProviderPortTest(base.BaseTestCase):
             self.proxies(of, provider_port__ipv6_gateways=[
                 '2001:db8::fe', '2001:db8::ff']))
         self.assertEqual({'2001:db8:0:1::1'}, self.proxies(
-            dataclasses.replace(of, routers=('2001:db8::1',))))
+            of._replace(routers=('2001:db8::1',))))
         self.assertEqual(set(), self.proxies(network(
             elsewhere=('2001:db8:0:2::5',))))
         self.assertEqual(
             {'2001:db8::1', '2001:db8:0:1::1', '2001:db8::5'}, self.proxies(
-                dataclasses.replace(of, elsewhere=(
+                of._replace(elsewhere=(
                     '2001:db8::5', '2001:db8:0:2::5'))))
         self.assertLessEqual(
             {('net/ipv6/conf/br-ex/proxy_ndp', '1'),

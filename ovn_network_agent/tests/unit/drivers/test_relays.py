@@ -76,15 +76,14 @@ class RelayTest(base.BaseTestCase):
 
     def test_without_ovn_here_to_the_other_side_alone(self):
         """ovn-controller has ended, and taken its patch port along."""
-        port = dataclasses.replace(LEFT.ports[0],
-                                   segment=cloud.segment(patch_port=0))
+        port = LEFT.ports[0]._replace(segment=cloud.segment(patch_port=0))
         outputs = {r.output for r in only(resources.Flow, self.leaving(
             dataclasses.replace(LEFT, ports=(port,))))}
         self.assertEqual({'ports:9'}, outputs)
 
     def test_nothing_without_a_relay(self):
         for router in (cloud.router(1, fips=(FIP,)), dataclasses.replace(
-                LEFT, ports=(dataclasses.replace(LEFT.ports[0], relay=0),))):
+                LEFT, ports=(LEFT.ports[0]._replace(relay=0),))):
             self.assertEqual([], self.leaving(router))
 
     def wanted_by(self, one, **node):
@@ -165,10 +164,8 @@ class RelayTest(base.BaseTestCase):
         """Its own ovn-controller has ended, and its agent still relays."""
         for owner in ('', cloud.OTHER):
             one = group(owner=owner)
-            own = dataclasses.replace(one.candidates[0], known=False,
-                                      address='')
-            one = dataclasses.replace(one,
-                                      candidates=(own, *one.candidates[1:]))
+            own = one.candidates[0]._replace(known=False, address='')
+            one = one._replace(candidates=(own, *one.candidates[1:]))
             self.assertEqual(['192.0.2.2'], [
                 port.remote for port in only(
                     resources.RelayPort,
@@ -217,7 +214,7 @@ class RelayTest(base.BaseTestCase):
                 ({'handover': model.Handover.FORWARD}, set(), 0,
                  {ownership.COOKIE_MAC_TWEAK})):
             wanted = self.served(dataclasses.replace(LEFT, ports=(
-                dataclasses.replace(LEFT.ports[0], **values),)))
+                LEFT.ports[0]._replace(**values),)))
             self.assertEqual(announced, {
                 r.prefix for r in only(resources.Announcement, wanted)})
             self.assertEqual(2, len(only(resources.KernelRoute, wanted)))

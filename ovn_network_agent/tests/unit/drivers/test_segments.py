@@ -57,13 +57,13 @@ class ObjectionTest(base.BaseTestCase):
                 ({'mac': ''}, 'device br-ex does not exist'),
                 ({'patch_port': 0}, 'no patch port for provnet-101')):
             self.assertIn(text, segments.objection(
-                dataclasses.replace(VLAN, **values), ('br-ex',)))
+                VLAN._replace(**values), ('br-ex',)))
         self.assertIn('no localnet port', segments.objection(None, ('br-ex',)))
 
     def test_the_device_is_known_without_its_mac_and_its_patch_port(self):
-        bare = dataclasses.replace(VLAN, mac='', patch_port=0)
+        bare = VLAN._replace(mac='', patch_port=0)
         self.assertTrue(segments.located(bare, ('br-ex',)))
-        for segment in (None, dataclasses.replace(VLAN, occupied=True)):
+        for segment in (None, VLAN._replace(occupied=True)):
             self.assertFalse(segments.located(segment, ('br-ex',)))
 
 
@@ -123,7 +123,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
             self.assertEqual([DEVICE], only(resources.VlanDevice, wanted))
 
     def test_without_ovn_here_the_device_stays(self):
-        bare = dataclasses.replace(VLAN, patch_port=0)
+        bare = VLAN._replace(patch_port=0)
         self.assertEqual([DEVICE], self.kind(
             resources.VlanDevice,
             cloud.router(ports=(cloud.port(segment=bare),))))
@@ -142,7 +142,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
 
     def test_a_device_of_others_is_left_alone(self):
         """Row D24."""
-        wrong = dataclasses.replace(VLAN, occupied=True)
+        wrong = VLAN._replace(occupied=True)
         router = cloud.router(fips=[FIP], ports=(cloud.port(segment=wrong),))
         self.assertEqual({'keep', 'prefix_list_entry'},
                          {r.kind for r in self.wants(router)})
@@ -248,9 +248,9 @@ class RelayTest(base.BaseTestCase):
         self.assertEqual(2, len({r.tunnel for r in found}))
 
     def test_both_ends_derive_the_key_from_the_physical_network(self):
-        there = dataclasses.replace(self.NODE, bridge_mappings=(
+        there = self.NODE._replace(bridge_mappings=(
             ('physnet1', 'br-a'), ('physnet2', 'br-b')))
-        far = dataclasses.replace(FURTHER, bridge='br-b', device='br-b')
+        far = FURTHER._replace(bridge='br-b', device='br-b')
         driver = world.driver('gateway_drain', world.conf(
             bridge_dev='br-a', further_bridges=['br-b']))
         one, = only(resources.RelayPort, driver.resources(group(far), there))
@@ -278,7 +278,7 @@ class RelayTest(base.BaseTestCase):
             n.dev for n in only(resources.Neighbour, wanted)})
 
     def test_in_doubt_the_relays_stay(self):
-        unmapped = dataclasses.replace(FURTHER, bridge='', device='')
+        unmapped = FURTHER._replace(bridge='', device='')
         for segment in (None, unmapped):
             kept = {r.of.key for r in only(resources.Keep,
                                            self.wanted(segment))}

@@ -3,7 +3,6 @@
 
 """Driver tenant_network: from the view to resources."""
 
-import dataclasses
 
 from oslotest import base
 
@@ -86,8 +85,8 @@ class TenantNetworkTest(base.BaseTestCase):
             found)
         self.assertIn(resources.Neighbour('br-ex', VIA, '', port.mac), found)
         self.assertIn('announcement', [each.kind for each in found])
-        found = self.kinds(tenant(port=dataclasses.replace(
-            port, handover=HANDOVER.FORWARD)))
+        found = self.kinds(tenant(port=port._replace(
+            handover=HANDOVER.FORWARD)))
         self.assertIn('kernel_route', found)
         self.assertNotIn('announcement', found)
 
@@ -133,8 +132,8 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertIn((NET, 'br-ex'), [
             (rule.src, rule.iif) for rule in self.wanted(subject,
                                                          'veth_leak')])
-        text = self.problem(dataclasses.replace(
-            subject, rivals=('10.0.0.5/32 of router r2',),
+        text = self.problem(subject._replace(
+            rivals=('10.0.0.5/32 of router r2',),
             claim=model.Claim.REFUSED))
         self.assertIn('router r1: virtual IP 10.0.0.5/32 overlaps with '
                       '10.0.0.5/32 of router r2; it is not announced', text)

@@ -3,7 +3,6 @@
 
 """Driver veth_leak: from the view to resources."""
 
-import dataclasses
 
 from oslotest import base
 
@@ -124,8 +123,8 @@ class VethLeakTest(base.BaseTestCase):
         """OVN forwards here before the agent has heard of the move."""
         group = cloud.group(cloud.router(ports=(cloud.port(
             chassis=cloud.OTHER, local=False),)))
-        port = dataclasses.replace(group.ports[0], tenants=('10.1.0.0/24',))
-        group = dataclasses.replace(group, ports=(port,))
+        port = group.ports[0]._replace(tenants=('10.1.0.0/24',))
+        group = group._replace(ports=(port,))
         for options, tenants in (
                 ({}, {('10.1.0.0/24', 'br-ex')}),
                 ({'network_cidr': ['192.0.2.0/24']},
@@ -135,9 +134,9 @@ class VethLeakTest(base.BaseTestCase):
             wanted = list(self.driver(**options).resources(
                 group, cloud.node()))
             self.assertEqual(tenants, self.dropped(wanted), options)
-        here = dataclasses.replace(port, chassis=cloud.CHASSIS)
+        here = port._replace(chassis=cloud.CHASSIS)
         self.assertEqual([], list(self.driver().resources(
-            dataclasses.replace(group, ports=(here,)), cloud.node())))
+            group._replace(ports=(here,)), cloud.node())))
 
     def test_networks_by_hand_need_no_router(self):
         options = {'network_cidr': ['192.0.2.0/24']}

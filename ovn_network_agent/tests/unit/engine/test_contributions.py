@@ -144,8 +144,8 @@ class DriverTest(gateways.ReconcilerTestCase):
             [drivers.Driver('one', None)], tracking.Tracker(), ())
         first = cloud.snapshot()
         wanted.update(first)
-        second = dataclasses.replace(first, node=dataclasses.replace(
-            first.node, devices=(), hostname='other'))
+        second = dataclasses.replace(first, node=first.node._replace(
+            devices=(), hostname='other'))
         with self.assertLogs(contributions.__name__, 'DEBUG') as logs:
             wanted.update(second)
             wanted.update(second)

@@ -45,8 +45,8 @@ PLACES = (
       for relay in (0, 9)))
 PROVED = model.NbDefaultRoute(GATEWAY, 'lrp-1', True, cloud.OWNER,
                               cloud.HOSTNAME)
-ROUTES = ((), (PROVED,), (dataclasses.replace(PROVED, advertised=''),),
-          (dataclasses.replace(PROVED, owner=cloud.THEIRS, advertised='gw2'),),
+ROUTES = ((), (PROVED,), (PROVED._replace(advertised=''),),
+          (PROVED._replace(owner=cloud.THEIRS, advertised='gw2'),),
           (model.NbDefaultRoute(GATEWAY, '', False),))
 CHANGES = {
     'withheld': [(), *(((address, 'a word'),) for address in ADDRESSES[:4])],
@@ -146,7 +146,7 @@ class PartsMachine(stateful.RuleBasedStateMachine):
         """As after a full view: equal, and of other objects."""
         if number in self.routers:
             self.change(number, nats=tuple(
-                dataclasses.replace(nat)
+                nat._replace()
                 for nat in self.routers[number].nats))
 
     @stateful.rule(number=strategies.sampled_from(ROUTERS))

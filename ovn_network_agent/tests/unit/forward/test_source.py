@@ -3,7 +3,6 @@
 
 """The rules in force: what of the file and of the node makes them."""
 
-import dataclasses
 import os
 
 import fixtures
@@ -132,10 +131,10 @@ class SourceTest(SourceTestCase):
         made = self.source(text('192.0.2.53'))
         self.assertTrue(
             made.with_rules(cloud.snapshot(cloud.router())).forwards.gateway)
-        away = dataclasses.replace(cloud.port(), local=False)
+        away = cloud.port()._replace(local=False)
         self.assertIs(False, made.with_rules(cloud.snapshot(
             cloud.router(ports=(away,)))).forwards.gateway)
-        leaving = dataclasses.replace(away, handover=model.Handover.ANNOUNCE)
+        leaving = away._replace(handover=model.Handover.ANNOUNCE)
         self.assertIs(True, made.with_rules(cloud.snapshot(
             cloud.router(ports=(leaving,)))).forwards.gateway)
         self.assertIs(

@@ -31,7 +31,7 @@ LINE = resources.PrefixListEntry('ANNOUNCED', '192.0.2.53/32')
 
 def dying(vip, *dead):
     """A VIP some of whose backends are dead."""
-    return dataclasses.replace(vip, rules=tuple(
+    return vip._replace(rules=tuple(
         dataclasses.replace(rule, destinations=tuple(
             dataclasses.replace(b, alive=False, why='timed out')
             if b.address in dead else b for b in rule.destinations))
@@ -94,14 +94,14 @@ class StandingTest(base.BaseTestCase):
 
     def test_an_address_that_was_there(self):
         """Unless a router has the address."""
-        there = dataclasses.replace(OTHER, present=True)
+        there = OTHER._replace(present=True)
         self.assertEqual(('announced', 'its address was there'),
                          self.after(there))
         # What announces that is not about the VIP.
         self.want(resources.Announcement('vrf-x', '192.0.2.5/32',
                                          '169.254.0.1'))
         self.assertEqual(('refused', 'router r1 has this address'), self.after(
-            dataclasses.replace(OTHER, taken='router r1')))
+            OTHER._replace(taken='router r1')))
 
     def test_nobody_announces_it(self):
         self.assertEqual(('refused', 'nothing announces it'),
@@ -114,7 +114,7 @@ class StandingTest(base.BaseTestCase):
                 resources.Problem(why, addresses=(OTHER.address,)))))
         # The address is not all that there has to be.
         self.assertEqual(('refused', why), self.after(
-            dataclasses.replace(OTHER, present=True), left_out=(
+            OTHER._replace(present=True), left_out=(
                 resources.Problem(why, addresses=(OTHER.address,)),)))
 
     def test_no_backend_is_alive(self):
@@ -148,7 +148,7 @@ class StandingTest(base.BaseTestCase):
     def test_each_change_is_said_once(self):
         """Trap T62: one line for all, and none as long as it is so."""
         self.conf.set_override('vip_announce', 'with-gateway', 'port_forward')
-        many = [dataclasses.replace(VIP, address=f'192.0.2.{n}')
+        many = [VIP._replace(address=f'192.0.2.{n}')
                 for n in range(1, 31)]
         for _pass in range(5):
             self.after(*many, gateway=False)

@@ -3,7 +3,6 @@
 
 """What is known of a gateway group, and the state that follows."""
 
-import dataclasses
 
 from ovn_network_agent import model
 from ovn_network_agent.gateways import membership
@@ -27,5 +26,5 @@ def settled(group, node, conf, held=False):
 
     :param held: whether it waits for its relay
     """
-    return dataclasses.replace(group, state=membership.settled(
+    return group._replace(state=membership.settled(
         group, node, conf, held))

@@ -37,8 +37,8 @@ class DrainTest(base.BaseTestCase):
         """Rows DRN-04 and DRN-05, trap T14."""
         alone = views.view(own=5)
         group, = alone.groups
-        alone = dataclasses.replace(alone, groups=(dataclasses.replace(
-            group, candidates=group.candidates[:1]),))
+        alone = dataclasses.replace(alone, groups=(group._replace(
+            candidates=group.candidates[:1]),))
         for snapshot in (None, cloud.snapshot(), views.view(OTHER), alone):
             made = self.begun(snapshot)
             self.assertIs(drain.Result.NOOP, made.result)
@@ -159,8 +159,8 @@ class DrainTest(base.BaseTestCase):
                 (model.Candidate('third', 1, silent=True), False),
                 (model.Candidate('third', 1, silent=True, dead=True), False)):
             made = self.begun(dataclasses.replace(
-                seen, groups=(dataclasses.replace(
-                    group, candidates=(*group.candidates, third)),)))
+                seen, groups=(group._replace(
+                    candidates=(*group.candidates, third)),)))
             self.assertEqual(takes, 'to be back' not in made.waiting[0])
 
     def test_not_wanted(self):

@@ -169,7 +169,7 @@ class HandoverTest(base.BaseTestCase):
         """Who has that one proves it, and nothing about this.  Trap T26."""
         for found in (route(), route(THEIRS, 'gw2')):
             self.make()
-            found = (dataclasses.replace(found, output_port='lrp-2'),)
+            found = (found._replace(output_port='lrp-2'),)
             self.view(HERE)
             self.assertIs(ANNOUNCE, self.view(
                 OTHER, routes=found, phase=model.Phase.DRAINING))
@@ -213,8 +213,8 @@ class HandoverTest(base.BaseTestCase):
         """Row DRN-26: else two that stop could wait for each other."""
         self.view(HERE)
         group, = self.seen.groups
-        other = dataclasses.replace(
-            group, key='other', ports=(model.GroupPort('cr-lrp-2', OTHER),))
+        other = group._replace(
+            key='other', ports=(model.GroupPort('cr-lrp-2', OTHER),))
         for phase, drains, held in (
                 (model.Phase.DRAINING, (), True),
                 (model.Phase.RUNNING, {model.ALL}, False)):
@@ -287,8 +287,8 @@ class HandoverTest(base.BaseTestCase):
         relays = (RELAY, model.Relay('br-ex', '192.0.2.3', 11, True))
         port = cloud.port(1)
         for owner, other, relay in ((OTHER, 3, 0), (HERE, 3, 9), (HERE, 0, 9)):
-            router = cloud.router(1, ports=(dataclasses.replace(
-                port, chassis=owner, local=owner == HERE),))
+            router = cloud.router(1, ports=(port._replace(
+                chassis=owner, local=owner == HERE),))
             group = model.GatewayGroup('Gateway_Chassis', 'key', 'lrp-1', (
                 model.Candidate(HERE, 2),
                 model.Candidate(OTHER, other, True, RELAY.address, 'geneve'),

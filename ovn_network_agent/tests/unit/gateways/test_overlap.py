@@ -169,8 +169,7 @@ class OverlapTest(base.BaseTestCase):
         self.assertEqual([], [
             r for r in driver.resources(self.seen.groups[0], self.seen.node)
             if r.kind == resources.GatewayPriority.kind])
-        stopped = dataclasses.replace(self.seen.node,
-                                      phase=model.Phase.STOPPED)
+        stopped = self.seen.node._replace(phase=model.Phase.STOPPED)
         self.assertEqual([], list(driver.resources(stopped, stopped)))
 
     def test_a_drain_waits_for_its_end(self):

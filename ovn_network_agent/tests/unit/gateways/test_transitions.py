@@ -3,7 +3,6 @@
 
 """The tables of the gateway states, and the code that follows them."""
 
-import dataclasses
 import itertools
 
 from oslotest import base
@@ -288,8 +287,8 @@ class OverlapTest(base.BaseTestCase):
             self.owner = HERE
         one = group(1, self.owner, (candidate(HERE, 5), candidate(OTHER, 1)))
         if progress is Progress.REFUSED:
-            one = dataclasses.replace(one, candidates=tuple(
-                dataclasses.replace(c, address='') for c in one.candidates))
+            one = one._replace(candidates=tuple(
+                c._replace(address='') for c in one.candidates))
         self.key = departure.key(one)
         self.seen = made.plan(
             (one,), cloud.node(drains=frozenset() if progress is

@@ -64,8 +64,8 @@ class ViewTest(base.BaseTestCase):
         view = dataclasses.replace(cloud.snapshot(), subjects={
             model.EgressIp: {'a': {'': model.EgressIp(
                 'a', model.EgressMode.ROUTER, ('198.51.100.9',), (
-                    place, dataclasses.replace(place, address='', why='x')),
-                (machine, dataclasses.replace(machine, why='x'), machine))}}})
+                    place, place._replace(address='', why='x')),
+                (machine, machine._replace(why='x'), machine))}}})
         found = present.of_view(view, world.conf(drivers=['egress_ip']))
         self.assertEqual({('assigned',): 1, ('unassigned',): 1},
                          found['egress_ip_places'])
@@ -83,7 +83,7 @@ class ViewTest(base.BaseTestCase):
         for handover, served in ((model.Handover.ANNOUNCE, 1),
                                  (model.Handover.FORWARD, 0)):
             leaving = dataclasses.replace(away, ports=tuple(
-                dataclasses.replace(port, handover=handover)
+                port._replace(handover=handover)
                 for port in away.ports))
             self.assertEqual({('lrp-1',): served},
                              self.present(leaving)['gateway_port_served'])
@@ -100,8 +100,7 @@ class ViewTest(base.BaseTestCase):
     def test_the_default_route_of_the_vrf(self):
         vrf = model.Device('vrf-provider', '0a:00:00:00:00:02', True, 10)
         for known, value in ((True, 1), (False, 0), (None, None)):
-            found = self.present(devices=(dataclasses.replace(
-                vrf, default_route=known),))
+            found = self.present(devices=(vrf._replace(default_route=known),))
             self.assertIs(value, found['vrf_default_route_present'])
         self.assertIsNone(self.present(devices=())['vrf_default_route_present'])
         self.conf.set_override('vrf_name', '', group='frr')

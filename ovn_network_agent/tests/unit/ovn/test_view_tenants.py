@@ -20,7 +20,7 @@ Claim = model.Claim
 def unclaimed(seen):
     """A view without who was first, which nobody new knows."""
     return dataclasses.replace(seen, tenants={
-        uuid: {name: dataclasses.replace(each, claim=Claim.UNCONTESTED)
+        uuid: {name: each._replace(claim=Claim.UNCONTESTED)
                for name, each in known.items()}
         for uuid, known in seen.tenants.items()})
 

@@ -42,7 +42,7 @@ class TroubleTest(base.BaseTestCase):
         known = snapshot_problems.SnapshotProblems()
         groups = (model.GatewayGroup('Gateway_Chassis', 'key', 'lrp-1', (
             model.Candidate(cloud.CHASSIS, 1),)),)
-        lowered = (dataclasses.replace(groups[0], candidates=(
+        lowered = (groups[0]._replace(candidates=(
             model.Candidate(cloud.CHASSIS, 0, drained='shutdown'),)),)
         for drains, present, count in (
                 ((), groups, 0), ((model.ALL,), groups, 1), ((), groups, 0),

@@ -3,7 +3,6 @@
 
 """Whether this node could announce a gateway, by what was seen when."""
 
-import dataclasses
 
 from oslotest import base
 
@@ -66,8 +65,7 @@ class NeededTest(base.BaseTestCase):
         self.assertTrue(self.needed('a', owner))
         self.assertFalse(self.needed('a', owner, other))
         for away in ({'priority': 0}, {'known': False}):
-            self.assertTrue(self.needed('a', owner, dataclasses.replace(
-                other, **away)))
+            self.assertTrue(self.needed('a', owner, other._replace(**away)))
         # The owner is on its way down, or has gone.
         self.assertTrue(self.needed('a', model.Candidate('a', 0)))
         self.assertFalse(self.needed('', owner))

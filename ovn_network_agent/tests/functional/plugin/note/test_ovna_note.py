@@ -3,7 +3,6 @@
 
 """What the driver wants; a driver is pure, so values are enough."""
 
-import dataclasses
 import unittest
 
 import ovna_note
@@ -25,7 +24,7 @@ PORT = model.GatewayPort(lrp='lrp-1', mac='fa:16:3e:00:00:01',
 def router(**port):
     """A router with one gateway port, which differs in these values."""
     return model.Router(uuid='uuid-of-router', name='r1',
-                        ports=(dataclasses.replace(PORT, **port),))
+                        ports=(PORT._replace(**port),))
 
 
 def address(**values):
@@ -75,8 +74,7 @@ class NoteDriverTest(unittest.TestCase):
             self.wanted(address()))
 
     def test_a_floating_ip_that_is_handed_over(self):
-        leaving = dataclasses.replace(PORT, local=False,
-                                      handover=model.Handover.ANNOUNCE)
+        leaving = PORT._replace(local=False, handover=model.Handover.ANNOUNCE)
         keep, = self.wanted(address(port=leaving))
         self.assertEqual(resources.Ref('note', ('198.51.100.10',)), keep.of)
 

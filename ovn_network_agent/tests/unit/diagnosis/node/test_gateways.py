@@ -70,9 +70,7 @@ class PortsTest(base.JudgeTestCase):
                               ({'bridge': 'br-x'}, 'further_bridges'),
                               ({'vlan': 5, 'occupied': True},
                                'is not VLAN 5')):
-            segment = model.Segment(**{
-                **{name: getattr(self.segment, name)
-                   for name in self.segment.__slots__}, **changed})
+            segment = self.segment._replace(**changed)
             self.assertIn(word, self.judge(base.BROKEN, segment))
 
 MARKS = frozenset({ownership.Owner('gw1'), ownership.Owner('gw1', 'id')})

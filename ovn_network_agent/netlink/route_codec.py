@@ -12,6 +12,7 @@ aligned to four bytes; the two highest bits of a type are flags.
 """
 
 from collections.abc import Iterable
+import errno
 import socket
 import struct
 import sys
@@ -202,11 +203,14 @@ def device(index: int, names: dict[int, str]) -> str:
     """Name of a device, by ifindex; '' when it and its routes are gone.
 
     :param names: filled on demand
+    :raises OSError: when the kernel cannot be asked
     """
     if index not in names:
         try:
             names[index] = socket.if_indextoname(index)
-        except OSError:
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
             names[index] = ''
     return names[index]
 

@@ -3,8 +3,10 @@
 
 """Our own codec of routes and pyroute2's do the same."""
 
+import errno
 import ipaddress
 import unittest
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,6 +160,13 @@ class DecodingTest(unittest.TestCase):
             route_codec.decode_all(
                 [(b'x' + data + b'y', 1, 1 + len(data)) for data in datas],
                 names))
+
+    def test_names_that_cannot_be_asked_for(self):
+        """A device is gone only where the kernel says so."""
+        self.assertEqual('', route_codec.device(2 ** 31 - 1, {}))
+        with mock.patch.object(route_codec.socket, 'if_indextoname',
+                               side_effect=OSError(errno.EMFILE, 'no')):
+            self.assertRaises(OSError, route_codec.device, 1, {})
 
     @given(st.data(), octets)
     def test_other_families(self, data, family):

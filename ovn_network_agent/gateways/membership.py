@@ -201,8 +201,7 @@ class _Memory(typing.NamedTuple):
         """The same memory with a new state."""
         if state is self.group.state:
             return self
-        return self._replace(group=self.group._replace(
-            state=state))
+        return self._replace(group=self.group._replace(state=state))
 
 
 def _look(before: _Memory | None, viewed: model.GatewayGroup,

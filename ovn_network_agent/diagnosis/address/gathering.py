@@ -261,8 +261,8 @@ def _in_vni(conf: cfg.ConfigOpts, found: facts.Facts) -> facts.Facts:
     vni = evpn.Vni(attempt(evpn.read_devices), attempt(
         evpn.read_port, conf, about.end.name))
     # zebra takes the routes from the kernel.
-    known = found.setup._replace(vrf=vrf, pair=False,
-                                method='kernel', prefix_list='')
+    known = found.setup._replace(
+        vrf=vrf, pair=False, method='kernel', prefix_list='')
     found = _packets(conf, found._replace(setup=known, vni=vni))
     if not found.announces:
         return found

@@ -236,7 +236,7 @@ def wanting(about: Subject, drivers: Sequence[base.Driver],
                      if concerns(each, about.address, about.prefix)),
         problems=_problems(wanted, about.address, owner),
         kept=any(isinstance(each, resources.Keep) and
-          about.prefix in each.of.key for each in wanted))
+                 about.prefix in each.of.key for each in wanted))
 
 
 def without_ovn(address: str, device: str, node: model.Node,

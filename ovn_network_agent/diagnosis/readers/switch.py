@@ -36,9 +36,10 @@ def read(conf: cfg.ConfigOpts) -> Wiring:
     with readers.Session(conf, 'ovs') as session:
         _select(session, conf.bridge_dev)
         found = wiring.read(session.tables, ())
-        return found._replace(devices=devices(
-            conf.bridge_dev, conf.frr.vrf_name,
-            *(bridge for _network, bridge in found.mappings)),
+        return found._replace(
+            devices=devices(
+                conf.bridge_dev, conf.frr.vrf_name,
+                *(bridge for _network, bridge in found.mappings)),
             tunnel=local_state.tunnel(conf))
 
 

@@ -119,9 +119,8 @@ class Tunnels:
             group._replace(
                 facts=group.facts | facts,
                 candidates=tuple(
-                    c._replace(
-                 silent=c.addresses in silent,
-                 dead=c.addresses in dead)
+                    c._replace(silent=c.addresses in silent,
+                               dead=c.addresses in dead)
                     for c in group.candidates))
             for group in snapshot.groups))
 

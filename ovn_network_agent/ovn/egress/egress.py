@@ -257,7 +257,7 @@ def _of_ports(entry: egress_file.Entry, router: routers.Router,
     for gateway in gateways:
         nexthop = router.nexthop(gateway, place.family)
         made = place._replace(port=gateway.name, nexthop=nexthop,
-                                   inner_networks=inner_networks)
+                              inner_networks=inner_networks)
         if not nexthop or ip_text.address(nexthop).is_link_local:
             yield _Place('', made._replace(
                 why=f'port {gateway.name} has no next hop of '

@@ -95,7 +95,7 @@ def prefixes(whole: model.TenantPrefix, hosts: Iterable[Host],
     # All of last time were made of one network, so one of them tells.
     known = next((previous[each] for each in made if each in previous), whole)
     same = whole == known._replace(prefix=whole.prefix,
-                                        withheld=whole.withheld)
+                                   withheld=whole.withheld)
     for prefix, why in made.items():
         known = previous.get(prefix, whole)
         if not same or (prefix, why, whole.subnet, whole.vip) != (

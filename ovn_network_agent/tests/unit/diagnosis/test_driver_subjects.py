@@ -120,6 +120,6 @@ class JudgeTest(explained.AddressTestCase):
 
     def test_a_subject_that_could_not_be_made(self):
         found = self.case()._replace(driver_subjects=(),
-                                    unmade=('Service dns: a bad row',))
+                                     unmade=('Service dns: a bad row',))
         self.assertIs(Outcome.UNKNOWN, explanation.explain(found).outcome)
         self.assertEqual(['subject'], self.found(found, Verdict.NOT_CHECKED))

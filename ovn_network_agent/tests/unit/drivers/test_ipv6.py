@@ -321,8 +321,8 @@ class RelayTest(Ipv6TestCase):
     def test_arriving(self):
         relay = model.Relay('br-ex', '10.0.0.2', 7)
         group = cloud.group(cloud.router(ports=(cloud.port(networks=NETS),)))
-        peer = group.candidates[-1]._replace(chassis=cloud.OTHER,
-                                   address='10.0.0.2', known=True)
+        peer = group.candidates[-1]._replace(
+            chassis=cloud.OTHER, address='10.0.0.2', known=True)
         group = group._replace(candidates=(peer,))
         driver = world.driver('gateway_drain', world.conf(**KERNEL))
         self.assertIn(

@@ -111,15 +111,22 @@ class Removals:
             r.subject: r.kind for r in deletes
             if r.stage is resources.Stage.ANNOUNCE})
         needed = self._needed() if any(
-            r.subject is None for r in deletes) else set()
-        return [r for r in deletes if r.ref not in needed and self._may_go(
-            r, places.get(r.place), announcements.get(r.subject))]
+            r.subject is None for r in deletes) else {}
+        return [r for r in deletes if self._may_go(
+            r, needed.get(r.ref), places.get(r.place),
+            announcements.get(r.subject))]
 
-    def _needed(self) -> set[resources.Ref]:
-        found = map(self._tracker.existing, filter(
-            self._ledger.is_under_way, self._ledger.entries))
-        return {ref for resource in found if resource is not None
-                for ref in resource.requires}
+    def _needed(self) -> dict[resources.Ref, resources.Ref]:
+        """What is required by those that go, or could not be removed."""
+        found: dict[resources.Ref, resources.Ref] = {}
+        for ref, entry in self._ledger.entries.items():
+            user = self._tracker.existing(ref)
+            if user is not None and (
+                    entry.state in ledger.WORKING or
+                    entry.state in ledger.FAILING and
+                    user.requires_for_removal):
+                found.update(dict.fromkeys(user.requires, ref))
+        return found
 
     def _waited_for(self, going: dict[str | None, str]
                     ) -> dict[str | None, resources.Ref]:
@@ -164,22 +171,27 @@ class Removals:
         return set()
 
     def _may_go(self, resource: resources.Resource,
-                place: resources.Ref | None,
+                user: resources.Ref | None, place: resources.Ref | None,
                 announcement: resources.Ref | None) -> bool:
         """Whether a resource may be removed; notes in the ledger why not.
 
         No announcement stays because of a resource that leaves early.
 
+        :param user: what requires it, and goes or could not be removed
         :param place: what is to take its place, and is not there yet
         :param announcement: what is to announce its address, and does not yet
         """
         if (self._ledger.still_kept(resource.ref) or
+                user is not None and self._ledger.is_under_way(user) or
                 self._ledger.others(resource, ledger.WORKING)):
             return False
-        held, holder = '', place or announcement
+        held, holder = '', user or place or announcement
         failed = [ref for ref in self._ledger.others(resource, ledger.FAILING)
                   if not self._leaves_early(ref)]
-        if place:
+        if user:
+            held = (f'stays while {user.kind} {outcome.brief(user.key)}, '
+                    'which needs it, could not be removed')
+        elif place:
             held = (f'stays until {place.kind} {outcome.brief(place.key)} is '
                     'there, which takes its place')
         elif announcement:

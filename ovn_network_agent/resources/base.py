@@ -68,6 +68,8 @@ class Resource(_Referred):
     # The object stays although nothing wants it any more (a sysctl, whose
     # earlier value is unknown).
     retained: typing.ClassVar[bool] = False
+    # What it requires stays until its removal has succeeded.
+    requires_for_removal: typing.ClassVar[bool] = False
 
     @property
     def place(self) -> Key | None:

@@ -83,6 +83,7 @@ class EvpnInstance(base.Resource):
     kind = 'evpn_instance'
     key_fields = ('vni',)
     stage = base.Stage.FILTER
+    requires_for_removal = True
 
     def __post_init__(self) -> None:
         for name in ('imports', 'exports'):

@@ -17,13 +17,6 @@ from ovn_network_agent.tests.lab import matrix
 GRACE = 1
 # Floating IPs that the one that takes over has to announce.
 MANY = 100
-# Seconds from the port to the last announcement: 0.26 to 0.48 on a machine of
-# its own.  Where others use that, too, the time that the fabric needs for as
-# many routes tells how slow it is: 0.12 to 0.25 s otherwise, and with a load
-# of 11 that was 0.62, 1.12 and 2.50 s, when announcing took 1.17, 3.76 and
-# 1.77 s.
-ANNOUNCED = 0.6
-TIMES_THE_FABRIC = 4
 
 
 class TestHandover(leaving.LeavingTestCase):
@@ -65,8 +58,6 @@ class TestHandover(leaving.LeavingTestCase):
             self.proof(self.lonely) or [''])[0] == 'gw1')
         survivors = [name for name in self.cloud.gateways if name != 'gw1']
         heir = self.successor()
-        others = [self.cloud.neutron.allocate() for _n in range(MANY)]
-        fabric = self._fabric(heir, others)
         with (self.both_ways() as running, self.followed() as followed,
               learned.Learned(self.cloud, heir) as found):
             failed = time.monotonic()
@@ -76,32 +67,14 @@ class TestHandover(leaving.LeavingTestCase):
             moved = followed.gained_at(self.alpha, heir)
             announced = found.wait(many)
             report = self.finished(running)
-        fabric = max(fabric, self._fabric(heir, others))
         base.note('power failure: OVN moved after '
                   f'{1000 * (moved - failed):.0f} ms, {MANY} floating IPs '
-                  f'announced {1000 * (announced - moved):.0f} ms later, the '
-                  f'fabric alone takes {1000 * fabric:.0f}: {report}')
+                  f'announced {1000 * (announced - moved):.0f} ms later: '
+                  f'{report}')
         self.assertGreater(report.longest_gap_ms, leaving.DEATH_MS)
         self.assertEqual({heir}, {self.cloud.announcer(address)
                                   for address in many})
-        self.assertLess(announced - moved, max(
-            ANNOUNCED, TIMES_THE_FABRIC * fabric))
         self._stale(survivors, heir)
-
-    def _fabric(self, name, addresses):
-        """Seconds that routes take to the spine without the agent."""
-        node, lines = self.cloud[name], [
-            f'{self.family.prefix(address)} dev loopback1 '
-            f'table {base.VRF_TABLE}\n'
-            for address in addresses]
-        with learned.Learned(self.cloud, name) as found:
-            node.batch(''.join(f'route add {line}' for line in lines))
-            began = time.monotonic()
-            seconds = found.wait(addresses) - began
-        node.batch(''.join(f'route del {line}' for line in lines))
-        for address in addresses:
-            self.cloud.wait_withdrawn(address)
-        return seconds
 
     def _stale(self, survivors, heir):
         """Rows STL-01 and STL-08: one survivor removes what is left."""

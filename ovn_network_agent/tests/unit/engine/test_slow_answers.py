@@ -70,25 +70,40 @@ class SlowTestCase(gateways.ReconcilerTestCase):
 
 
 class FormerRunTest(SlowTestCase):
+    """bgpd never lets an instance go whose VRF went first."""
+
+    def setUp(self):
+        super().setUp()
+        self.gate('evpn_instance')
+        self.devices = resources.VniDevices(
+            1001, 1001, 'fa:16:3e:00:00:01', '10.0.0.1', 4789, 1500)
+        self.instance = resources.EvpnInstance(1001, 65001, '10.0.0.1')
+        self.made.world.put(self.devices, self.instance)
+
+    def goes(self):
+        self.made.reconciler.wait_for_threads(10)
+        while not self.pass_(stale=(self.instance.kind,)).settled:
+            self.made.reconciler.wait_for_threads(10)
+        self.assertEqual([self.instance.kind, self.devices.kind],
+                         self.made.world.order('delete'))
 
     def test_devices_of_a_vni_wait_for_its_instance(self):
-        """bgpd never lets an instance go whose VRF went first."""
-        self.gate('evpn_instance')
-        devices = resources.VniDevices(1001, 1001, 'fa:16:3e:00:00:01',
-                                       '10.0.0.1', 4789, 1500)
-        instance = resources.EvpnInstance(1001, 65001, '10.0.0.1')
-        for each in devices, instance:
-            self.made.world.put(each)
         self.gates['evpn_instance'].clear()
         self.pass_()
         self.pass_()
-        self.assertIn(devices, self.made.world.values())
+        self.assertIn(self.devices, self.made.world.values())
         self.gates['evpn_instance'].set()
+        self.goes()
+
+    def test_devices_of_a_vni_stay_with_its_instance(self):
+        self.made.world.refuses[self.instance.ref] = 'no'
+        self.pass_()
         self.made.reconciler.wait_for_threads(10)
-        while not self.pass_().settled:
-            self.made.reconciler.wait_for_threads(10)
-        self.assertEqual([instance.kind, devices.kind],
-                         self.made.world.order('delete'))
+        self.assertIn('which needs it, could not be removed',
+                      self.pass_().failures[self.devices.ref])
+        self.assertIn(self.devices, self.made.world.values())
+        self.made.world.refuses.clear()
+        self.goes()
 
 
 class SlowAnswersTest(SlowTestCase):

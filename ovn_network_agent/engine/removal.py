@@ -119,13 +119,11 @@ class Removals:
     def _needed(self) -> dict[resources.Ref, resources.Ref]:
         """What is required by those that go, or could not be removed."""
         found: dict[resources.Ref, resources.Ref] = {}
-        for ref, entry in self._ledger.entries.items():
-            user = self._tracker.existing(ref)
-            if user is not None and (
-                    entry.state in ledger.WORKING or
-                    entry.state in ledger.FAILING and
-                    user.requires_for_removal):
-                found.update(dict.fromkeys(user.requires, ref))
+        for state in (ledger.FAILING, ledger.WORKING):
+            for ref, entry in self._ledger.entries.items():
+                user = self._tracker.existing(ref)
+                if user is not None and entry.state in state:
+                    found.update(dict.fromkeys(user.requires, ref))
         return found
 
     def _waited_for(self, going: dict[str | None, str]
@@ -185,12 +183,15 @@ class Removals:
                 user is not None and self._ledger.is_under_way(user) or
                 self._ledger.others(resource, ledger.WORKING)):
             return False
-        held, holder = '', user or place or announcement
+        held, holder = '', place or announcement or user
         failed = [ref for ref in self._ledger.others(resource, ledger.FAILING)
                   if not self._leaves_early(ref)]
-        if user:
+        if user and user.kind == resource.needed_by:
             held = (f'stays while {user.kind} {outcome.brief(user.key)}, '
                     'which needs it, could not be removed')
+        elif (owner := self._backends.owners.get(resource.needed_by or '')
+              ) and not self._backends.sound(owner):
+            held = f'stays while {owner} cannot be read'
         elif place:
             held = (f'stays until {place.kind} {outcome.brief(place.key)} is '
                     'there, which takes its place')

@@ -68,8 +68,9 @@ class Resource(_Referred):
     # The object stays although nothing wants it any more (a sysctl, whose
     # earlier value is unknown).
     retained: typing.ClassVar[bool] = False
-    # What it requires stays until its removal has succeeded.
-    requires_for_removal: typing.ClassVar[bool] = False
+    # Kind of those whose removal needs the object: it stays while one that
+    # requires it could not be removed, or their backend cannot be read.
+    needed_by: typing.ClassVar[str | None] = None
 
     @property
     def place(self) -> Key | None:

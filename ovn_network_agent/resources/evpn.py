@@ -39,6 +39,7 @@ class VniDevices(base.Resource):
     kind = 'vni_devices'
     key_fields = ('vni',)
     stage = base.Stage.LINK
+    needed_by = 'evpn_instance'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,7 +84,6 @@ class EvpnInstance(base.Resource):
     kind = 'evpn_instance'
     key_fields = ('vni',)
     stage = base.Stage.FILTER
-    requires_for_removal = True
 
     def __post_init__(self) -> None:
         for name in ('imports', 'exports'):

@@ -93,8 +93,8 @@ class EvpnInstanceBackend(base.Backend):
         try:
             with calls.explained('VNIs of FRR'):
                 underlay, found = evpn_instances.read()
-        except base.BackendError:
-            if ours:
+        except base.BackendError as error:
+            if ours or not _absent(error):
                 raise
             return []
         there = [self._resource(underlay, *fields) for fields in found]
@@ -148,6 +148,12 @@ class EvpnInstanceBackend(base.Backend):
         self._lacks = lacks
 
 
+def _absent(error: base.BackendError) -> bool:
+    """Whether FRR does not run, or is not installed."""
+    return isinstance(error.__cause__,
+                      (ConnectionRefusedError, FileNotFoundError))
+
+
 def _about(vni: int, vnis: set[int], output: str) -> str:
     """What FRR said that is not about other VNIs of the same call.
 
@@ -191,8 +197,9 @@ class RouterAdvertisementBackend(base.Backend):
         try:
             with calls.explained('router advertisements of FRR'):
                 found = router_advertisements.read()
-        except base.BackendError:
-            if any(ref.kind == kind.kind for ref in known):
+        except base.BackendError as error:
+            if any(ref.kind == kind.kind for ref in known) or not _absent(
+                    error):
                 raise
             return []
         return [(kind if complete else IncompleteAdvertisement)(

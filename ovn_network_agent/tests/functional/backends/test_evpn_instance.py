@@ -4,6 +4,7 @@
 """VNIs of a real zebra and bgpd."""
 
 import dataclasses
+import signal
 from unittest import mock
 
 from ovn_network_agent import resources
@@ -173,6 +174,14 @@ class TestConfiguration(vnis.EvpnTestCase):
         self.assertEqual([], self.backend.read(frozenset()))
         with self.assertRaisesRegex(backends.BackendError, 'nonexistent'):
             self.read()
+
+    def test_frr_hangs(self):
+        """What it has is unknown, also to who wants nothing of it."""
+        self.root_side(vtysh_timeout=1)
+        self.frr.signal('bgpd', signal.SIGSTOP)
+        self.addCleanup(self.frr.signal, 'bgpd', signal.SIGCONT)
+        self.assertRaises(backends.BackendError, self.backend.read,
+                          frozenset())
 
 
 class TestOthers(vnis.EvpnTestCase):

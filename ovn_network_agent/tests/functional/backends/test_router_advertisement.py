@@ -3,6 +3,7 @@
 
 """Router advertisements of a real zebra."""
 
+import signal
 import socket
 import struct
 
@@ -212,6 +213,14 @@ class TestConfiguration(EachWay, AdvertisementTestCase):
         self.assertEqual([], self.backend.read(frozenset()))
         with self.assertRaisesRegex(backends.BackendError, 'nonexistent'):
             self.read()
+
+    def test_frr_hangs(self):
+        """What it has is unknown, also to who wants nothing of it."""
+        self.root_side(vtysh_timeout=1)
+        self.frr.signal('zebra', signal.SIGSTOP)
+        self.addCleanup(self.frr.signal, 'zebra', signal.SIGCONT)
+        self.assertRaises(backends.BackendError, self.backend.read,
+                          frozenset())
 
 
 class TestConfigurationByVtysh(EachWay, AdvertisementTestCase):

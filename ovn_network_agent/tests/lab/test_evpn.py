@@ -8,7 +8,6 @@ import ipaddress
 import itertools
 import json
 import os
-import statistics
 import time
 
 from lab import frr
@@ -115,9 +114,10 @@ class TestEvpn(evpn_tenants.Tenants, evpn_routed.Routers, evpn_faults.Faults,
                     reports.append(each.stop())
             base.note(f'{former} to {new}: {reports[-2]}; {reports[-1]}')
         self.reach_hosts((tenant, vm))
-        # One trip varies: all nodes share a processor.
+        # Load on the machine, which all nodes share, only adds to a trip.
         gaps = [report.longest_gap_ms for report in reports]
-        self.assertLessEqual(statistics.mean(gaps), MIGRATION_MS, gaps)
+        for of_address in gaps[::2], gaps[1::2]:
+            self.assertLessEqual(min(of_address), MIGRATION_MS, gaps)
 
     def test_the_last_address(self):
         """All of the VNI goes with it, and comes with the next one."""

@@ -22,6 +22,7 @@ while the device does not exist.
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
+import errno
 import re
 from typing import Any
 
@@ -149,9 +150,9 @@ class EvpnInstanceBackend(base.Backend):
 
 
 def _absent(error: base.BackendError) -> bool:
-    """Whether FRR does not run, or is not installed."""
-    return isinstance(error.__cause__,
-                      (ConnectionRefusedError, FileNotFoundError))
+    """Whether FRR does not run, or is not installed; vtysh fails then."""
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in (
+        errno.ECONNREFUSED, errno.ENOENT, errno.EIO)
 
 
 def _about(vni: int, vnis: set[int], output: str) -> str:

@@ -132,6 +132,9 @@ class EgressTestCase(base.KernelTestCase):
         self.mac = json.loads(self.router.run(
             'ip', '-j', 'link', 'show', 'uplink'))[0]['address']
         self.outside.sh(_OUTSIDE)
+        # The kernel looks at the links in its own time.
+        waiting.wait_until('each link has a carrier', lambda: (
+            'linkdown' not in self.ip('route show table all')))
         self.agent()
 
     def configure(self, vrf_name='', **_options):

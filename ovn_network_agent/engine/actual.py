@@ -272,8 +272,17 @@ class Backends:
     def first_look(self, name: str) -> bool:
         """Whether a backend is being read for the first time."""
         each = self.conditions[name]
-        return (each.by_us is not None and each.read is None and
+        return (self.is_reading(name) and each.read is None and
                 each.unreadable is None)
+
+    def is_reading(self, name: str) -> bool:
+        """Whether a backend is being read."""
+        return self.conditions[name].by_us is not None
+
+    def being_written(self) -> dict[resources.Ref, resources.Resource]:
+        """What is being created or changed beside the loop."""
+        return {r.ref: r for delta in self._threads.changing().values()
+                for r in delta.wanted}
 
     def unread(self, name: str | None) -> bool:
         """Whether no reading of a backend has succeeded so far."""

@@ -114,10 +114,6 @@ class Contributions:
         # Sorted, each text once.
         self.left_out: tuple[resources.Problem, ...] = ()
         self.broken: dict[tracking.Contributor, str] = {}
-        # Those that raised since the first update: nobody knows what of a
-        # former run they want.
-        self.unanswered: set[tracking.Contributor] = set()
-        self._first = True
 
     @property
     def conflicts(self) -> dict[resources.Ref, str]:
@@ -146,7 +142,6 @@ class Contributions:
         self._complete({about for _driver, about, _name in contributors},
                        [view[kind] for kind in _OF_ROUTERS])
         self._known, self._node, self._settings = view, node, settings
-        self._first = False
         self._report_problems()
         LOG.debug('Asked drivers %d times: %s', len(contributors), ', '.join(
             ' '.join(filter(None, each)) for each in contributors[:_NAMED]))
@@ -186,7 +181,6 @@ class Contributions:
             for contributor in removed:
                 self._take(contributor, ())
                 self.broken.pop(contributor, None)
-                self.unanswered.discard(contributor)
             subjects = {
                 (driver.name, about, name): subject for about, parts in (
                     present.items() if driver.name in reconfigured else
@@ -221,13 +215,10 @@ class Contributions:
                 LOG.exception('Driver %s failed on %s', driver.name,
                               ' '.join(filter(None, contributor[1:])))
             self.broken[contributor] = why
-            if self._first:
-                self.unanswered.add(contributor)
             if not stopped:
                 return
             wanted = self._state.contributed(contributor)
         self.broken.pop(contributor, None)
-        self.unanswered.discard(contributor)
         if stopped:
             # At the end of the agent nothing is desired, but objects of others
             # stay.  One kept in doubt goes: no agent is left to resolve the

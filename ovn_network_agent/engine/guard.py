@@ -22,6 +22,7 @@ from ovn_network_agent.engine import actual
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import outcome
 from ovn_network_agent.engine import tracking
+from ovn_network_agent.model import evpn_names
 
 LOG = logging.getLogger(__name__)
 
@@ -132,7 +133,8 @@ class Guard:
             why = f'the withdrawal guard holds it, because {self.held.why}'
             self._ledger.put(resource.ref, ledger.State.HELD, why)
             return False
-        is_of_one = (resource.subject or '').endswith(('/32', '/128'))
+        is_of_one = (resource.subject or '').endswith((
+            '/32', '/128')) and not _is_anchor(resource)
         if (not is_of_one and not resource.retained and
                 resource.stage < resources.Stage.ANNOUNCE and
                 resource.kind != resources.NftTable.kind):
@@ -179,6 +181,12 @@ class Guard:
                     'held', wording.count(len(before.subjects), 'address was',
                                           'addresses were'))
             self._warned = False
+
+
+def _is_anchor(resource: resources.Resource) -> bool:
+    """Whether a route keeps all of a VNI announced, see drivers.evpn."""
+    return (isinstance(resource, resources.KernelRoute) and
+            evpn_names.vni_of_vrf(resource.dev) != 0)
 
 
 def _subjects(announcements: Iterable[resources.Resource]) -> frozenset[str]:

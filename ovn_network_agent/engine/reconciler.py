@@ -90,6 +90,8 @@ class Reconciler:
         self._announcing_until: float | None = None
         # The systems that have work of :meth:`_announce_ahead`.
         self._ahead: set[str] = set()
+        # What is being removed beside the loop since before this pass.
+        self._going: set[resources.Ref] = set()
         # Names of backends that have more changes than fit into one apply().
         self._more: set[str] = set()
 
@@ -104,6 +106,8 @@ class Reconciler:
         if self._threads.jobs:
             self._threads.collect()
         self._ahead = set()
+        self._going = {r.ref for delta in self._threads.changing().values()
+                       for r in delta.delete}
         # A system in doubt is read before it is changed, as always.
         if request.first_part is not None and request.urgent and not any(
                 self.backends.conditions[name].backend.system
@@ -113,11 +117,11 @@ class Reconciler:
         self._prepare(request)
         prepared = time.monotonic() - began
         self._create(request.urgent)
-        inherited = self._removals.inherited(
-            bool(self.wanted.unanswered or request.snapshot.unmade) and
-            request.snapshot.node.phase is not model.Phase.STOPPED)
         dead = request.dead_vips
         if request.prune:
+            inherited = self._removals.inherited(
+                bool(self.wanted.broken or request.snapshot.unmade) and
+                request.snapshot.node.phase is not model.Phase.STOPPED)
             self.guard.judge(request.limits, map(networks.host_prefix, dead))
             self._delete(request.down_to, lambda resource: (
                 resource.ref not in inherited and
@@ -281,7 +285,7 @@ class Reconciler:
             return False
         # What is being removed, and is wanted again, still counts as there.
         missing = [ref for ref in resource.requires
-                   if not self.tracker.in_sync(ref) or
+                   if not self.tracker.in_sync(ref) or ref in self._going or
                    found.entries and found.is_under_way(ref)]
         if not (missing or found.entries or found.lasting):
             return True

@@ -46,18 +46,21 @@ class Removals:
         self._pending: dict[
             str, concurrent.futures.Future[set[resources.Ref]]] = {}
         # What a former run left and nobody wants, while something that could
-        # want it is unknown; None before the first pass.
-        self._inherited: set[resources.Ref] | None = None
+        # want it is unknown; and the backends whose first reading tells.
+        self._inherited: set[resources.Ref] = set()
+        self._awaited = set(backends.names)
 
     def inherited(self, doubt: bool) -> set[resources.Ref]:
         """What of a former run stays in doubt: a bug hides who wants it."""
         if not doubt:
-            self._inherited = set()
-        elif self._inherited is None:
-            self._inherited = {
-                resource.ref for _stage, _backend, kinds in
-                self._backends.order
-                for resource in self._tracker.delta(kinds).delete}
+            self._inherited, self._awaited = set(), set()
+        read = {name for name in self._awaited
+                if not self._backends.unread(name)}
+        self._awaited -= read
+        self._inherited.update(
+            resource.ref for _stage, backend, kinds in self._backends.order
+            if backend.name in read
+            for resource in self._tracker.delta(kinds).delete)
         return self._inherited
 
     def steps(self, down_to: resources.Stage,
@@ -75,16 +78,18 @@ class Removals:
                     break
                 unwanted = [r for r in self._tracker.delta(kinds).delete
                             if bool(r.leaves_early) is early and only(r)]
-                if unwanted and not (stage is resources.Stage.GUARD and
-                                     self._unwanted_devices()):
+                if stage is resources.Stage.GUARD and self._unwanted_devices():
+                    unwanted = [r for r in unwanted
+                                if r.kind != resources.VniRule.kind]
+                if unwanted:
                     yield backend, resources.Delta(
                         delete=tuple(self.permitted(unwanted)))
 
     def _unwanted_devices(self) -> bool:
         """Whether a device has still to go, as while FRR needs it.
 
-        What keeps its packets in stays for so long.  What the device requires
-        does not say so: one that a former run has left requires nothing.
+        The rules that keep its packets in stay for so long.  What the device
+        requires does not say so: one of a former run requires nothing.
         """
         return any(self._tracker.delta(kinds).delete
                    for stage, _backend, kinds in self._backends.order
@@ -96,12 +101,6 @@ class Removals:
 
         :param deletes: of one backend and stage
         """
-        stage = deletes[0].stage
-        # An announcement or EVPN instance of a former run may need them.
-        if any(self._backends.first_look(backend.name)
-               for later, backend, _kinds in self._backends.order
-               if backend.system and later > stage):
-            return []
         # What is wanted at a place and not there yet.
         places: dict[object, resources.Ref] = {
             r.place: r.ref for r in self._tracker.wanted(
@@ -117,13 +116,19 @@ class Removals:
             announcements.get(r.subject))]
 
     def _needed(self) -> dict[resources.Ref, resources.Ref]:
-        """What is required by those that go, or could not be removed."""
+        """What is required by those at work, or needed by those that stay."""
         found: dict[resources.Ref, resources.Ref] = {}
-        for state in (ledger.FAILING, ledger.WORKING):
-            for ref, entry in self._ledger.entries.items():
-                user = self._tracker.existing(ref)
-                if user is not None and entry.state in state:
-                    found.update(dict.fromkeys(user.requires, ref))
+        written = self._backends.being_written()
+        for ref, entry in self._ledger.entries.items():
+            user = self._tracker.existing(ref) or written.get(ref)
+            if user is None or entry.state not in (
+                    *ledger.WORKING, *ledger.FAILING):
+                continue
+            for needed in user.requires:
+                there = self._tracker.existing(needed)
+                if entry.state in ledger.WORKING or (
+                        there is not None and there.needed_by == user.kind):
+                    found[needed] = ref
         return found
 
     def _waited_for(self, going: dict[str | None, str]
@@ -181,16 +186,17 @@ class Removals:
         """
         if (self._ledger.still_kept(resource.ref) or
                 user is not None and self._ledger.is_under_way(user) or
+                self._is_being_read(resource) or
                 self._ledger.others(resource, ledger.WORKING)):
             return False
         held, holder = '', place or announcement or user
         failed = [ref for ref in self._ledger.others(resource, ledger.FAILING)
                   if not self._leaves_early(ref)]
-        if user and user.kind == resource.needed_by:
+        if user:
             held = (f'stays while {user.kind} {outcome.brief(user.key)}, '
                     'which needs it, could not be removed')
-        elif (owner := self._backends.owners.get(resource.needed_by or '')
-              ) and not self._backends.sound(owner):
+        elif (owner := self._needing(resource)) and (
+                not self._backends.sound(owner)):
             held = f'stays while {owner} cannot be read'
         elif place:
             held = (f'stays until {place.kind} {outcome.brief(place.key)} is '
@@ -207,6 +213,19 @@ class Removals:
             self._ledger.put(resource.ref, ledger.State.WAITS, held, holder)
         return not held and not self._ledger.still_refused(resource.ref)
 
+    def _needing(self, resource: resources.Resource) -> str | None:
+        """The backend of those that need it for their removal."""
+        return self._backends.owners.get(resource.needed_by or '')
+
+    def _is_being_read(self, resource: resources.Resource) -> bool:
+        """Whether a reading under way tells if it is needed."""
+        owner = self._needing(resource)
+        if owner is not None and self._backends.is_reading(owner):
+            return True
+        return self._needs_announcers(resource) and any(
+            self._backends.first_look(backend.name)
+            for backend, _kinds in self._backends.announcers)
+
     def _leaves_early(self, ref: resources.Ref) -> bool:
         resource = self._tracker.existing(ref) or self._tracker.desired(ref)
         return resource is not None and resource.leaves_early
@@ -217,7 +236,12 @@ class Removals:
         A former run, or a change that took too long, may have left one while
         the backend of announcements cannot be read.
         """
-        return not (resource.subject is None or
-                    resource.stage is resources.Stage.ANNOUNCE or
-                    all(self._backends.sound(backend.name)
-                        for backend, _kinds in self._backends.announcers))
+        return self._needs_announcers(resource) and not all(
+            self._backends.sound(backend.name)
+            for backend, _kinds in self._backends.announcers)
+
+    @staticmethod
+    def _needs_announcers(resource: resources.Resource) -> bool:
+        """Whether an announcement may need it."""
+        return (resource.subject is not None and
+                resource.stage is not resources.Stage.ANNOUNCE)

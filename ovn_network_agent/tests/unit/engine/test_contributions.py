@@ -194,6 +194,12 @@ class DriverTest(gateways.ReconcilerTestCase):
             gateway.run(one, two)
             gateway.start()
             gateway.fip_route.raises_for.add(FIP)
+            # Before there is a view of OVN; FRR answers late.
+            gateway.world.mute.add('frr_static')
+            gateway.run(prune=False)
+            gateway.run(one, two)
+            gateway.world.mute.clear()
+            gateway.clock += 60
             gateway.run(one, two)
             self.assertIn(DST, gateway.addresses())
             gateway.run(one)

@@ -11,7 +11,6 @@ from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.common import normal_wait
-from ovn_network_agent.common import notices
 from ovn_network_agent.engine import guard
 from ovn_network_agent.engine import ledger
 from ovn_network_agent.engine import passes
@@ -184,10 +183,15 @@ class GuardTest(gateways.ReconcilerTestCase):
             not row.there.retained})
         self.assertIn('withdrawal guard', table.held)
 
-    def test_the_sets_of_port_forwards_stay_and_their_table_goes(self):
-        """Packets of a network that is not in its set are dropped."""
+    def test_what_serves_several_addresses(self):
+        """Packets of a network that is not in its set are dropped.
+
+        The table of port forwards goes, and the anchors of a VNI stay.
+        """
         found = {}
         for name, resource in (
+                ('anchor', resources.KernelRoute(
+                    10, '100.64.0.1/32', 'vrf-1001')),
                 ('table', resources.NftTable('ip', 'digest')),
                 ('network', resources.NftElement(
                     'ip', ownership.NFT_NETWORKS, '198.51.100.0/24'))):
@@ -195,9 +199,10 @@ class GuardTest(gateways.ReconcilerTestCase):
             self.announced()
             self.gate.world.put(resource)
             self.assertEqual(ALL, self.run_pass(
-                stale=(notices.NFTABLES,)).held.subjects)
+                full=True).held.subjects)
             found[name] = resource in self.gate.world.values()
-        self.assertEqual({'table': False, 'network': True}, found)
+        self.assertEqual({'anchor': True, 'table': False, 'network': True},
+                         found)
 
     def test_a_doubt_outlasts_the_confirmation(self):
         self.announced()

@@ -46,10 +46,15 @@ class LevelTest(confs.ConfTestCase):
             for handler in log_levels.last_log, log_levels.log_counts:
                 self.assertEqual(1, root.handlers.count(handler))
 
-    def test_a_name_begins_no_line_of_the_log(self):
+    def written(self):
+        """What the log writes from now on."""
         root, written = logging.getLogger(), io.StringIO()
         self.addCleanup(setattr, root, 'handlers', root.handlers)
         root.handlers = [logging.StreamHandler(written)]
+        return written
+
+    def test_a_name_begins_no_line_of_the_log(self):
+        written = self.written()
         log_levels.apply(self.load('[DEFAULT]\n'))
         for args in ('r1\n2026-01-01 ERROR\x1b[2J',), ():
             logging.getLogger('test').warning('router %s is here', *args)
@@ -58,12 +63,11 @@ class LevelTest(confs.ConfTestCase):
                          written.getvalue().splitlines())
 
     def test_an_exception_is_said_once(self):
-        root, written = logging.getLogger(), io.StringIO()
-        self.addCleanup(setattr, root, 'handlers', root.handlers)
+        written = self.written()
         conf = self.load('[DEFAULT]\nlogging_default_format_string = '
                          '%(levelname)s %(message)s\n')
-        root.handlers = [logging.StreamHandler(written)]
-        root.handlers[0].setFormatter(formatters.ContextFormatter(config=conf))
+        logging.getLogger().handlers[0].setFormatter(
+            formatters.ContextFormatter(config=conf))
         for _again in range(2):
             log_levels.apply(conf)
         for message in ('route: no memory', 'route: OSError: no memory',
@@ -94,7 +98,7 @@ class LevelTest(confs.ConfTestCase):
         self.assertEqual(logging.WARNING, logging.getLogger().level)
 
 
-class LogCountsTest(base.BaseTestCase):
+class LastLogTest(base.BaseTestCase):
 
     def test_lines_are_counted_by_level(self):
         counted = log_levels.LogCounts()
@@ -104,9 +108,6 @@ class LogCountsTest(base.BaseTestCase):
                                              None))
         self.assertEqual({'warning': 2, 'error': 1, 'critical': 0},
                          counted.counts)
-
-
-class LastLogTest(base.BaseTestCase):
 
     def test_only_the_last_lines_stay(self):
         kept = log_levels.LastLog()

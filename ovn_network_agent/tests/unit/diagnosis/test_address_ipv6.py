@@ -5,7 +5,6 @@
 
 
 from ovn_network_agent import resources
-from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.diagnosis.readers import packets
@@ -27,18 +26,14 @@ class Ipv6Test(explained.AddressTestCase):
         super().setUp()
         self.facts = healthy.case(healthy.FIP6)
 
-    def remedy(self, facts):
-        return explanation.explain(facts).remedy[1]
-
     def test_flows_of_other_programs(self):
         step = trace_text.Step('br-ex', 0, 'ipv6', 2000, 7, ('drop',))
         lost = self.facts._replace(packet_traces=tuple(
             healthy.packet_trace(each.packet, self.facts.subject, step)
             for each in self.facts.packet_traces))
-        self.assert_broken('other-flows', lost)
-        said = self.evidence(lost, 'other-flows')
-        for name in ('neighbour solicitation for', 'ICMP to', 'TCP from'):
-            self.assertIn(f'{name} {healthy.FIP6}', said)
+        self.assert_broken('other-flows', lost, *(
+            f'{name} {healthy.FIP6}' for name in (
+                'neighbour solicitation for', 'ICMP to', 'TCP from')))
 
     def test_the_packets_are_those_of_the_family(self):
         flows = {each.name: each.flow for each in packets.for_address(
@@ -83,8 +78,8 @@ class Ipv6Test(explained.AddressTestCase):
     def test_a_neighbour_proxy_concerns_its_family(self):
         """It is the gateway of the machines with these addresses."""
         proxy = resources.NeighbourProxy('br-ex', '2001:db8:100::1')
-        self.assertTrue(subject.concerns(proxy, healthy.FIP6))
-        self.assertFalse(subject.concerns(proxy, healthy.FIP))
+        for address, concerned in (healthy.FIP6, True), (healthy.FIP, False):
+            self.assertEqual(concerned, subject.concerns(proxy, address))
 
     def test_router_advertisements_concern_their_prefixes(self):
         for prefixes, concerned in (((f'{healthy.FIP6}/128',), True),
@@ -130,15 +125,15 @@ class Ipv6Test(explained.AddressTestCase):
         for question in ('here', 'vrf', 'out vrf'):
             self.assertEqual([], self.found(healthy.with_lookup(
                 self.facts, question, **other), Verdict.BROKEN), question)
-        self.assert_broken('kernel-route', healthy.with_lookup(
-            self.facts, 'here', dev='uplink', **other))
-        self.assert_broken('kernel-route', healthy.with_lookup(
-            self.facts, 'here', table=7))
-        self.assert_broken('vrf-lookup', healthy.with_lookup(
-            self.facts, 'vrf', dev='uplink', **other))
-        four = healthy.with_lookup(healthy.case(), 'vrf',
-                                   dst='198.51.100.99/32')
-        self.assert_broken('vrf-lookup', four)
+        for check, facts, question, values in (
+                ('kernel-route', self.facts, 'here',
+                 {'dev': 'uplink', **other}),
+                ('kernel-route', self.facts, 'here', {'table': 7}),
+                ('vrf-lookup', self.facts, 'vrf', {'dev': 'uplink', **other}),
+                ('vrf-lookup', healthy.case(), 'vrf',
+                 {'dst': '198.51.100.99/32'})):
+            self.assert_broken(check, healthy.with_lookup(
+                facts, question, **values))
 
     def test_a_neighbour_that_is_named_by_its_device(self):
         """BGP unnumbered: eth1, in all places."""

@@ -4,14 +4,13 @@
 """An address of several routers."""
 
 
-from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import subject as subjects
 from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
-Verdict = diagnosis.Verdict
+Verdict = explained.Verdict
 SHOP = subjects.Claim('floating IP', 'shop (neutron-1)', 'neutron-1',
                       'dnat_and_snat', '192.168.1.12', 'port-3', 'gw1')
 OFFICE = subjects.Claim('floating IP', 'office (neutron-2)', 'neutron-2',
@@ -36,14 +35,12 @@ class ClaimsTest(explained.AddressTestCase):
         self.assertEqual([], self.found(self.of(SHOP), Verdict.WARN))
 
     def test_each_row(self):
-        facts = self.of(SHOP, OFFICE, OWN)
-        self.assertEqual(['nat-row'], self.found(facts, Verdict.WARN))
-        self.assertEqual(
+        self.assert_one(
+            'nat-row', self.of(SHOP, OFFICE, OWN), Verdict.WARN,
             '3 routers have the address: floating IP of shop (neutron-1), to '
             '192.168.1.12, port port-3, on gw1; floating IP of office '
             '(neutron-2), to 192.168.2.66, no port, on gw2; router address '
-            'of third (neutron-3), on no chassis',
-            self.evidence(facts, 'nat-row'))
+            'of third (neutron-3), on no chassis')
 
     def test_the_command_for_the_row_without_a_port(self):
         remedy = self.said(SHOP, OFFICE)[1]
@@ -71,11 +68,7 @@ class ClaimsTest(explained.AddressTestCase):
         facts = healthy.with_link(self.of(SHOP, OFFICE), 'br-ex', up=False)
         self.assert_broken('bridge-device', facts)
 
-
-class ClosingTest(explained.AddressTestCase):
-    """The last sentence promises no more than was looked at."""
-
-    def test_it_promises_no_more(self):
+    def test_the_last_sentence_promises_no_more_than_was_looked_at(self):
         case = healthy.case()
         port = case.subject.port._replace(chassis='other', local=False)
         for facts, said in (

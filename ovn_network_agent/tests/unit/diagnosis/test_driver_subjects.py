@@ -45,22 +45,16 @@ class LayersTest(explained.AddressTestCase):
               'no such cable')], self.layers(explain))
 
     def test_a_word_that_is_no_verdict(self):
-        (found,) = self.layers(lambda about, address: [
-            drivers.Layer('cable', 'FINE', '')])
-        self.assertIs(Verdict.NOT_CHECKED, found[2])
-        self.assertIn("'FINE' is not a valid Verdict", found[3])
-
-    def test_no_answer(self):
-        (found,) = self.layers(lambda about, address: None)
-        self.assertIs(Verdict.NOT_CHECKED, found[2])
+        for answer, words in (([drivers.Layer('cable', 'FINE', '')],
+                               "'FINE' is not a valid Verdict"), (None, '')):
+            found, = self.layers(lambda *_args, said=answer: said)
+            self.assertIs(Verdict.NOT_CHECKED, found[2])
+            self.assertIn(words, found[3])
 
     def test_the_default(self):
         self.assertEqual([], self.layers(super(Driver, Driver(None)).explain))
 
-
-class ConcerningTest(explained.AddressTestCase):
-
-    def test_which(self):
+    def test_which_resources_concern_an_address(self):
         route = resources.AnnouncedRoute(254, ADDRESS + '/32', 'lo')
         problem = resources.Problem('{some} is bad', addresses=(ADDRESS,))
         self.assertEqual(
@@ -90,27 +84,25 @@ class JudgeTest(explained.AddressTestCase):
         return found.outcome, one.verdict, one.evidence.partition(': ')[2]
 
     def test_states(self):
-        self.assertEqual((Outcome.OK, Verdict.OK, 'in place'),
-                         self.judged('in place'))
-        self.assertEqual((Outcome.UNKNOWN, Verdict.WARN, 'due'),
-                         self.judged('due'))
-        self.assertEqual((Outcome.BROKEN, Verdict.BROKEN, 'refused: full'),
-                         self.judged('refused', 'full'))
-        self.assertEqual(
-            (Outcome.UNKNOWN, Verdict.NOT_CHECKED, 'unreachable: away'),
-            self.judged('unreachable', 'away'))
-        self.assertEqual(
-            (Outcome.BROKEN, Verdict.BROKEN, 'the agent does not want it'),
-            self.judged('in place', wanted=''))
-
-    def test_no_row(self):
+        unknown, broken = Outcome.UNKNOWN, (Outcome.BROKEN, Verdict.BROKEN)
+        for said, judged in (
+                ((Outcome.OK, Verdict.OK, 'in place'),
+                 self.judged('in place')),
+                ((unknown, Verdict.WARN, 'due'), self.judged('due')),
+                ((*broken, 'refused: full'), self.judged('refused', 'full')),
+                ((unknown, Verdict.NOT_CHECKED, 'unreachable: away'),
+                 self.judged('unreachable', 'away')),
+                ((*broken, 'the agent does not want it'),
+                 self.judged('in place', wanted=''))):
+            self.assertEqual(said, judged)
+        # Without a row.
         self.assert_broken('resource', self.case(WANTED, rows={}))
 
     def test_without_an_agent(self):
         away = readers.Unread('no agent runs')
         found = self.case(WANTED, agent=away, rows=away)
-        self.assertIs(Outcome.UNKNOWN, explanation.explain(found).outcome)
-        self.assertEqual(['resource'], self.found(found, Verdict.NOT_CHECKED))
+        self.assertIs(Outcome.UNKNOWN, self.outcome(found))
+        self.assert_one('resource', found, Verdict.NOT_CHECKED)
 
     def test_a_problem(self):
         found = self.case(resources.Problem(
@@ -121,5 +113,5 @@ class JudgeTest(explained.AddressTestCase):
     def test_a_subject_that_could_not_be_made(self):
         found = self.case()._replace(driver_subjects=(),
                                      unmade=('Service dns: a bad row',))
-        self.assertIs(Outcome.UNKNOWN, explanation.explain(found).outcome)
-        self.assertEqual(['subject'], self.found(found, Verdict.NOT_CHECKED))
+        self.assertIs(Outcome.UNKNOWN, self.outcome(found))
+        self.assert_one('subject', found, Verdict.NOT_CHECKED)

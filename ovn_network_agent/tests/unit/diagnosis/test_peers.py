@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""What explain says of an address behind a router that peers."""
+"""What explain says behind a router that peers, and of egress addresses."""
 
 import dataclasses
 
@@ -15,10 +15,12 @@ from ovn_network_agent.diagnosis.readers import sources
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.ctl import test_egress as answers
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.ovn import peers
 
 ADDRESS, CLIENT = '10.0.2.7', '10.0.1.5'
+EGRESS, MACHINE = answers.PLACE['address'], answers.MACHINE['address']
 Outcome, Verdict = explained.Outcome, explained.Verdict
 State = model.PeerState
 FOREIGN = resources.PeerPolicy(700, 'ip4', 'drop')
@@ -47,9 +49,6 @@ class PeersTest(explained.AddressTestCase):
         return self.case(sources.Way(self.peering, self.wanted,
                                      foreign=foreign), **values)
 
-    def outcome(self, found):
-        return explanation.explain(found).outcome
-
     def test_the_way(self):
         found = self.created()
         self.assertEqual(
@@ -69,31 +68,26 @@ class PeersTest(explained.AddressTestCase):
     def test_which_rule_has_a_client(self):
         self.assertIn('peering-policies', self.found(
             self.created(client=CLIENT), Verdict.OK))
-        found = self.created(client='10.9.9.9')
-        self.assert_one('peering-policies', found, Verdict.NOT_CHECKED,
+        self.assert_one('peering-policies', self.created(client='10.9.9.9'),
+                        Verdict.NOT_CHECKED,
                         '10.9.9.9 is not among them, so it is dropped')
 
-    def test_a_router_that_lets_nothing_in(self):
-        found = self.case(sources.Way(self.peering._replace(
-            gives=('2001:db8::/64',)), self.wanted))
-        self.assert_one('peering-policies', found, Verdict.WARN,
-                        'lets in nothing')
-
     def test_policies_of_others(self):
+        """At the other router, at this one, and none that let it in."""
         low = dataclasses.replace(FOREIGN, priority=499)
         self.assertEqual([], self.found(self.created(low), Verdict.WARN))
-        found = self.created(*[FOREIGN] * 5, low)
-        self.assert_one('peering-policies', found, Verdict.WARN,
-                        '700 drop "ip4" and 2 more')
-
-    def test_policies_of_others_at_this_router(self):
-        found = self.case(sources.Way(
-            self.peering, self.wanted, detours=(dataclasses.replace(
-                FOREIGN, priority=100, action='reroute'),)))
-        self.assertEqual(['peering-policies'], self.found(found, Verdict.WARN))
-        self.assertIn('at this router, which send packets elsewhere or drop '
-                      'them: 100 reroute "ip4"',
-                      self.evidence(found, 'peering-policies'))
+        for found, words in (
+                (self.case(sources.Way(self.peering._replace(
+                    gives=('2001:db8::/64',)), self.wanted)),
+                 'lets in nothing'),
+                (self.created(*[FOREIGN] * 5, low),
+                 '700 drop "ip4" and 2 more'),
+                (self.case(sources.Way(
+                    self.peering, self.wanted, detours=(dataclasses.replace(
+                        FOREIGN, priority=100, action='reroute'),))),
+                 'at this router, which send packets elsewhere or drop '
+                 'them: 100 reroute "ip4"')):
+            self.assert_one('peering-policies', found, Verdict.WARN, words)
 
     def test_rows(self):
         values = peering_rows.wanted(self.wanted)
@@ -117,14 +111,68 @@ class PeersTest(explained.AddressTestCase):
         for lock in 'waiting', 'not asked':
             self.assertIn('peering-writer', self.found(
                 self.created(lock=lock), Verdict.OK))
-        self.assertEqual(['peering-writer'], self.found(
-            self.created(lock='not connected'), Verdict.WARN))
-        found = self.created()._replace(peers=readers.Unread('no'))
-        self.assertEqual(['peering-writer'],
-                         self.found(found, Verdict.NOT_CHECKED))
+        self.assert_one('peering-writer', self.created(lock='not connected'),
+                        Verdict.WARN)
+        self.assert_one('peering-writer', self.created()._replace(
+            peers=readers.Unread('no')), Verdict.NOT_CHECKED)
 
     def test_what_cannot_be_read(self):
         found = self.case(None, peerings=readers.Unread('NB is away'))
         self.assertIn('peering', self.found(found, Verdict.NOT_CHECKED))
         self.assertEqual([], self.found(found._replace(
             peerings=()), Verdict.NOT_CHECKED))
+
+
+class EgressTest(explained.AddressTestCase):
+
+    def case(self, address, place=(), machine=(), node=(), **values):
+        found = {**answers.ANSWER, 'node': node, 'egress_ips': [{
+            **answers.SHOP, 'places': [{**answers.PLACE, **dict(place)}],
+            'machines': [{**answers.MACHINE, **dict(machine)}], **values}]}
+        return facts.Facts(facts.Setup(), subject.Subject(address))._replace(
+            agent={'phase': 'running'}, egress=found)
+
+    def test_how_a_machine_leaves(self):
+        found = self.case(MACHINE, mode='host', place={
+            'chassis': 'n1', 'port': 'up'}, destinations=['192.0.2.0/24'])
+        self.assertEqual(['agent', 'egress', 'egress-rows'],
+                         self.found(found, Verdict.OK))
+        self.assertEqual(
+            'port p1 leaves with 198.51.100.9 by router web, port up, node n1 '
+            '(shop, mode host) for 192.0.2.0/24',
+            self.evidence(found, 'egress'))
+        self.assertEqual(Outcome.OK, self.outcome(found))
+
+    def test_who_leaves_with_an_address(self):
+        self.assertIn('1 machine of shop leaves with it by router web (mode '
+                      'router)', self.evidence(self.case(EGRESS), 'egress'))
+
+    def test_why_a_machine_does_not(self):
+        """What is meant to be so is no warning."""
+        away = {'leaves_with': [], 'why': 'it has a floating IP'}
+        found = self.case(MACHINE, machine=away)
+        self.assertIn('egress', self.found(found, Verdict.OK))
+        self.assertIn('it has a floating IP', self.evidence(found, 'egress'))
+        found = self.case(MACHINE, machine=away, place={
+            'address': '', 'why': away['why']})
+        self.assertEqual(['egress'], self.found(found, Verdict.WARN))
+
+    def test_an_address_that_is_in_use_nowhere(self):
+        found = self.case(EGRESS, place={'address': '', 'why': 'no network'})
+        self.assert_one('egress', found, Verdict.WARN, 'no network')
+        self.assertIn('no router or node needs it', self.evidence(
+            self.case(EGRESS, places=[]), 'egress'))
+
+    def test_rows_and_the_node(self):
+        found = self.case(MACHINE, place={'rows': 'refused', 'rows_why': 'no'},
+                          node=[{'kind': 'egress_source', 'ref': 'x',
+                                 'state': 'refused', 'reason': 'nft'}])
+        self.assertEqual(['egress-rows', 'egress-node'],
+                         self.found(found, Verdict.BROKEN))
+        self.assertIn('web: refused no', self.evidence(found, 'egress-rows'))
+        self.assertIn('egress_source x (refused) nft',
+                      self.evidence(found, 'egress-node'))
+
+    def test_no_answer(self):
+        self.assertIn('egress', self.found(self.case(MACHINE)._replace(
+            egress=readers.Unread('no agent')), Verdict.NOT_CHECKED))

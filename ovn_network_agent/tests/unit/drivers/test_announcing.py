@@ -9,22 +9,22 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.engine import contributions
 from ovn_network_agent.tests.unit import cloud
-from ovn_network_agent.tests.unit.drivers import fip_routes
+from ovn_network_agent.tests.unit.drivers import base
 
 FIP = '198.51.100.10'
 OWN = '198.51.100.1/32'
 
 
-class ProofTest(fip_routes.FipRouteTestCase):
+class ProofTest(base.FipRouteTestCase):
 
     def proofs(self, *args, **options):
-        return self.kind(resources.Advertised, *args, **options)
+        return self.of(resources.Advertised, *args, **options)
 
     def test_of_all_addresses_and_after_all_that_announces_them(self):
         router = cloud.router(fips=[FIP])
         for options in ({}, {'fip_route__announce_method': 'kernel'},
                         {'frr__vrf_name': ''}):
-            wanted = self.wants(router, **options)
+            wanted = self.wanted(router, **options)
             found, = (r for r in wanted if r.kind == 'advertised')
             self.assertEqual((router.uuid, cloud.OWNER, (OWN, FIP + '/32')),
                              (found.router, found.owner, found.prefixes))
@@ -71,7 +71,7 @@ class ProofTest(fip_routes.FipRouteTestCase):
         self.assertEqual((), found.prefixes)
 
     def test_it_is_pure(self):
-        wanted = self.wants(cloud.router(fips=[FIP]))
+        wanted = self.wanted(cloud.router(fips=[FIP]))
         proof, = (r for r in wanted if r.kind == 'advertised')
         rest = [r for r in wanted if r is not proof]
         bare = dataclasses.replace(proof, prefixes=(),
@@ -98,14 +98,14 @@ ADDRESS = '198.51.100.1'
 TAG = 4400001
 
 
-class TagsTest(fip_routes.FipRouteTestCase):
+class TagsTest(base.FipRouteTestCase):
 
     def tags(self, **values):
         """Tag of each announced prefix, for the ways to announce."""
         for options in ({}, {'frr__vrf_name': ''}):
-            found = {each.prefix: each.tag for each in self.kind(
+            found = {each.prefix: each.tag for each in self.of(
                 resources.Announcement, cloud.router(**values), **options)}
-            kernel = {each.dst: each.metric for each in self.kind(
+            kernel = {each.dst: each.metric for each in self.of(
                 resources.AnnouncedRoute, cloud.router(**values),
                 fip_route__announce_method='kernel', **options)}
             self.assertEqual(found, kernel)
@@ -137,7 +137,7 @@ class TagsTest(fip_routes.FipRouteTestCase):
 
     def test_other_routes_have_none(self):
         router = cloud.router(fips=[FIP], ports=(cloud.port(tag=TAG),))
-        routes = self.kind(resources.KernelRoute, router)
+        routes = self.of(resources.KernelRoute, router)
         self.assertTrue(routes)
         for each in routes:
             self.assertIsNone(each.metric)

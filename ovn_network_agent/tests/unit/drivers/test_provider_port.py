@@ -4,13 +4,12 @@
 """Driver provider_port: from the view to resources."""
 
 
-from oslotest import base
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import base
 
 ONE = '198.51.100.10'
 
@@ -27,14 +26,9 @@ def address(found=ONE, of=None, **values):
                              'fa:16:3e:00:00:01', **values)
 
 
-class ProviderPortTest(base.BaseTestCase):
+class ProviderPortTest(base.DriverTestCase):
 
-    def wanted(self, subject, name='provider_port', node=None, **options):
-        driver = world.driver(name, world.conf(**options))
-        return list(driver.resources(subject, node or cloud.node()))
-
-    def kinds(self, *args, **options):
-        return [each.kind for each in self.wanted(*args, **options)]
+    name = 'provider_port'
 
     def problem(self, subject, **options):
         found, = self.wanted(subject, **options)
@@ -47,8 +41,7 @@ class ProviderPortTest(base.BaseTestCase):
         self.assertEqual(
             resources.Announcement('vrf-provider', f'{ONE}/32',
                                    '169.254.0.1', 4400001), announced)
-        flows = {flow.ref for flow in self.wanted(network())
-                 if flow.kind == 'flow'}
+        flows = {flow.ref for flow in self.of(resources.Flow, network())}
         self.assertEqual(2, len(flows))
         self.assertLessEqual({route.ref, *flows}, {*announced.requires})
 
@@ -58,9 +51,8 @@ class ProviderPortTest(base.BaseTestCase):
                          self.wanted(address(bound=False)))
         coming = address(bound=False, announced=False)
         self.assertEqual({'keep'}, {*self.kinds(coming)})
-        kept = {keep.of for keep in self.wanted(coming)}
         self.assertLessEqual({each.ref for each in self.wanted(address())},
-                             kept)
+                             {keep.of for keep in self.wanted(coming)})
 
     def test_a_port_that_is_not_up(self):
         """Its announcement stays if there is one."""
@@ -107,22 +99,17 @@ class ProviderPortTest(base.BaseTestCase):
 
     def test_leak_of_the_network(self):
         rules = {(rule.src, rule.dst, rule.table, rule.iif) for rule
-                 in self.wanted(network(), 'veth_leak')
-                 if rule.kind == 'rule'}
+                 in self.of(resources.Rule, network(), name='veth_leak')}
         self.assertLessEqual(
             {('198.51.100.0/24', None, 200, None),
              ('198.51.100.0/24', None, resources.BLACKHOLE, 'br-ex'),
              (None, '198.51.100.0/24', resources.BLACKHOLE,
               'veth-default')}, rules)
-        self.assertNotIn('problem', self.kinds(network(), 'veth_leak'))
-
-    def test_no_way_out(self):
-        """A VRF without a default route drops what machines send."""
-        node = cloud.node()
-        node = node._replace(devices=tuple(
-            each._replace(default_route=False)
-            for each in node.devices))
-        self.assertIn('problem', self.kinds(network(), 'veth_leak', node))
+        self.assertNotIn('problem', self.kinds(network(), name='veth_leak'))
+        # A VRF without a default route drops what machines send.
+        self.assertIn('problem', self.kinds(network(), cloud.node(
+            devices=tuple(each._replace(default_route=False)
+                          for each in cloud.node().devices)), 'veth_leak'))
 
     def test_what_is_not_announced(self):
         self.assertEqual([], self.wanted(address(withheld='no')))
@@ -148,48 +135,37 @@ class ProviderPortTest(base.BaseTestCase):
             of = network(segment=segment)
             self.assertEqual({'keep'}, {*self.kinds(address(of=of))})
             self.assertNotIn('problem', self.kinds(of))
-            found, = (each for each in self.wanted(
-                of._replace(named=True))
-                if each.kind == 'problem')
+            found, = self.of(resources.Problem, of._replace(named=True))
             self.assertIn('[provider_port] networks', found.text)
 
     def test_router_advertisements(self):
         of = network(networks=('198.51.100.0/24', '2001:db8::/64'))
 
-        def sent(of, **options):
-            return [each.prefixes for each in self.wanted(of, **options)
-                    if each.kind == 'router_advertisement']
-        self.assertEqual([('2001:db8::/64',)], sent(of))
-        flags, = ((each.managed, each.other) for each in self.wanted(
-            of._replace(managed=True))
-            if each.kind == 'router_advertisement')
-        self.assertEqual((True, False), flags)
-        self.assertEqual([], sent(network()))
-        self.assertEqual([], sent(of._replace(advertised=True)))
-        self.assertEqual([], sent(
-            of, provider_port__router_advertisements=False))
-
-    def proxies(self, of, **options):
-        return {each.dst for each in self.wanted(of, **options)
-                if each.kind == 'neighbour_proxy'}
+        kind = resources.RouterAdvertisement
+        for managed in False, True:
+            sent, = self.of(kind, of._replace(managed=managed))
+            self.assertEqual((('2001:db8::/64',), managed, False),
+                             (sent.prefixes, sent.managed, sent.other))
+        for none, options in (
+                (network(), {}), (of._replace(advertised=True), {}),
+                (of, {'provider_port__router_advertisements': False})):
+            self.assertEqual([], self.of(kind, none, **options))
 
     def test_the_gateways_of_ipv6(self):
         of = network(networks=('2001:db8::/64', '2001:db8:0:1::/64'))
-        self.assertEqual({'2001:db8::1', '2001:db8:0:1::1'}, self.proxies(of))
-        self.assertEqual(
-            {'2001:db8::fe', '2001:db8::ff', '2001:db8:0:1::1'},
-            self.proxies(of, provider_port__ipv6_gateways=[
-                '2001:db8::fe', '2001:db8::ff']))
-        self.assertEqual({'2001:db8:0:1::1'}, self.proxies(
-            of._replace(routers=('2001:db8::1',))))
-        self.assertEqual(set(), self.proxies(network(
-            elsewhere=('2001:db8:0:2::5',))))
-        self.assertEqual(
-            {'2001:db8::1', '2001:db8:0:1::1', '2001:db8::5'}, self.proxies(
-                of._replace(elsewhere=(
-                    '2001:db8::5', '2001:db8:0:2::5'))))
+        first, second, far = '2001:db8::1', '2001:db8:0:1::1', '2001:db8::5'
+        chosen, outside = ['2001:db8::fe', '2001:db8::ff'], '2001:db8:0:2::5'
+        for subject, gateways, wanted in (
+                (of, [], {first, second}), (of, chosen, {*chosen, second}),
+                (of._replace(routers=(first,)), [], {second}),
+                (network(elsewhere=(outside,)), [], set()),
+                (of._replace(elsewhere=(far, outside)), [],
+                 {first, second, far})):
+            self.assertEqual(wanted, {each.dst for each in self.of(
+                resources.NeighbourProxy, subject,
+                provider_port__ipv6_gateways=gateways)})
         self.assertLessEqual(
             {('net/ipv6/conf/br-ex/proxy_ndp', '1'),
              ('net/ipv6/neigh/br-ex/proxy_delay', '0')},
-            {(each.path, each.value) for each in self.wanted(of)
-             if each.kind == 'sysctl'})
+            {(each.path, each.value)
+             for each in self.of(resources.Sysctl, of)})

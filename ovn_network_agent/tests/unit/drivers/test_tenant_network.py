@@ -4,13 +4,12 @@
 """Driver tenant_network: from the view to resources."""
 
 
-from oslotest import base
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import base
 
 NET, SIX, BALANCED = '10.0.0.0/24', '2001:db8:1::/64', '10.0.9.0/24'
 VIA = '198.51.100.1'
@@ -19,18 +18,16 @@ HANDOVER = model.Handover
 tenant = cloud.tenant
 
 
-class TenantNetworkTest(base.BaseTestCase):
+class TenantNetworkTest(base.DriverTestCase):
 
-    def wanted(self, subject, name='tenant_network', node=None, **options):
-        driver = world.driver(name, world.conf(**options))
-        return list(driver.resources(subject, node or cloud.node()))
+    name = 'tenant_network'
 
-    def kinds(self, *args, **options):
-        return [each.kind for each in self.wanted(*args, **options)]
+    def leak(self, subject):
+        return self.wanted(subject, name='veth_leak')
 
-    def problem(self, subject, **options):
-        return '; '.join(each.text for each in self.wanted(subject, **options)
-                         if each.kind == 'problem')
+    def problem(self, *args, **options):
+        return '; '.join(each.text for each in self.of(
+            resources.Problem, *args, **options))
 
     def test_a_subnet_in_a_vrf(self):
         entry, gateway, route, announced = self.wanted(tenant(tag=4400001))
@@ -110,7 +107,7 @@ class TenantNetworkTest(base.BaseTestCase):
         for subject in (tenant(claimed='r2'), tenant(
                 rivals=('x',), claim=model.Claim.REFUSED)):
             self.assertEqual(['problem'], self.kinds(subject))
-            self.assertEqual([], self.kinds(subject, 'veth_leak'))
+            self.assertEqual([], self.leak(subject))
 
     def test_two_routers(self):
         for claim, kinds, text in (
@@ -130,8 +127,7 @@ class TenantNetworkTest(base.BaseTestCase):
         self.assertEqual((NET, 32, 32), (entry.network, entry.ge, entry.le))
         self.assertEqual(('10.0.0.5/32', VIA), (route.dst, route.via))
         self.assertIn((NET, 'br-ex'), [
-            (rule.src, rule.iif) for rule in self.wanted(subject,
-                                                         'veth_leak')])
+            (rule.src, rule.iif) for rule in self.leak(subject)])
         text = self.problem(subject._replace(
             rivals=('10.0.0.5/32 of router r2',),
             claim=model.Claim.REFUSED))
@@ -144,36 +140,36 @@ class TenantNetworkTest(base.BaseTestCase):
                 None, cloud.segment(patch_port=0), cloud.segment(mac=''),
                 cloud.segment(bridge='', device='')):
             subject = tenant(port=cloud.port(segment=segment))
-            found = self.wanted(subject)
-            self.assertEqual({'keep'}, {each.kind for each in found})
+            self.assertEqual({'keep'}, {*self.kinds(subject)})
             self.assertIn(('vrf-provider', NET), [
-                each.of.key for each in found])
+                each.of.key for each in self.wanted(subject)])
 
     def test_way_back(self):
-        found = self.wanted(tenant('10.0.0.5/32', NET), 'veth_leak')
+        found = self.leak(tenant('10.0.0.5/32', NET))
         self.assertEqual(
             {(2000, NET, None, 200, 'br-ex', None),
              (1997, None, NET, 254, 'veth-default', 0),
              (1998, None, NET, resources.BLACKHOLE, 'veth-default', None)},
             {(rule.priority, rule.src, rule.dst, rule.table, rule.iif,
               rule.suppress) for rule in found})
-        self.assertEqual([], self.wanted(tenant(withheld='no'), 'veth_leak'))
-        self.assertEqual({'keep'}, {*self.kinds(
-            tenant(claim=model.Claim.UNKNOWN), 'veth_leak')})
-        lost = tenant(port=cloud.port(segment=None))
-        self.assertIn('keep', self.kinds(lost, 'veth_leak'))
+        self.assertEqual([], self.leak(tenant(withheld='no')))
+        self.assertEqual({'keep'}, {each.kind for each in self.leak(
+            tenant(claim=model.Claim.UNKNOWN))})
+        self.assertIn('keep', [each.kind for each in self.leak(
+            tenant(port=cloud.port(segment=None)))])
 
     def test_the_last_packets(self):
         """No route that the prefix list permits leads to the pair."""
         port = cloud.port(local=False, handover=HANDOVER.FORWARD)
         for prefix, ways in ((NET, {'10.0.0.0/25', '10.0.0.128/25'}),
                              ('10.0.0.5/32', {NET})):
-            found = self.wanted(tenant(prefix, NET, port=port), 'veth_leak')
             self.assertEqual(ways, {
-                each.dst for each in found if each.kind == 'kernel_route' and
-                (each.table, each.dev) == (TABLE, 'veth-provider')})
+                each.dst for each in self.of(
+                    resources.KernelRoute, tenant(prefix, NET, port=port),
+                    name='veth_leak')
+                if (each.table, each.dev) == (TABLE, 'veth-provider')})
         self.assertNotIn('kernel_route', self.kinds(tenant(
-            '10.0.0.5/32', port=port), 'veth_leak'))
+            '10.0.0.5/32', port=port), name='veth_leak'))
 
     def test_a_standby_prepares(self):
         group = model.GatewayGroup('Gateway_Chassis', 'g', ports=(
@@ -188,8 +184,7 @@ class TenantNetworkTest(base.BaseTestCase):
             [(each.network, each.le) for each in self.wanted(
                 group, tenant_network__advertisement_method='host')])
         self.assertLessEqual({(NET, 'br-ex', 200), (BALANCED, 'br-ex', 200)}, {
-            (each.src, each.iif, each.table)
-            for each in self.wanted(group, 'veth_leak')
-            if each.kind == 'rule'})
+            (each.src, each.iif, each.table) for each in self.of(
+                resources.Rule, group, name='veth_leak')})
         self.assertEqual([], self.wanted(
             group, fip_route__standby_prepare=False))

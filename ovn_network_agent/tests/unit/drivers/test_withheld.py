@@ -7,8 +7,7 @@ from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.common import networks
 from ovn_network_agent.tests.unit import cloud
-from ovn_network_agent.tests.unit import world
-from ovn_network_agent.tests.unit.drivers import fip_routes
+from ovn_network_agent.tests.unit.drivers import base
 
 FIP, OTHER, OWN = '198.51.100.10', '198.51.100.11', '198.51.100.1'
 WITHHELD = ((FIP, 'because'),)
@@ -18,7 +17,7 @@ WAYS = ({}, {'fip_route__announce_method': 'kernel'}, {'frr__vrf_name': ''},
         {'fip_route__route_table_id': 100})
 
 
-class WithheldTest(fip_routes.FipRouteTestCase):
+class WithheldTest(base.FipRouteTestCase):
 
     def router(self, **values):
         return cloud.router(**{'fips': [FIP, OTHER], 'withheld': WITHHELD,
@@ -26,7 +25,7 @@ class WithheldTest(fip_routes.FipRouteTestCase):
 
     def about(self, address, *args, **options):
         """Kinds of what is wanted for one address, a set."""
-        return {each.kind for each in self.wants(*args, **options)
+        return {each.kind for each in self.wanted(*args, **options)
                 if each.subject == networks.host_prefix(address) or
                 networks.host_prefix(address) in each.key}
 
@@ -41,11 +40,11 @@ class WithheldTest(fip_routes.FipRouteTestCase):
                 FIP, self.router(), **options), options)
             self.assertEqual([OWN, OTHER],
                              self.announced(self.router(), **options))
-            wanted = set(self.wants(self.router(), **options))
+            wanted = set(self.wanted(self.router(), **options))
             proof, = (r for r in wanted if r.kind == 'advertised')
             self.assertEqual((OWN + '/32', OTHER + '/32'), proof.prefixes)
             wanted.remove(proof)
-            without = set(self.wants(self.router(withheld=()), **options))
+            without = set(self.wanted(self.router(withheld=()), **options))
             self.assertLessEqual(wanted, without, options)
             self.assertEqual({FIP + '/32'}, {
                 each.subject or each.dst for each in without - wanted
@@ -55,9 +54,9 @@ class WithheldTest(fip_routes.FipRouteTestCase):
         router = self.router(withheld=tuple(
             (address, 'because') for address in (OWN, FIP, OTHER)))
         self.assertEqual([], self.announced(router))
-        found, = self.kind(resources.Advertised, router)
+        found, = self.of(resources.Advertised, router)
         self.assertEqual((), found.prefixes)
-        self.assertEqual(1, len(self.kind(resources.DefaultRoute, router)))
+        self.assertEqual(1, len(self.of(resources.DefaultRoute, router)))
 
     def test_a_segment_in_doubt(self):
         """What has no doubt about it does not stay."""
@@ -68,30 +67,25 @@ class WithheldTest(fip_routes.FipRouteTestCase):
 
     def test_it_is_no_problem(self):
         """The operator has asked for it."""
-        for balanced, fips in (
-                ((fip_routes.balanced(FIP, unanswered='it is'),), []),
-                ((), ['203.0.113.10'])):
-            withheld = (((FIP if balanced else fips[0]), 'because'),)
-            self.assertEqual([], self.kind(resources.Problem, cloud.router(
-                fips=fips, balanced=balanced, withheld=withheld)))
-            self.assertEqual(1, len(self.kind(
-                resources.Problem, cloud.router(fips=fips,
-                                                balanced=balanced))))
+        for address, values in (
+                (FIP, {'balanced': (base.balanced(FIP, True, 'it is'),)}),
+                ('203.0.113.10', {'fips': ['203.0.113.10']})):
+            for withheld, number in ((), 1), (((address, 'because'),), 0):
+                self.assertEqual(number, len(self.of(
+                    resources.Problem, cloud.router(withheld=withheld,
+                                                    **values))))
 
     def test_no_relay_of_its_packets(self):
         """A former owner does not attract them either."""
-        driver = self.driver()
         router = self.router(ports=(cloud.port(
             local=False, chassis=cloud.OTHER, relay=7,
             handover=model.Handover.ANNOUNCE),))
-        wanted = {each.dst
-                  for each in world.wanted(driver, router, cloud.node())
-                  if getattr(each, 'in_port', None) == resources.LOCAL}
-        self.assertEqual({OWN, OTHER}, {
-            text.partition('/')[0] for text in wanted})
+        self.assertEqual({OWN + '/32', OTHER + '/32'}, {
+            each.dst for each in self.wanted(router)
+            if getattr(each, 'in_port', None) == resources.LOCAL})
 
 
-class RoutedByOvnTest(fip_routes.FipRouteTestCase):
+class RoutedByOvnTest(base.FipRouteTestCase):
     """OVN routes the router itself."""
 
     def test_nothing_is_wanted(self):
@@ -99,13 +93,13 @@ class RoutedByOvnTest(fip_routes.FipRouteTestCase):
                                        cloud.OWNER)
         for name in ('fip_route', 'veth_leak', 'gateway_drain',
                      'port_forward'):
-            driver = world.driver(name, world.conf(drivers=[name]))
             for handover in model.Handover:
                 port = cloud.port(local=handover is model.Handover.NONE,
                                   relay=7, handover=handover)
-                self.assertEqual([], list(world.wanted(driver, cloud.router(
+                self.assertEqual([], self.wanted(cloud.router(
                     fips=[FIP], ports=(port,), default_routes=(managed,),
-                    routed_by_ovn=True), cloud.node())), (name, handover))
+                    routed_by_ovn=True), None, name, drivers=[name]),
+                    (name, handover))
 
     def test_a_standby_prepares_nothing_either(self):
         ports = [model.GroupPort(
@@ -113,9 +107,8 @@ class RoutedByOvnTest(fip_routes.FipRouteTestCase):
             cloud.segment(), ('10.0.0.0/24',), routed)
             for routed in (False, True)]
         for name in ('fip_route', 'veth_leak'):
-            driver = world.driver(name, world.conf())
-            here, left = (list(driver.resources(model.GatewayGroup(
-                'Gateway_Chassis', ports=(port,)), cloud.node()))
+            here, left = (self.wanted(model.GatewayGroup(
+                'Gateway_Chassis', ports=(port,)), None, name)
                 for port in ports)
             self.assertNotEqual([], here)
             self.assertEqual([], left)

@@ -89,10 +89,11 @@ class StatusTest(base.JudgeTestCase):
     def test_an_upgrade_without_a_restart(self):
         """The package restarts nothing."""
         facts = agents.Status(True, '', 'running', version='0.0.0.former')
-        said = self.judged(agents.judge_status, facts, base.WARN, base.OK)
-        self.assertIn('the agent that runs is 0.0.0.former', said)
-        self.judged(agents.judge_status, facts._replace(
-            version=version.STRING), base.OK)
+        self.judged_each(
+            agents.judge_status,
+            (facts, (base.WARN, base.OK),
+             'the agent that runs is 0.0.0.former'),
+            (facts._replace(version=version.STRING), base.OK))
 
 
 class PrivilegesTest(base.JudgeTestCase):
@@ -101,10 +102,10 @@ class PrivilegesTest(base.JudgeTestCase):
         program = agents.helper.program()
         self.assertEqual([program, '--x'], agents._run_as_root(
             ['sudo', '-n', program, '--x']))
-        self.assertTrue(agents._only_sudo(['/usr/bin/sudo', program]))
-        self.assertFalse(agents._only_sudo(
-            ['sudo', 'neutron-rootwrap', '/etc/rootwrap.conf', program]))
-        self.assertFalse(agents._only_sudo(['doas', program]))
+        for words, only in ((['/usr/bin/sudo', program], True),
+                            (['sudo', 'neutron-rootwrap', '/etc/rootwrap.conf',
+                              program], False), (['doas', program], False)):
+            self.assertEqual(only, agents._only_sudo(words))
 
     def test_helpers(self):
         """sudoers does not concern a command of the operator."""

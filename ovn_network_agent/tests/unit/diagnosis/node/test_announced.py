@@ -3,8 +3,13 @@
 
 """The checks of what is announced, on purpose not, twice, or with a tag."""
 
+import dataclasses
+
+from ovn_network_agent import model
 from ovn_network_agent.common import ip_text
+from ovn_network_agent.diagnosis.node import sources
 from ovn_network_agent.diagnosis.node.bgp import announced
+from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
 ADDRESSES = tuple(ip_text.address(f'198.51.100.{number}')
@@ -70,3 +75,43 @@ class AnnouncedTest(base.JudgeTestCase):
                f'"redistribute {method}" a route map',
                f'"match {match} 4400001"')
               for method, match in (('static', 'tag'), ('kernel', 'metric'))))
+
+
+class AddressesTest(base.JudgeTestCase):
+    """What the checks take for addresses that can be announced."""
+
+    def announceable(self, snapshot, *args):
+        return [str(each) for each in sources.announceable(snapshot, *args)]
+
+    def test_a_standby_has_the_addresses_of_its_groups(self):
+        group = model.GatewayGroup('Gateway_Chassis', ports=(
+            model.GroupPort('cr-lrp-1', 'other', 'lrp-1', (
+                '198.51.100.1/24', '2001:db8::1/64')),))
+        router = dataclasses.replace(cloud.router(), balanced=(
+            model.BalancedAddress('198.51.100.30', True),
+            model.BalancedAddress('10.0.0.7')))
+        snapshot = cloud.snapshot(router, groups=(group,))
+        self.assertEqual(
+            ['198.51.100.1', '198.51.100.10', '198.51.100.30'],
+            self.announceable(snapshot, (
+                '198.51.100.10', '192.0.2.7', '2001:db8::7', 'nonsense')))
+        self.assertEqual([], self.announceable(
+            model.Snapshot(cloud.node()), ('198.51.100.10',)))
+
+    def test_a_vni_is_not_the_underlay(self):
+        vni = model.Vni(1001)
+        group = model.GatewayGroup('Gateway_Chassis', ports=(
+            model.GroupPort('cr-lrp-1', 'other', 'lrp-1', (
+                '198.51.100.1/24',), vni=vni),
+            model.GroupPort('cr-lrp-2', 'other', 'lrp-2', (
+                '198.51.100.2/24',))))
+        router = cloud.router(ports=(cloud.port(vni=vni),),
+                              fips=('198.51.100.10',))
+        self.assertEqual(['198.51.100.2'], self.announceable(
+            cloud.snapshot(router, groups=(group,)), ()))
+
+    def test_machines_need_no_group(self):
+        for version, address in (4, '198.51.100.20'), (6, '2001:db8::20'):
+            self.assertEqual([address], self.announceable(
+                model.Snapshot(cloud.node()), (),
+                ('198.51.100.20', '2001:db8::20'), version))

@@ -91,17 +91,15 @@ class SysctlTest(base.JudgeTestCase):
 
     def test_before_the_start_the_bridge_may_be_closed(self):
         closed = forwarding(br_ex={'forwarding': 0, 'proxy_arp': 0})
-        self.judged(devices.judge_forwarding, closed._replace(managed=False),
-                    base.OK)
-        self.judged(devices.judge_proxy_arp, closed._replace(managed=False),
-                    base.NOT_CHECKED)
-        self.judged(devices.judge_proxy_arp, closed, base.BROKEN)
-
-    def test_each_segment_answers_for_itself(self):
-        found = forwarding()._replace(bridges=('br-ex', 'br-ex.101'))
-        found.values['br-ex.101'] = {'forwarding': 1, 'proxy_arp': 0}
-        said = self.judged(devices.judge_proxy_arp, found, base.BROKEN)
-        self.assertIn('net/ipv4/conf/br-ex.101/proxy_arp=1', said)
+        before = closed._replace(managed=False)
+        # Each segment answers for itself.
+        vlan = forwarding()._replace(bridges=('br-ex', 'br-ex.101'))
+        vlan.values['br-ex.101'] = {'forwarding': 1, 'proxy_arp': 0}
+        self.judged(devices.judge_forwarding, before, base.OK)
+        self.judged_each(
+            devices.judge_proxy_arp, (before, base.NOT_CHECKED),
+            (closed, base.BROKEN),
+            (vlan, base.BROKEN, 'net/ipv4/conf/br-ex.101/proxy_arp=1'))
 
     def test_the_highest_rp_filter_counts(self):
         """Documentation/networking/ip-sysctl: the maximum of both."""

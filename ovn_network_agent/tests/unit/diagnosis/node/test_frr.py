@@ -7,7 +7,7 @@ import socket
 
 import fixtures
 
-from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.backends.frr import frr_static
 from ovn_network_agent.diagnosis.node import examination
 from ovn_network_agent.diagnosis.node.bgp import frr
 from ovn_network_agent.frr import setup
@@ -62,32 +62,33 @@ class SetupTest(base.JudgeTestCase):
 
     names = ('frr-vrf', 'bgp-instance', 'bgp-redistribution', 'bgp-filter')
 
-    def verdicts(self, facts):
-        return {name: [said.verdict for said in CHECKS[name].judge(facts)]
-                for name in self.names}
-
     def assert_only(self, name, facts):
-        expected = {other: [check.Verdict.OK] for other in self.names}
-        if name:
-            expected[name] = [check.Verdict.BROKEN]
-        self.assertEqual(expected, self.verdicts(facts))
+        for other in self.names:
+            self.judged(CHECKS[other].judge, facts,
+                        base.BROKEN if other == name else base.OK)
 
     def test_each_fault_is_that_of_one_check(self):
-        self.assert_only('', configured())
-        self.assert_only('frr-vrf', configured(GOOD._replace(vrf=False)))
-        self.assert_only('bgp-instance',
-                         configured(GOOD._replace(neighbours=False)))
         self.assert_only('bgp-redistribution', configured(method='kernel'))
-        self.assert_only('bgp-redistribution', configured(
-            GOOD._replace(undefined=(('static', 'MAP'),))))
-        self.assert_only('bgp-filter', configured(
-            GOOD._replace(filters=False)))
-        self.assert_only('bgp-filter', configured(
-            GOOD._replace(described=True)))
+        for name, values in (
+                ('', {}), ('frr-vrf', {'vrf': False}),
+                ('bgp-instance', {'neighbours': False}),
+                ('bgp-redistribution', {'undefined': (('static', 'MAP'),)}),
+                # The map of another source does not matter.
+                ('', {'undefined': (('connected', 'MAP'),)}),
+                ('bgp-filter', {'filters': False}),
+                ('bgp-filter', {'described': True})):
+            self.assert_only(name, configured(GOOD._replace(**values)))
 
-    def test_the_map_of_another_source_does_not_matter(self):
-        self.assert_only('', configured(
-            GOOD._replace(undefined=(('connected', 'MAP'),))))
+
+class AnnouncedTest(base.JudgeTestCase):
+
+    def test_many_static_routes_are_no_fault(self):
+        many = frr_static.MANY + 1
+        self.judged_each(
+            frr.judge_announced,
+            (frr.Announced('static', frr_static.MANY), base.OK),
+            (frr.Announced('static', many), base.WARN, str(many)),
+            (frr.Announced('kernel', 0), base.OK))
 
 
 class ListsTest(base.JudgeTestCase):
@@ -99,13 +100,11 @@ class ListsTest(base.JudgeTestCase):
         self.judged_each(
             frr.judge_lists, (self.lists(), base.OK),
             (self.lists((), ()), base.OK), (frr.Lists(''), base.NOT_CHECKED),
-            (self.lists(bgpd=()), base.BROKEN, 'only zebra'))
-        said = self.judged(frr.judge_lists, self.lists(
-            zebra=((7, 'deny', '10.0.0.0/8', 0, 0),)),
-            base.BROKEN, base.BROKEN)
-        self.assertIn('only zebra has these entries of LIST: 10.0.0.0/8', said)
-        self.assertIn('only bgpd has these entries of LIST: 198.51.100.0/24',
-                      said)
+            (self.lists(bgpd=()), base.BROKEN, 'only zebra'),
+            (self.lists(zebra=((7, 'deny', '10.0.0.0/8', 0, 0),)),
+             (base.BROKEN, base.BROKEN),
+             'only zebra has these entries of LIST: 10.0.0.0/8',
+             'only bgpd has these entries of LIST: 198.51.100.0/24'))
 
 
 class SessionsTest(base.JudgeTestCase):

@@ -34,10 +34,9 @@ class ForeignTest(base.BaseTestCase):
     def routes(self):
         return managers.foreign(self.root)['ManageForeignRoutes']
 
-    def test_without_files_everything_is_removed(self):
-        self.assertEqual(ALL, managers.foreign(self.root))
-
     def test_all_are_switched_off(self):
+        """Without files everything is removed."""
+        self.assertEqual(ALL, managers.foreign(self.root))
         self.write('etc/systemd/networkd.conf.d/agent.conf', OFF)
         self.assertEqual(NONE, managers.foreign(self.root))
 
@@ -48,20 +47,19 @@ class ForeignTest(base.BaseTestCase):
         self.assertEqual(ALL, managers.foreign(self.root))
 
     def test_drop_ins_go_by_name_and_after_the_main_file(self):
-        self.write('etc/systemd/networkd.conf',
-                   '[Network]\nManageForeignRoutes=yes\n')
-        self.write('usr/lib/systemd/networkd.conf.d/20-a.conf',
-                   '[Network]\nManageForeignRoutes = off\n')
-        self.assertFalse(self.routes())
-        self.write('etc/systemd/networkd.conf.d/10-b.conf',
-                   '[Network]\nManageForeignRoutes=yes\n')
-        self.assertFalse(self.routes())
-        self.write('run/systemd/networkd.conf.d/30-c.conf',
-                   '[Network]\nManageForeignRoutes=true\n')
-        self.assertTrue(self.routes())
-        # A file of the same name in another directory is read in its place.
-        self.write('etc/systemd/networkd.conf.d/30-c.conf', '')
-        self.assertFalse(self.routes())
+        routes = '[Network]\nManageForeignRoutes'
+        for path, text, removed in (
+                ('etc/systemd/networkd.conf', f'{routes}=yes\n', True),
+                ('usr/lib/systemd/networkd.conf.d/20-a.conf',
+                 f'{routes} = off\n', False),
+                ('etc/systemd/networkd.conf.d/10-b.conf', f'{routes}=yes\n',
+                 False),
+                ('run/systemd/networkd.conf.d/30-c.conf', f'{routes}=true\n',
+                 True),
+                # In the place of the one of this name in another directory.
+                ('etc/systemd/networkd.conf.d/30-c.conf', '', False)):
+            self.write(path, text)
+            self.assertEqual(removed, self.routes(), path)
         os.symlink(os.devnull, os.path.join(
             self.root, 'etc/systemd/networkd.conf.d/20-a.conf'))
         self.assertTrue(self.routes())
@@ -122,10 +120,13 @@ class JudgeTest(base.BaseTestCase):
                 self.assertEqual(wanted, managers._ask_nmcli())
 
     def test_neither_runs(self):
-        self.assertIs(Verdict.OK, self.said().verdict)
-        said = self.said(hidden=True)
-        self.assertIs(Verdict.NOT_CHECKED, said.verdict)
-        self.assertIn('from this container', said.evidence)
         # What is seen counts in a container, too.
-        self.assertIs(Verdict.OK, self.said(NONE, hidden=True).verdict)
-        self.assertIs(Verdict.NOT_CHECKED, self.said(failure='denied').verdict)
+        for verdict, words, found in (
+                (Verdict.OK, '', Managers()),
+                (Verdict.NOT_CHECKED, 'from this container',
+                 Managers(hidden=True)),
+                (Verdict.OK, '', Managers(NONE, hidden=True)),
+                (Verdict.NOT_CHECKED, '', Managers(failure='denied'))):
+            said, = managers.judge_managers(found)
+            self.assertIs(verdict, said.verdict)
+            self.assertIn(words, said.evidence)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The entries for tags that another announce method takes over."""
+"""The lines for another announce method, and the entries for its tags."""
 
 from oslotest import base
 
@@ -78,3 +78,22 @@ class LinesTest(base.BaseTestCase):
             '  redistribute static route-map STATIC6', ' exit-address-family',
             'end'), methods.lines('65001', '', 'static', {
                 4: (), 6: ((ONE, SETS),)}))
+
+    def test_static_routes_need_no_filter(self):
+        self.assertEqual(
+            ('configure terminal', 'router bgp 65001 vrf blue',
+             ' address-family ipv4 unicast', '  redistribute static',
+             ' exit-address-family', 'end'),
+            methods.lines('65001', 'blue', 'static', {4: ()}))
+
+    def test_the_default_route_of_the_kernel_is_kept_back_first(self):
+        lines = methods.lines('65001', '', 'kernel', {4: (), 6: ()})
+        begin = lines.index('router bgp 65001')
+        for family, name, default in ((4, 'KERNEL', '0.0.0.0/0'),
+                                      (6, 'KERNEL6', '::/0')):
+            denied = lines.index(f'route-map {name} deny 10')
+            self.assertIn(default, lines[denied - 1])
+            self.assertLess(denied, begin)
+            self.assertLess(begin, lines.index(
+                f'  redistribute kernel route-map {name}'))
+            self.assertIn(f' address-family ipv{family} unicast', lines)

@@ -5,7 +5,6 @@
 
 import contextlib
 import io
-import itertools
 import pathlib
 
 from oslo_config import cfg
@@ -95,11 +94,6 @@ class SourcesTest(base.ConfTestCase):
                                          argv=[argument]).code
             self.assertEqual(status, code or 0)
             self.assertIn(said, written.getvalue())
-
-    def test_an_option_given_by_argument_survives_a_reload(self):
-        conf = self.load('[DEFAULT]\ndry_run = false\n', ['--dry-run'])
-        conf.mutate_config_files()
-        self.assertIs(True, conf.dry_run)
 
 
 class ListTest(base.ConfTestCase):
@@ -250,19 +244,22 @@ class EveryArgumentTest(base.ConfTestCase):
 
     def arguments(self):
         """(argument, name of the option, texts, their values)."""
-        for option in itertools.chain(main.CLI_OPTS, main.CLI_ONLY_OPTS):
-            yield option.name, ('true', 'false'), (True, False)
-        for name in LOG_BOOLEANS:
+        for name in (*(option.name for option in (
+                *main.CLI_OPTS, *main.CLI_ONLY_OPTS)), *LOG_BOOLEANS):
             yield name, ('true', 'false'), (True, False)
         for name in LOG_TEXTS:
             yield name, ('/tmp/first', 'user'), ('/tmp/first', 'user')
+
+    def argument(self, name, texts, values, which):
+        """The argument for the first or the second value."""
+        return (['--' + name, texts[which]] if values == texts else
+                ['--' + ('' if values[which] else 'no') + name])
 
     def test_each_beats_environment_and_file(self):
         for name, texts, values in self.arguments():
             dest = name.replace('-', '_')
             for which in (0, 1):
-                argv = (['--' + name, texts[which]] if values == texts else
-                        ['--' + ('' if values[which] else 'no') + name])
+                argv = self.argument(name, texts, values, which)
                 other = texts[not which]
                 conf = self.load(f'[DEFAULT]\n{dest} = {other}\n', argv,
                                  {'OS_DEFAULT__' + dest.upper(): other})
@@ -272,9 +269,8 @@ class EveryArgumentTest(base.ConfTestCase):
         for name, texts, values in self.arguments():
             dest = name.replace('-', '_')
             path = self.file(f'[DEFAULT]\n{dest} = {texts[1]}\n')
-            conf = self.load('', ['--config-file', path, *(
-                ['--' + name, texts[0]] if values == texts
-                else ['--' + name])])
+            conf = self.load('', ['--config-file', path, *self.argument(
+                name, texts, values, 0)])
             self.assertEqual(values[0], conf[dest], name)
 
     def test_one_that_was_not_given_overrides_nothing(self):

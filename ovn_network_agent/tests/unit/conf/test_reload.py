@@ -179,10 +179,10 @@ class ReloadTest(base.ConfTestCase):
         self.assertTrue(all(c.reason for c in done.waiting))
 
     def test_a_value_of_the_command_line_waits_for_nothing(self):
-        self.conf = self.load(argv=['--debug'])
-        self.rewrite('[DEFAULT]\ndebug = false\n')
+        self.conf = self.load(argv=['--debug', '--dry-run'])
+        self.rewrite('[DEFAULT]\ndebug = false\ndry_run = false\n')
         self.assertEqual(((), ()), self.reloaded())
-        self.assertIs(True, self.conf.debug)
+        self.assertEqual((True, True), (self.conf.debug, self.conf.dry_run))
 
     def test_files_that_change_meanwhile_are_read_again(self):
         """A value that was not checked never gets in force."""
@@ -206,8 +206,7 @@ class ReloadTest(base.ConfTestCase):
         def prepare(read):
             self.rewrite('[DEFAULT]\nreconcile_interval = '
                          f'{next(numbers)}\n')
-        self.assertIn('change while they are read',
-                      self.refused('', prepare))
+        self.assertIn('change while they are read', self.refused('', prepare))
 
     def test_a_log_that_cannot_be_set_up_changes_nothing(self):
         """The library sets the log up after it has changed all values."""

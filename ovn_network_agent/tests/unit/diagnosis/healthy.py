@@ -3,7 +3,6 @@
 
 """Facts about a floating IP of which everything is as it has to be."""
 
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -77,8 +76,7 @@ def machine(address=FIP, binding=None, found=None, **options):
             'name': 'vm-1', 'network': 'public', 'mac': 'fa:16:3e:00:00:aa',
             'host': 'gw2', **(binding or {})}))
     if found is None:
-        return facts.Facts(gathering.setup(conf, CLIENT), about,
-                           agent=RUNNING)
+        return facts.Facts(gathering.setup(conf, CLIENT), about, agent=RUNNING)
     of = cloud.machine(address, **{'network': cloud.network(
         networks=(NETWORKS[networks.family(address)],)), **found})
     return facts_of(subject.wanting(

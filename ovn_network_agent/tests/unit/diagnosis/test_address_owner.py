@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Explanations of an address that is not announced here, or not known."""
+"""Explanations of an address: whose it is, and what is not known."""
 
 import dataclasses
 
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.address import subject
+from ovn_network_agent.diagnosis.address import verdicts
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.diagnosis import explained
@@ -16,6 +17,13 @@ from ovn_network_agent.tests.unit.diagnosis import healthy
 Outcome, Verdict = explained.Outcome, explained.Verdict
 WITHHELD = {'withheld': ((healthy.FIP, 'the row says so'),)}
 ROUTED = {'routed_by_ovn': True}
+SHOP = subject.Claim('floating IP', 'shop (neutron-1)', 'neutron-1',
+                      'dnat_and_snat', '192.168.1.12', 'port-3', 'gw1')
+OFFICE = subject.Claim('floating IP', 'office (neutron-2)', 'neutron-2',
+                        'dnat_and_snat', '192.168.2.66', '', 'gw2')
+OWN = subject.Claim('router address', 'third (neutron-3)', 'neutron-3')
+SNAT = subject.Claim('SNAT address', 'fourth', 'fourth', 'snat',
+                      '10.0.0.0/24', '', 'gw1')
 
 
 class OwnerTest(explained.AddressTestCase):
@@ -232,3 +240,66 @@ class WithheldTest(explained.AddressTestCase):
     def test_what_could_not_be_read_is_no_answer(self):
         self.assertIs(Outcome.UNKNOWN, self.outcome(self.facts._replace(
             databases=readers.Unread('no answer'))))
+
+
+class ClaimsTest(explained.AddressTestCase):
+
+    def of(self, *rows):
+        return healthy.with_subject(healthy.case(), claims=rows)
+
+    def said(self, *rows):
+        """The (evidence, remedy) about some routers."""
+        found = verdicts.several_claims(self.of(*rows).subject)
+        self.assertIs(Verdict.WARN, found.verdict)
+        return found.evidence, found.remedy
+
+    def test_one_router_is_no_warning(self):
+        self.assertEqual([], self.found(self.of(SHOP), Verdict.WARN))
+
+    def test_each_row(self):
+        self.assert_one(
+            'nat-row', self.of(SHOP, OFFICE, OWN), Verdict.WARN,
+            '3 routers have the address: floating IP of shop (neutron-1), to '
+            '192.168.1.12, port port-3, on gw1; floating IP of office '
+            '(neutron-2), to 192.168.2.66, no port, on gw2; router address '
+            'of third (neutron-3), on no chassis')
+
+    def test_the_command_for_the_row_without_a_port(self):
+        remedy = self.said(SHOP, OFFICE)[1]
+        self.assertIn('"ovn-nbctl lr-nat-del neutron-2 dnat_and_snat '
+                      '198.51.100.10"', remedy)
+        self.assertNotIn('neutron-1', remedy)
+
+    def test_the_commands_where_nobody_knows(self):
+        evidence, remedy = self.said(SHOP, SNAT)
+        self.assertNotIn('no port', evidence)
+        self.assertIn('lr-nat-del neutron-1 dnat_and_snat 198.51.100.10"',
+                      remedy)
+        self.assertIn('lr-nat-del fourth snat 10.0.0.0/24"', remedy)
+        self.assertNotIn('"', self.said(OWN, OWN)[1])
+
+    def test_what_follows_is_not_the_cause(self):
+        facts = healthy.with_kernel(self.of(SHOP, OFFICE), neighbours={
+            **healthy.case().kernel.neighbours,
+            ('br-ex', healthy.FIP): ('', 'FAILED')})
+        self.assert_broken('nat-row', facts)
+        self.assert_one('neighbour', facts, Verdict.NOT_CHECKED,
+                        '(follows from: NAT row in OVN NB)')
+
+    def test_other_faults_stay_the_cause(self):
+        facts = healthy.with_link(self.of(SHOP, OFFICE), 'br-ex', up=False)
+        self.assert_broken('bridge-device', facts)
+
+    def test_the_last_sentence_promises_no_more_than_was_looked_at(self):
+        case = healthy.case()
+        port = case.subject.port._replace(chassis='other', local=False)
+        for facts, said in (
+                (case,
+                 'Nothing that explain looks at is broken on this node.'),
+                (healthy.with_subject(case, claims=(SHOP, OFFICE)),
+                 'No layer is broken; see the warnings.'),
+                (healthy.with_subject(case, owner='gw2.example.org',
+                                      wanted=(), port=port),
+                 'gw2.example.org has the address: ask there.')):
+            self.assertEqual(
+                said, explanation.explain(facts).text().splitlines()[-1])

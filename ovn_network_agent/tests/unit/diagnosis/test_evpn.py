@@ -3,7 +3,6 @@
 
 """What explain says of a machine on a network with a VNI."""
 
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -220,8 +219,7 @@ class HereTest(explained.AddressTestCase):
     def test_the_client_of_an_example(self):
         """Nobody has such an address, so the lack of a route is no fault."""
         known = healthy.with_lookup(case(), 'out', **explained.NO_ROUTE)
-        known = known._replace(setup=known.setup._replace(
-            client='192.0.2.1'))
+        known = known._replace(setup=known.setup._replace(client='192.0.2.1'))
         self.assertIn('vni-way-back', self.found(known, Verdict.NOT_CHECKED))
         self.assertIs(Outcome.OK, self.outcome(known))
 

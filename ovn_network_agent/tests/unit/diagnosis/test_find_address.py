@@ -267,5 +267,4 @@ class ReadingTest(subjects.Subjects, clouds.CloudTestCase):
             self.cloud.add_nat('one', f'198.51.100.{number}')
         found = northbound.read(self.configuration(), FIP)
         self.assertEqual(1, len(found['NAT']))
-        self.assertEqual(model.Phase.RUNNING,
-                         self.subject(FIP).node.phase)
+        self.assertEqual(model.Phase.RUNNING, self.subject(FIP).node.phase)

@@ -65,8 +65,7 @@ class MachinesTest(subjects.Subjects, clouds.CloudTestCase):
         self.assertEqual(machines[VM], self.subject(VM).found)
 
     def test_elsewhere_and_on_its_way(self):
-        self.add(chassis=AWAY,
-                 additional_chassis=self.cloud._chassis(HERE))
+        self.add(chassis=AWAY, additional_chassis=self.cloud._chassis(HERE))
         found = self.subject(VM)
         self.assertEqual(
             (False, cloud.OTHER_HOSTNAME, (cloud.HOSTNAME,), None),
@@ -98,8 +97,7 @@ class MachinesTest(subjects.Subjects, clouds.CloudTestCase):
         self.cloud.move_machine('vip', None,
                                 virtual_parent=ovsdb.ovsdb_set(()))
         found = self.subject(VM)
-        self.assertEqual((False, '', ''), (found.here, found.owner,
-                                           found.mac))
+        self.assertEqual((False, '', ''), (found.here, found.owner, found.mac))
 
     def test_networks_that_are_chosen(self):
         self.add()

@@ -3,7 +3,6 @@
 
 """The judges of a VIP."""
 
-
 from ovn_network_agent.diagnosis import readers
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import packets

@@ -10,7 +10,7 @@ from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit.drivers import base
 
 MAC, FIP = cloud.BRIDGE_MAC, base.FIP
-balanced = base.balanced
+OWN, balanced = '198.51.100.1', base.balanced
 OTHER_SEGMENT = cloud.segment(datapath='dp-2', localnet_port='provnet-2',
                               physical_network='physnet2', bridge='br-other',
                               device='br-other', mac='0a:00:00:00:00:09')
@@ -135,63 +135,49 @@ class PlanesTest(base.FipRouteTestCase):
 class AddressesTest(base.FipRouteTestCase):
 
     def test_what_is_announced(self):
-        local, away = cloud.port(), cloud.port(local=False)
-        manual = {'network_cidr': ['198.51.100.0/24']}
-        distributed = cloud.fip('198.51.100.11',
-                                distributed_mac='fa:16:3e:00:00:aa')
-        snat = model.Nat('snat', '198.51.100.1', '10.0.0.0/24')
-        for what, router, options, wanted in (
-                ('FIP and the port', cloud.router(fips=[FIP]), {},
-                 ['198.51.100.1', FIP]),
-                ('SNAT on the address of the port', cloud.router(
-                    nats=(snat,)), {}, ['198.51.100.1']),
-                ('SNAT elsewhere', cloud.router(nats=(model.Nat(
-                    'snat', '198.51.100.77', '10.0.0.0/24'),)), {},
-                 ['198.51.100.1', '198.51.100.77']),
-                ('the same address twice', cloud.router(
-                    nats=(snat, cloud.fip(FIP), cloud.fip(
-                        FIP, logical_ip='10.0.0.6'))), {},
-                 ['198.51.100.1', FIP]),
-                ('nat_addresses before the NAT row', cloud.router(
-                    sent=('198.51.100.1', '198.51.100.33')), {},
-                 ['198.51.100.1', '198.51.100.33']),
-                ('load balancers, one of them of a tenant', cloud.router(
-                    balanced=(balanced('10.0.0.9', floating=False),
-                              balanced(FIP), balanced('2001:db8::9'))), {},
-                 ['198.51.100.1', FIP]),
-                ('a load balancer that OVN does not answer for',
-                 cloud.router(balanced=(balanced(
-                     FIP, unanswered='it is distributed'),)), {},
-                 ['198.51.100.1']),
-                ('outside of the networks', cloud.router(
-                    fips=['192.0.2.7']), {}, ['198.51.100.1']),
-                ('of a port on another chassis', cloud.router(
-                    ports=(local, cloud.port(
+        local, outside = cloud.port(), cloud.port(networks=('192.0.2.1/24',))
+        far = '203.0.113.8'
+        snat = model.Nat('snat', OWN, '10.0.0.0/24')
+        for what, wanted, values, *options in (
+                ('FIP and the port', [OWN, FIP], {'fips': [FIP]}),
+                ('SNAT on the address of the port', [OWN], {'nats': (snat,)}),
+                ('SNAT elsewhere', [OWN, '198.51.100.77'], {'nats': (
+                    snat._replace(external_ip='198.51.100.77'),)}),
+                ('the same address twice', [OWN, FIP], {'nats': (
+                    snat, cloud.fip(FIP),
+                    cloud.fip(FIP, logical_ip='10.0.0.6'))}),
+                ('nat_addresses before the NAT row', [OWN, '198.51.100.33'],
+                 {'sent': (OWN, '198.51.100.33')}),
+                ('load balancers, one of them of a tenant', [OWN, FIP], {
+                    'balanced': (balanced('10.0.0.9', floating=False),
+                                 balanced(FIP), balanced('2001:db8::9'))}),
+                ('a load balancer that OVN does not answer for', [OWN], {
+                    'balanced': (balanced(
+                        FIP, unanswered='it is distributed'),)}),
+                ('outside of the networks', [OWN], {'fips': ['192.0.2.7']}),
+                ('of a port on another chassis', [OWN, FIP], {
+                    'fips': [FIP, far], 'ports': (local, cloud.port(
                         2, local=False, chassis='elsewhere',
-                        networks=('203.0.113.1/24',))),
-                    fips=[FIP, '203.0.113.9']),
-                 {'network_cidr': ['198.51.100.0/24', '203.0.113.0/24']},
-                 ['198.51.100.1', FIP]),
-                ('distributed', cloud.router(nats=(distributed,)), {},
-                 ['198.51.100.1']),
-                ('IPv6', cloud.router(fips=['2001:db8::10']), {},
-                 ['198.51.100.1']),
-                ('not here', cloud.router(ports=(away,), fips=[FIP]), {}, []),
-                ('no port at all', cloud.router(ports=(), fips=[FIP]), {}, []),
-                ('manual networks with the port outside', cloud.router(
-                    ports=(cloud.port(networks=('192.0.2.1/24',)),),
-                    fips=[FIP, '192.0.2.9']), manual, [FIP]),
-                ('two addresses on the port', cloud.router(ports=(
-                    cloud.port(networks=('198.51.100.1/24',
-                                         '203.0.113.1/24')),),
-                    fips=[FIP, '203.0.113.8']), {},
-                 ['198.51.100.1', FIP, '203.0.113.1', '203.0.113.8']),
-                ('one port here and one away', cloud.router(
-                    ports=(local, cloud.port(
-                        2, local=False, networks=('203.0.113.1/24',))),
-                    fips=[FIP, '203.0.113.8']), {},
-                 ['198.51.100.1', FIP])):
-            self.assertEqual(wanted, self.announced(router, **options), what)
+                        networks=('203.0.113.1/24',)))},
+                 ['198.51.100.0/24', '203.0.113.0/24']),
+                ('distributed', [OWN], {'nats': (cloud.fip(
+                    '198.51.100.11', distributed_mac='fa:16:3e:00:00:aa'),)}),
+                ('IPv6', [OWN], {'fips': ['2001:db8::10']}),
+                ('not here', [], {'fips': [FIP],
+                                  'ports': (cloud.port(local=False),)}),
+                ('no port at all', [], {'fips': [FIP], 'ports': ()}),
+                ('manual networks with the port outside', [FIP], {
+                    'fips': [FIP, '192.0.2.9'], 'ports': (outside,)},
+                 ['198.51.100.0/24']),
+                ('two addresses on the port', [OWN, FIP, '203.0.113.1', far], {
+                    'fips': [FIP, far], 'ports': (cloud.port(networks=(
+                        '198.51.100.1/24', '203.0.113.1/24')),)}),
+                ('one port here and one away', [OWN, FIP], {
+                    'fips': [FIP, far], 'ports': (local, cloud.port(
+                        2, local=False, networks=('203.0.113.1/24',)))})):
+            self.assertEqual(wanted, self.announced(
+                cloud.router(**values),
+                network_cidr=options[0] if options else []), what)
 
     def hairpins(self, *args, **options):
         return {f.dst: f.set_dst for f in self.of(

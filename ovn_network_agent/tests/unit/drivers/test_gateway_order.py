@@ -332,8 +332,7 @@ class HistoryTest(base.BaseTestCase):
                          group.moves)
         if drained in priorities:
             row = group.rows[drained]
-            self.assertEqual((0, 'maintenance'),
-                             (row.priority, row.drained))
+            self.assertEqual((0, 'maintenance'), (row.priority, row.drained))
             self.assertGreater(row.earlier, 0)
         self.same_order({n: p for n, p in priorities.items()
                          if n != first}, group.ranks())

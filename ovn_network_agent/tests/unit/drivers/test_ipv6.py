@@ -3,7 +3,6 @@
 
 """Routers with addresses of IPv6: what all drivers want for them."""
 
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources

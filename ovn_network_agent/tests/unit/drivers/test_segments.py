@@ -135,8 +135,7 @@ class VlanTest(base.FipRouteTestCase):
         """Row D24."""
         wrong = VLAN._replace(occupied=True)
         router = cloud.router(fips=[FIP], ports=(cloud.port(segment=wrong),))
-        self.assertEqual({'keep', 'prefix_list_entry'},
-                         {*self.kinds(router)})
+        self.assertEqual({'keep', 'prefix_list_entry'}, {*self.kinds(router)})
 
 
 class FurtherBridgeTest(base.FipRouteTestCase):

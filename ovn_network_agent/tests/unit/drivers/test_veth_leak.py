@@ -3,7 +3,6 @@
 
 """Driver veth_leak: from the view to resources."""
 
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources

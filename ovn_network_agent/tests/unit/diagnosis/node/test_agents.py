@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent import version
 from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.readers import agent

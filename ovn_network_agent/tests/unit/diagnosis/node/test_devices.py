@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent.diagnosis.node.kernel import devices
 from ovn_network_agent.tests.unit.diagnosis.node import base
 

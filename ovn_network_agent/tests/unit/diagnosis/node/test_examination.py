@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """Checks: order, dependencies, readers that fail, and their pages."""
 
 import pathlib

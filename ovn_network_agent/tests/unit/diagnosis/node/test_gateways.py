@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis.node import gateways
@@ -86,8 +85,7 @@ class RoutesTest(base.JudgeTestCase):
 
         ours = model.NbDefaultRoute('198.51.100.254', 'lrp', True,
                                     ownership.Owner('gw1'))
-        others = ours._replace(
-            owner=ownership.Owner('gw1', 'other'))
+        others = ours._replace(owner=ownership.Owner('gw1', 'other'))
         # The subnet has a gateway.
         foreign = model.NbDefaultRoute('198.51.100.1', '', False)
         self.judged_each(

@@ -6,19 +6,18 @@
 import os
 
 import fixtures
-from oslotest import base
 
-from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis.node.kernel import managers
+from ovn_network_agent.tests.unit.diagnosis.node import base
 
 ALL = {'ManageForeignRoutes': True, 'ManageForeignRoutingPolicyRules': True,
        'ManageForeignNextHops': True}
 NONE = dict.fromkeys(ALL, False)
 OFF = '[Network]\n' + ''.join(f'{option}=no\n' for option in ALL)
-Managers, Verdict = managers.Managers, diagnosis.Verdict
+Managers = managers.Managers
 
 
-class ForeignTest(base.BaseTestCase):
+class ForeignTest(base.JudgeTestCase):
     """The files of systemd-networkd, in the order of systemd."""
 
     def setUp(self):
@@ -76,29 +75,25 @@ class ForeignTest(base.BaseTestCase):
         self.assertTrue(self.routes())
 
 
-class JudgeTest(base.BaseTestCase):
+class JudgeTest(base.JudgeTestCase):
 
-    def said(self, *args, **kwargs):
-        said, = managers.judge_managers(Managers(*args, **kwargs))
-        return said
-
-    def test_networkd(self):
-        said = self.said(ALL)
-        self.assertIs(Verdict.WARN, said.verdict)
-        self.assertIn('routes and policy rules and next hops', said.evidence)
-        for option in ALL:
-            self.assertIn(f'"{option}=no"', said.remedy)
-        said = self.said({**NONE, 'ManageForeignNextHops': True})
-        self.assertIn('removes next hops of FRR that', said.evidence)
-        self.assertNotIn('ManageForeignRoutes', said.remedy)
-        self.assertIs(Verdict.OK, self.said(NONE).verdict)
-
-    def test_network_manager(self):
-        said = self.said(managed=('br-ex', 'vrf-provider'))
-        self.assertIs(Verdict.WARN, said.verdict)
-        self.assertIn('unmanaged-devices+=interface-name:br-ex;'
-                      'interface-name:vrf-provider', said.remedy)
-        self.assertIs(Verdict.OK, self.said(managed=()).verdict)
+    def test_managers(self):
+        """What is seen counts in a container, too."""
+        hops = Managers({**NONE, 'ManageForeignNextHops': True})
+        self.judged_each(
+            managers.judge_managers,
+            (Managers(ALL), base.WARN, 'routes and policy rules and next hops',
+             *(f'"{option}=no"' for option in ALL)),
+            (hops, base.WARN, 'removes next hops of FRR that'),
+            (Managers(NONE), base.OK), (Managers(NONE, hidden=True), base.OK),
+            (Managers(managed=('br-ex', 'vrf-provider')), base.WARN,
+             'unmanaged-devices+=interface-name:br-ex;'
+             'interface-name:vrf-provider'),
+            (Managers(managed=()), base.OK), (Managers(), base.OK),
+            (Managers(hidden=True), base.NOT_CHECKED, 'from this container'),
+            (Managers(failure='denied'), base.NOT_CHECKED))
+        self.assertNotIn('ManageForeignRoutes', self.judged(
+            managers.judge_managers, hops, base.WARN))
 
     def test_what_nmcli_says(self):
         directory = self.useFixture(fixtures.TempDir()).path
@@ -118,15 +113,3 @@ class JudgeTest(base.BaseTestCase):
                     OSError, managers._ask_nmcli)))
             else:
                 self.assertEqual(wanted, managers._ask_nmcli())
-
-    def test_neither_runs(self):
-        # What is seen counts in a container, too.
-        for verdict, words, found in (
-                (Verdict.OK, '', Managers()),
-                (Verdict.NOT_CHECKED, 'from this container',
-                 Managers(hidden=True)),
-                (Verdict.OK, '', Managers(NONE, hidden=True)),
-                (Verdict.NOT_CHECKED, '', Managers(failure='denied'))):
-            said, = managers.judge_managers(found)
-            self.assertIs(verdict, said.verdict)
-            self.assertIn(words, said.evidence)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent.diagnosis.node import ovn
 from ovn_network_agent.ovn.chassis import own_chassis
 from ovn_network_agent.tests.unit.diagnosis.node import base

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent.diagnosis.node import power
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.ovn.chassis import bfd

@@ -97,9 +97,6 @@ class LevelTest(confs.ConfTestCase):
         reload.reload(conf)
         self.assertEqual(logging.WARNING, logging.getLogger().level)
 
-
-class LastLogTest(base.BaseTestCase):
-
     def test_lines_are_counted_by_level(self):
         counted = log_levels.LogCounts()
         for level in (logging.DEBUG, logging.INFO, logging.WARNING,
@@ -130,7 +127,6 @@ class TemporaryTest(base.BaseTestCase):
         self.addCleanup(self.logger.setLevel, logging.NOTSET)
         self.levels = log_levels.Temporary()
         self.addCleanup(self.levels.undo)
-        self.followed = []
 
     def test_until_it_is_undone(self):
         self.levels.set(NAME, 'debug')
@@ -142,12 +138,15 @@ class TemporaryTest(base.BaseTestCase):
         self.assertEqual((logging.WARNING, []),
                          (self.logger.level, self.levels.now()))
 
+    def former(self):
+        waiting.eventually(lambda: self.logger.level == logging.WARNING,
+                           'the former level')
+
     def test_for_some_time(self):
         self.levels.set(NAME, 'debug', 0.2)
         (_name, _level, left), = self.levels.now()
         self.assertTrue(0 < left <= 0.2)
-        waiting.eventually(lambda: self.logger.level == logging.WARNING,
-                           'the former level')
+        self.former()
         self.assertEqual([], self.levels.now())
 
     def test_a_new_time_replaces_the_former(self):
@@ -156,15 +155,15 @@ class TemporaryTest(base.BaseTestCase):
         waiting.lasts(lambda: self.assertEqual(logging.DEBUG,
                                                self.logger.level), 0.3)
         self.levels.set(NAME, 'info', 0.1)
-        waiting.eventually(lambda: self.logger.level == logging.WARNING,
-                           'the former level')
+        self.former()
 
     def test_others_follow(self):
-        self.levels.follow = lambda *given: self.followed.append(given)
+        followed = []
+        self.levels.follow = lambda *given: followed.append(given)
         self.levels.set(NAME, 'debug')
         self.levels.undo()
         self.assertEqual([(NAME, logging.DEBUG), (NAME, logging.WARNING)],
-                         self.followed)
+                         followed)
 
     def test_others_that_cannot_follow(self):
         def fail(name, level):

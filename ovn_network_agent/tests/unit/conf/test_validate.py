@@ -20,12 +20,17 @@ class ProblemsTest(base.ConfTestCase):
             self.check(f'[DEFAULT]\nexposing_method = {word}\n',
                        f'exposing_method = {word}', 'use the driver evpn')
 
+    def fine(self, *texts):
+        """Configurations without a problem."""
+        for text in texts:
+            self.assertEqual([], self.problems(text))
+
     def check(self, text, *parts, **kwargs):
         """Exactly one problem, and its text has these parts."""
         self.check_one(self.problems(text, **kwargs), *parts)
 
     def test_remotes_are_all_that_is_needed(self):
-        self.assertEqual([], self.problems())
+        self.fine('')
 
     def test_missing_remotes_are_both_named_in_every_spelling(self):
         self.check('', '[ovn] ovn_nb_remote', 'section [ovn]',
@@ -38,9 +43,8 @@ class ProblemsTest(base.ConfTestCase):
         self.check(drivers + text, '[gateway_drain] drain_timeout = 0: ',
                    'drain_on_shutdown')
         # What is not used does no harm.
-        for other in ('[DEFAULT]\ndrivers = fip_route\n' + text,
-                      drivers + text + 'drain_on_shutdown = false\n'):
-            self.assertEqual([], self.problems(other))
+        self.fine('[DEFAULT]\ndrivers = fip_route\n' + text,
+                  drivers + text + 'drain_on_shutdown = false\n')
 
     FORWARDS = '[port_forward]\nrules_file = /etc/rules.yaml\n'
 
@@ -53,7 +57,7 @@ class ProblemsTest(base.ConfTestCase):
                        '[port_forward] port_forward_table_id = 201: ',
                        name, 'choose another one')
             # Nothing uses it.
-            self.assertEqual([], self.problems(other))
+            self.fine(other)
 
     def test_the_priorities_of_port_forwards_are_taken(self):
         """CFG-29."""
@@ -65,16 +69,13 @@ class ProblemsTest(base.ConfTestCase):
             for number in (first, last):
                 self.check(f'{self.FORWARDS}{text}{number}\n',
                            f'{option} = {number}: ', '150 to 152')
-                self.assertEqual([], self.problems(f'{text}{number}\n'))
-            for number in (first - 1, last + 1):
-                self.assertEqual([], self.problems(
-                    f'{self.FORWARDS}{text}{number}\n'))
-        self.assertEqual([], self.problems(
-            f'{self.FORWARDS}{leak}150\n[frr]\nvrf_name =\n'))
+                self.fine(f'{text}{number}\n')
+            self.fine(f'{self.FORWARDS}{text}{first - 1}\n',
+                      f'{self.FORWARDS}{text}{last + 1}\n')
+        self.fine(f'{self.FORWARDS}{leak}150\n[frr]\nvrf_name =\n')
 
     def test_several_bridges(self):
-        self.assertEqual([], self.problems(
-            '[DEFAULT]\nfurther_bridges = br-two, br-three\n'))
+        self.fine('[DEFAULT]\nfurther_bridges = br-two, br-three\n')
 
     def test_the_device_of_vips_is_for_nothing_else(self):
         for name, other in (('br-ex', '[DEFAULT] bridge_dev'),
@@ -109,15 +110,14 @@ class ProblemsTest(base.ConfTestCase):
         self.check(
             f'{limit}299\n', '[gateway_drain] silent_chassis_limit = 299: ',
             'stale_chassis_grace_period (300)', '300 or more', 'off')
-        for right in (f'{limit}0\n', f'{limit}300\n',
-                      f'{limit}60\nstale_chassis_grace_period = 0\n'):
-            self.assertEqual([], self.problems(right))
+        self.fine(f'{limit}0\n', f'{limit}300\n',
+                  f'{limit}60\nstale_chassis_grace_period = 0\n')
 
     def test_the_timers_of_bfd(self):
         """All of them or none, and not too short."""
         three = '[ovn]\nbfd_min_rx = {}\nbfd_min_tx = {}\nbfd_mult = {}\n'
-        for right in ((0, 0, 0), (200, 200, 3), (50, 60000, 255)):
-            self.assertEqual([], self.problems(three.format(*right)))
+        self.fine(*(three.format(*right) for right in (
+            (0, 0, 0), (200, 200, 3), (50, 60000, 255))))
         for wrong, *parts in (
                 ((200, 0, 3), '[ovn] bfd_min_rx = 200: ', 'bfd_min_tx is not '
                  'set', 'or none'),
@@ -132,11 +132,10 @@ class ProblemsTest(base.ConfTestCase):
                    '[DEFAULT] drivers')
 
     def test_selections(self):
-        for right in ('include_cidrs = 198.51.100.0/24\n'
-                      'exclude_cidrs = 198.51.100.0/28\n',
-                      'include_routers = r1, the big one\n'
-                      'exclude_routers = r2\n'):
-            self.assertEqual([], self.problems('[announce]\n' + right))
+        self.fine('[announce]\ninclude_cidrs = 198.51.100.0/24\n'
+                  'exclude_cidrs = 198.51.100.0/28\n',
+                  '[announce]\ninclude_routers = r1, the big one\n'
+                  'exclude_routers = r2\n')
         for wrong, *parts in (
                 ('exclude_cidrs = 198.51.100.1\n', '[announce] exclude_cidrs',
                  "'198.51.100.1'", 'write it like'),
@@ -163,9 +162,9 @@ class ProblemsTest(base.ConfTestCase):
             'name networks within 198.51.100.0/24')
 
     def test_tags(self):
-        self.assertEqual([], self.problems(
+        self.fine(
             '[announce]\nrouter_tags = r1:4400001, the big one : 4400002\n'
-            'network_tags = a:b:4499999\n'))
+            'network_tags = a:b:4499999\n')
         for wrong, *parts in (
                 ('router_tags = r1\n', 'router_tags', "'r1'", 'public:44'),
                 ('router_tags = :4400001\n', 'router_tags', 'write it like'),
@@ -179,9 +178,8 @@ class ProblemsTest(base.ConfTestCase):
         self.check('[fip_route]\nroute_table_id = 200\n',
                    '[veth_leak] veth_leak_table_id = 200: is [fip_route] '
                    'route_table_id too', 'choose another')
-        self.assertEqual([], self.problems(
-            '[fip_route]\nroute_table_id = 200\n'
-            '[veth_leak]\nveth_leak_enabled = false\n'))
+        self.fine('[fip_route]\nroute_table_id = 200\n'
+                  '[veth_leak]\nveth_leak_enabled = false\n')
 
     def test_route_rules_come_before_the_leak_rules(self):
         priority = ('[fip_route]\nroute_table_id = 100\n'
@@ -190,9 +188,8 @@ class ProblemsTest(base.ConfTestCase):
             self.check(f'{priority}{number}\n', '[fip_route] '
                        f'route_rule_priority = {number}: ',
                        'choose a lower number')
-        self.assertEqual([], self.problems(f'{priority}1996\n'))
-        self.assertEqual([], self.problems(
-            '[fip_route]\nroute_rule_priority = 1999\n'))
+        self.fine(f'{priority}1996\n',
+                  '[fip_route]\nroute_rule_priority = 1999\n')
 
 
 class PairTest(base.ConfTestCase):

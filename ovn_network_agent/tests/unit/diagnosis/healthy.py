@@ -116,7 +116,8 @@ def facts_of(about, conf):
         packet_traces=tuple(
             packet_trace(each, about) for each in packets.for_address(
                 address, client, about.segment, about.mac)),
-        kernel=kernel_of(about, conf), zebra=zebra_of(conf, version),
+        kernel=kernel_of(about, conf), zebra=((
+            conf.fip_route.announce_method, True, True, PAIR[version][0]),),
         lists=dict.fromkeys(('zebra', 'bgpd'), (_entry(about),)), **BGP)
 
 
@@ -274,11 +275,6 @@ def _lookups(about, conf):
                                   44),
             'out vrf': lookups.Lookup('', 10, everything, 'uplink',
                                       FABRIC[version], 186)}
-
-
-def zebra_of(conf, version=4):
-    """zebra's routes of the address."""
-    return ((conf.fip_route.announce_method, True, True, PAIR[version][0]),)
 
 
 def with_kernel(known, **values):

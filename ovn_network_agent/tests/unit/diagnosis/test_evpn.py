@@ -193,9 +193,11 @@ class HereTest(explained.AddressTestCase):
                 (with_vni(known, port=('br-ex', 7)), 'with tag 201')):
             self.assert_broken('vni-port', broken, text)
 
-    def test_the_kernel(self):
+    def test_the_kernel_and_the_switch(self):
         known = case()
         for check, broken in (
+                ('mac-tweak-flow', known._replace(
+                    flows=dict.fromkeys(known.flows, ()))),
                 ('vni-gateway', healthy.with_kernel(known, addresses={})),
                 ('vni-gateway', healthy.with_kernel(
                     known, sysctls=dict.fromkeys(known.kernel.sysctls, '0'))),
@@ -210,11 +212,6 @@ class HereTest(explained.AddressTestCase):
             self.assert_broken(check, broken)
         self.assertIn('leave by the main table', self.evidence(
             healthy.with_kernel(known, rules=()), 'vni-rules'))
-
-    def test_a_flow_that_is_gone(self):
-        known = case()
-        self.assert_broken('mac-tweak-flow', known._replace(
-            flows=dict.fromkeys(known.flows, ())))
 
     def test_the_client_of_an_example(self):
         """Nobody has such an address, so the lack of a route is no fault."""
@@ -276,16 +273,14 @@ class HereTest(explained.AddressTestCase):
 
 class NotInEvpnTest(explained.AddressTestCase):
 
-    def test_a_vni_that_cannot_be_used(self):
+    def test_a_vni_or_segment_that_cannot_be_used(self):
+        self.assert_broken('segment', case(network=test_evpn.network(
+            segment=cloud.segment(bridge='', device='', patch_port=None))))
         for vni in (model.Vni(0, problem='0 is not a VNI; use another one'),
                     model.Vni(VNI, problem='blue has it; use another one')):
             known = case(network=test_evpn.network(vni=vni))
             self.assert_broken('vni', known)
             self.assertEqual('use another one', self.remedy(known))
-
-    def test_no_segment(self):
-        self.assert_broken('segment', case(network=test_evpn.network(
-            segment=cloud.segment(bridge='', device='', patch_port=None))))
 
     def test_not_wanted(self):
         """In no subnet, and where another port has the address."""

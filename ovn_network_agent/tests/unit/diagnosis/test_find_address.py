@@ -28,6 +28,7 @@ class KindsTest(subjects.Subjects, clouds.CloudTestCase):
         super().setUp()
         self.cloud.add_router('one', chassis=cloud.CHASSIS)
         self.cloud.add_nat('one', FIP)
+        self.cloud.add_nat('one', '198.51.100.11')
         self.cloud.add_nat('one', '198.51.100.99', type='snat',
                            logical_ip='10.0.0.0/24')
 
@@ -112,15 +113,6 @@ class KindsTest(subjects.Subjects, clouds.CloudTestCase):
             f'{cloud.HOSTNAME}', 'floating IP of two (neutron-two), to '
             f'10.0.0.66, no port, on {cloud.OTHER_HOSTNAME}'],
             [each.text() for each in found.claims])
-
-
-class WantedTest(subjects.Subjects, clouds.CloudTestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.cloud.add_router('one', chassis=cloud.CHASSIS)
-        self.cloud.add_nat('one', FIP)
-        self.cloud.add_nat('one', '198.51.100.11')
 
     def wanted(self, *kinds, **options):
         return self.subject(FIP, **options).wanted_of(*kinds)

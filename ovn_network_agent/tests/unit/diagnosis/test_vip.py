@@ -130,8 +130,8 @@ class VipTest(explained.AddressTestCase):
         self.assertIn('--client', self.evidence(facts, 'way-back'))
 
     def test_nothing_returns_without_an_announcement(self):
-        facts = healthy.with_subject(healthy.vip(said()), wanted=())
-        self.assertNotIn('way-back', self.checks(facts))
+        self.assertNotIn('way-back', self.checks(healthy.with_subject(
+            healthy.vip(said()), wanted=())))
 
     def test_without_a_vrf(self):
         facts = healthy.vip(said(), frr__vrf_name='')

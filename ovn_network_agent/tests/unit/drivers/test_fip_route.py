@@ -59,12 +59,11 @@ class PlanesTest(base.FipRouteTestCase):
             self.assertEqual(wanted, self.routes(router, **options), options)
 
     def test_without_the_vrf_there_is_no_route_in_it(self):
-        node = cloud.node(devices=(model.Device('br-ex', MAC, True),))
+        args = (cloud.router(fips=[FIP]), cloud.node(
+            devices=(model.Device('br-ex', MAC, True),)))
         options = {'fip_route__announce_method': 'kernel'}
-        router = cloud.router(fips=[FIP])
-        self.assertEqual([], self.announced(router, node, **options))
-        self.assertTrue(self.of(resources.KernelRoute, router, node,
-                                  **options))
+        self.assertEqual([], self.announced(*args, **options))
+        self.assertTrue(self.of(resources.KernelRoute, *args, **options))
 
     def test_flows(self):
         flows = {(f.priority, f.family, f.dst): f for f in self.of(
@@ -238,11 +237,11 @@ class UnresolvedTest(base.FipRouteTestCase):
     def test_with_a_table_of_their_own_the_rules_stay_too(self):
         router = cloud.router(ports=(cloud.port(segment=None),), fips=[FIP])
         options = {'fip_route__route_table_id': 201}
-        kept = self.kept(router, **options)
-        usable = self.wanted(cloud.router(fips=[FIP]), **options)
-        for resource in usable:
-            if resource.kind in ('kernel_route', 'rule', 'announcement'):
-                self.assertIn(resource.ref, kept)
+        self.assertLessEqual({
+            each.ref for each in self.wanted(cloud.router(fips=[FIP]),
+                                             **options)
+            if each.kind in ('kernel_route', 'rule', 'announcement')},
+            self.kept(router, **options))
 
     def test_one_of_two_ports(self):
         router = cloud.router(

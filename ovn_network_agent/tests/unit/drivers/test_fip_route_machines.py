@@ -18,6 +18,8 @@ MAC = 'fa:16:3e:00:00:aa'
 OF_BRIDGE = cloud.BRIDGE_MAC
 GATEWAY = ownership.LINK_LOCAL_GATEWAY
 balanced = base.balanced
+FOREIGN = model.NbDefaultRoute('198.51.100.9', '', False)
+OURS = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True, cloud.OWNER)
 
 
 def distributed(address=FIP, resident=True, **values):
@@ -145,11 +147,6 @@ class NorthboundTest(base.FipRouteTestCase):
         return [r for r in self.wanted(router)
                 if r.kind in ('default_route', 'mac_binding')]
 
-    def foreign(self, **values):
-        return model.NbDefaultRoute(**{
-            'nexthop': '198.51.100.9', 'output_port': '', 'managed': False,
-            **values})
-
     def test_a_router_without_a_gateway_gets_one(self):
         router = cloud.router()
         self.assertEqual(
@@ -159,9 +156,7 @@ class NorthboundTest(base.FipRouteTestCase):
 
     def test_one_with_a_gateway_of_somebody_gets_nothing(self):
         """Trap T25: no MAC binding either."""
-        ours = self.foreign(managed=True, owner=cloud.OWNER,
-                            nexthop='198.51.100.254', output_port='lrp-1')
-        for routes in ((self.foreign(),), (self.foreign(), ours)):
+        for routes in (FOREIGN,), (FOREIGN, OURS):
             router = cloud.router(default_routes=routes)
             self.assertEqual([], self.rows(router))
             self.assertEqual(set(), self.kept(router))
@@ -180,8 +175,8 @@ class NorthboundTest(base.FipRouteTestCase):
                 ports=(cloud.port(1), cloud.port(
                     2, local=False, chassis=owner,
                     networks=('203.0.113.1/24',))),
-                default_routes=[self.foreign(
-                    managed=True, owner=cloud.THEIRS, nexthop='203.0.113.254',
+                default_routes=[OURS._replace(
+                    owner=cloud.THEIRS, nexthop='203.0.113.254',
                     output_port=output) for output in outputs])
             self.assertEqual(rows, len(self.rows(router)), outputs)
             self.assertEqual(rows, 2 - len(self.kept(router)), outputs)
@@ -191,9 +186,7 @@ class NorthboundTest(base.FipRouteTestCase):
         # Trap T13.
         router = cloud.router(
             ports=(cloud.port(local=False, chassis=cloud.OTHER),),
-            fips=[FIP], default_routes=(self.foreign(
-                managed=True, owner=cloud.OWNER,
-                nexthop='198.51.100.254', output_port='lrp-1'),))
+            fips=[FIP], default_routes=(OURS,))
         self.assertEqual(
             {resources.Ref('default_route', (router.uuid, '0.0.0.0/0')),
              resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))},
@@ -237,9 +230,7 @@ class NorthboundTest(base.FipRouteTestCase):
         doubtful = cloud.segment()._replace(patch_port=0)
         router = cloud.router(
             ports=(cloud.port(segment=doubtful),),
-            default_routes=(self.foreign(
-                managed=True, owner=cloud.OWNER, nexthop=GATEWAY,
-                output_port='lrp-1'),))
+            default_routes=(OURS._replace(nexthop=GATEWAY),))
         self.assertEqual(
             {resources.Ref('default_route', (router.uuid, '0.0.0.0/0')),
              resources.Ref('mac_binding', ('lrp-1', '198.51.100.254')),

@@ -86,15 +86,14 @@ class GatewayDrainTest(base.DriverTestCase):
 
     def test_the_active_chassis_takes_the_lead(self):
         # Rows DRN-09 and DRN-12, trap T10.
-        for own, peers, lead in (
-                (1, (2,), 3), (2, (2,), 3), (1, (1,), 2), (1, (0,), 2),
-                (0, (0,), 2), (5, (30, 20), 31)):
-            self.becomes({HERE: lead}, group(own, *peers))
+        for lead, *priorities in ((3, 1, 2), (3, 2, 2), (2, 1, 1), (2, 1, 0),
+                                  (2, 0, 0), (31, 5, 30, 20)):
+            self.becomes({HERE: lead}, group(*priorities))
 
     def test_established_it_writes_nothing(self):
         # Row DRN-10.
-        for own, peers in ((2, (1,)), (3, (2, 1)), (32767, (1,)), (2, (0,))):
-            self.becomes({}, group(own, *peers))
+        for priorities in (2, 1), (3, 2, 1), (32767, 1), (2, 0):
+            self.becomes({}, group(*priorities))
 
     def test_a_standby_writes_nothing(self):
         for owner in (OTHER, '', 'unknown'):
@@ -126,8 +125,7 @@ class GatewayDrainTest(base.DriverTestCase):
                          marks={HERE: ('shutdown', 5)})
         # The owner need not be confirmed for that.
         self.assertEqual([()], [r.owned for r in self.found])
-
-    def test_held_back_it_is_not_lowered_yet(self):
+        # Held back it is not lowered yet.
         self.becomes({}, group(5, 2, 1), DRAINING, held=True)
 
     def test_what_is_lowered_stays_so(self):

@@ -58,6 +58,10 @@ class PortForwardTest(PortForwardTestCase):
     def test_nothing_without_vips(self):
         # Row PF-01.
         self.assertEqual([], self.forwards())
+        router = cloud.router(fips=('198.51.100.10',))
+        for extent in (None, port_forwards.Extent()):
+            self.assertEqual([], self.wanted(
+                router, cloud.node(extent=extent)))
 
     def test_a_managed_vip(self):
         # Rows PF-10, PF-19, PF-25, PF-26; traps T36, T37.
@@ -69,6 +73,9 @@ class PortForwardTest(PortForwardTestCase):
             resources.KernelRoute(201, '0.0.0.0/0', 'veth-default',
                                   '169.254.0.2'), LINE, ADDRESS}, {*wanted})
         self.assertEqual([], only(resources.Announcement, wanted))
+        # No line where no list is managed.
+        self.assertNotIn('prefix_list_entry', [r.kind for r in self.forwards(
+            golden.vip(), frr__frr_prefix_list='')])
 
     def test_the_address_waits_for_the_way_to_the_backend_and_back(self):
         wanted = self.forwards(golden.vip())
@@ -103,11 +110,6 @@ class PortForwardTest(PortForwardTestCase):
         self.assertEqual({rule.ref for rule in wanted
                           if isinstance(rule, resources.Rule) and rule.fwmark},
                          {*table.requires})
-
-    def test_no_prefix_list_where_none_is_managed(self):
-        self.assertEqual([], only(
-            resources.PrefixListEntry,
-            self.forwards(golden.vip(), frr__frr_prefix_list='')))
 
     def test_l3mdev_accept_only_when_asked_for(self):
         # Row PF-24.
@@ -253,12 +255,6 @@ class PortForwardTest(PortForwardTestCase):
                 (self.unmanaged(), False)):
             self.assertEqual(there, anchor in self.forwards(vip), vip)
 
-    def test_nothing_of_routers_without_vips(self):
-        router = cloud.router(fips=('198.51.100.10',))
-        for extent in (None, port_forwards.Extent()):
-            self.assertEqual([], self.wanted(
-                router, cloud.node(extent=extent)))
-
     def test_snat_addresses(self):
         # Row PF-30: not those of floating IPs.
         router = cloud.router(
@@ -304,19 +300,18 @@ class PortForwardTest(PortForwardTestCase):
             table, = only(resources.NftTable, found)
             self.assertNotIn('192.0.2.53', golden.rendered(table))
 
-    def test_a_machine_in_a_vni_takes_nothing(self):
-        for vni, found in ((None, 1), (model.Vni(1001), 0)):
-            machine = cloud.machine('192.0.2.53',
-                                    network=cloud.network(vni=vni))
-            self.assertEqual(found, len(port_forwards.taken(
-                (golden.vip(),), cloud.with_machines(cloud.snapshot(),
-                                                     machine))))
+    def test_what_takes_nothing(self):
+        """A machine in a VNI, and a router that is elsewhere."""
+        def machine(vni):
+            return cloud.with_machines(cloud.snapshot(), cloud.machine(
+                '192.0.2.53', network=cloud.network(vni=vni)))
 
-    def test_a_router_that_is_elsewhere_takes_nothing(self):
-        router = cloud.router(fips=('192.0.2.53',),
-                              ports=(cloud.port(local=False),))
-        self.assertEqual(frozenset(), port_forwards.taken(
-            (golden.vip(),), cloud.snapshot(router)))
+        elsewhere = cloud.snapshot(cloud.router(
+            fips=('192.0.2.53',), ports=(cloud.port(local=False),)))
+        for view, found in ((machine(None), 1), (machine(model.Vni(1001)), 0),
+                            (elsewhere, 0)):
+            self.assertEqual(found, len(port_forwards.taken(
+                (golden.vip(),), view)))
 
 
 class GuardTest(PortForwardTestCase):
@@ -352,11 +347,10 @@ class GuardTest(PortForwardTestCase):
                                                    **options))
 
     def test_no_network_no_guard(self):
+        """Nor is there one in the default VRF."""
         # Trap T63, row PF-14.
         router = cloud.router(ports=(cloud.port(networks=()),))
         self.assertEqual(set(), self.elements(router, 4))
-
-    def test_no_guard_in_the_default_vrf(self):
         self.assertEqual(
             {('ip', 'provider_networks', '198.51.100.0/24')},
             self.elements(cloud.router(), 4, frr__vrf_name=''))

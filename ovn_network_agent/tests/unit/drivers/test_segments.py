@@ -54,10 +54,10 @@ class ObjectionTest(base.DriverTestCase):
         self.assertIn('no localnet port', segments.objection(None, ('br-ex',)))
 
     def test_the_device_is_known_without_its_mac_and_its_patch_port(self):
-        bare = VLAN._replace(mac='', patch_port=0)
-        self.assertTrue(segments.located(bare, ('br-ex',)))
-        for segment in (None, VLAN._replace(occupied=True)):
-            self.assertFalse(segments.located(segment, ('br-ex',)))
+        for segment, known in ((VLAN._replace(mac='', patch_port=0), True),
+                               (None, False),
+                               (VLAN._replace(occupied=True), False)):
+            self.assertEqual(known, segments.located(segment, ('br-ex',)))
 
 
 class VlanTest(base.FipRouteTestCase):
@@ -110,15 +110,11 @@ class VlanTest(base.FipRouteTestCase):
             self.assertEqual({'br-ex.101'}, ways - {None})
 
     def test_a_standby_has_the_device_too(self):
-        for owner in (cloud.CHASSIS, cloud.OTHER):
-            self.assertEqual([DEVICE], self.of(
-                resources.VlanDevice, group(VLAN, owner)))
-
-    def test_without_ovn_here_the_device_stays(self):
+        """And without OVN here it stays."""
         bare = VLAN._replace(patch_port=0)
-        self.assertEqual([DEVICE], self.of(
-            resources.VlanDevice,
-            cloud.router(ports=(cloud.port(segment=bare),))))
+        for subject in (group(VLAN, cloud.CHASSIS), group(VLAN), cloud.router(
+                ports=(cloud.port(segment=bare),))):
+            self.assertEqual([DEVICE], self.of(resources.VlanDevice, subject))
 
     def test_in_doubt_all_vlan_devices_stay(self):
         """Row D25."""

@@ -16,9 +16,9 @@ def helper(**changed):
                          True, True)._replace(**changed)
 
 
-class AloneTest(base.JudgeTestCase):
+class AgentsTest(base.JudgeTestCase):
 
-    def test_how_many(self):
+    def test_how_many_agents(self):
         self.judged_each(agents.judge_alone, *(
             (agents.Alone(found, holder), *said)
             for found, holder, *said in (
@@ -30,10 +30,7 @@ class AloneTest(base.JudgeTestCase):
                 ((ONE, TWO), 'process 7 here', base.BROKEN, 'process 7',
                  'process 8'))))
 
-
-class FormerTest(base.JudgeTestCase):
-
-    def test_what_is_left_of_it(self):
+    def test_what_is_left_of_the_original(self):
         none = single_instance.Original((), (), ())
         self.judged_each(
             agents.judge_original, (none, base.OK),
@@ -42,9 +39,6 @@ class FormerTest(base.JudgeTestCase):
              'systemctl disable x.service'),
             (none._replace(installed=('/usr/bin/ovn-network-agent',)),
              base.WARN, 'remove the package'))
-
-
-class RunningTest(base.JudgeTestCase):
 
     def test_command_lines(self):
         for line in ('/usr/bin/python3 /usr/local/bin/ovn-network-agent',
@@ -58,10 +52,7 @@ class RunningTest(base.JudgeTestCase):
                      'python3 -m ovn_network_agent.cmd.ctl doctor'):
             self.assertFalse(agent.is_agent(line.split()), line)
 
-
-class StatusTest(base.JudgeTestCase):
-
-    def test_states(self):
+    def test_status(self):
         self.judged_each(
             agents.judge_status, (agents.Status(False), base.NOT_CHECKED),
             (agents.Status(True, 'no agent answers'), base.BROKEN),
@@ -94,9 +85,6 @@ class StatusTest(base.JudgeTestCase):
              'the agent that runs is 0.0.0.former'),
             (facts._replace(version=version.STRING), base.OK))
 
-
-class PrivilegesTest(base.JudgeTestCase):
-
     def test_what_sudo_runs(self):
         program = agents.helper.program()
         self.assertEqual([program, '--x'], agents._run_as_root(
@@ -114,9 +102,6 @@ class PrivilegesTest(base.JudgeTestCase):
             ((helper(found=False), helper()), base.BROKEN),
             ((helper(allowed=False),), base.BROKEN, '[privsep_frr]'),
             ((helper(allowed=False, own=True),), base.OK))
-
-
-class ObjectsTest(base.JudgeTestCase):
 
     def test_differences_by_what_is_wrong(self):
         found = agents.Objects

@@ -126,7 +126,7 @@ def entry(sequence, *matches, sets=(), action='permit', **others):
     return filters.Rule(sequence, action, matches, sets=sets, **others)
 
 
-class CopyTest(base.JudgeTestCase):
+class MethodTest(base.JudgeTestCase):
 
     def copied(self, *rules, method='kernel'):
         return methods.copy(rules, method)
@@ -159,9 +159,6 @@ class CopyTest(base.JudgeTestCase):
             entry(5, 'ip address prefix-list DEFAULT-ROUTE', action='deny'),
             entry(6, 'ipv6 address prefix-list DEFAULT-ROUTE', action='deny'),
             entry(100), entry(101, f'tag {ONE}')))
-
-
-class LinesTest(base.JudgeTestCase):
 
     def test_a_tag_is_no_med(self):
         lines = methods.lines('65001', '', 'kernel', {

@@ -35,10 +35,7 @@ class ConfigurationTest(base.JudgeTestCase):
         self.judged_each(configuration.judge_prerequisites, ((), base.OK),
                          (('x; y', 'x; y'), base.BROKEN))
 
-
-class TlsTest(base.JudgeTestCase):
-
-    def test_verdicts(self):
+    def test_tls(self):
         """Unused, with files without an effect, and by the dates."""
         unused = configuration.Tls(False, (), (), ())
         self.judged_each(

@@ -25,9 +25,9 @@ def forwarding(**values):
     return devices.Forwarding(('blue', 'eth1'), ('br-ex',), True, of)
 
 
-class BridgeTest(base.JudgeTestCase):
+class DevicesTest(base.JudgeTestCase):
 
-    def test_states(self):
+    def test_the_bridge(self):
         """The agent sets it up, so before its start nothing is wrong."""
         down = bridge(down=('br-two',))
         self.judged_each(
@@ -43,10 +43,7 @@ class BridgeTest(base.JudgeTestCase):
             self.judged(judge, (), base.OK)
             self.judged(judge, ('x; y', 'z; y'), base.WARN, base.WARN)
 
-
-class VrfTest(base.JudgeTestCase):
-
-    def test_states(self):
+    def test_the_vrf(self):
         """Nobody can make the device for a kernel that has no VRFs."""
         missing = ('no such device; make it',)
         self.judged_each(
@@ -64,10 +61,7 @@ class VrfTest(base.JudgeTestCase):
         self.assertNotIn('eth1', self.judged(devices.judge_uplink, vrf(
             uplinks=(('eth1', True), down[1])), base.WARN))
 
-
-class SysctlTest(base.JudgeTestCase):
-
-    def test_good(self):
+    def test_good_sysctls(self):
         for judge in (devices.judge_forwarding, devices.judge_rp_filter,
                       devices.judge_proxy_arp):
             self.judged(judge, forwarding(), base.OK)

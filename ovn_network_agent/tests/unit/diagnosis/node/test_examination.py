@@ -95,9 +95,6 @@ class SelectTest(base.BaseTestCase):
         self.assertIn('nothing', str(error))
         self.assertIn('--list', str(error))
 
-
-class MessageTest(base.BaseTestCase):
-
     def test_evidence_and_remedy_are_one_line_each(self):
         said = check.of_message(Verdict.WARN, 'it is\n torn; mend it; or not')
         self.assertEqual(('it is torn', 'mend it; or not'),
@@ -135,9 +132,6 @@ class RegistryTest(base.BaseTestCase):
             self.assertTrue(free, f'a circle in {after}')
             after = {name: needs - free for name, needs in after.items()
                      if name not in free}
-
-
-class TriedTest(base.BaseTestCase):
 
     def test_the_versions_are_those_of_the_page(self):
         text = (_DOCS / 'versions.rst').read_text()

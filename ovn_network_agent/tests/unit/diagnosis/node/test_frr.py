@@ -116,10 +116,7 @@ class ListsTest(base.JudgeTestCase):
              'only zebra has these entries of LIST: 10.0.0.0/8',
              'only bgpd has these entries of LIST: 198.51.100.0/24'))
 
-
-class SessionsTest(base.JudgeTestCase):
-
-    def test_states(self):
+    def test_states_of_sessions(self):
         up, down = 'Established', 'Active'
         self.judged_each(frr.judge_sessions, *(
             (frr.Sessions(neighbours, heard), *said)

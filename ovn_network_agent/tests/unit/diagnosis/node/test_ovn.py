@@ -13,7 +13,7 @@ def chassis(**changed):
                        frozenset(('br-ex', 'br-int')))._replace(**changed)
 
 
-class ReachTest(base.JudgeTestCase):
+class OvnTest(base.JudgeTestCase):
 
     def test_reach(self):
         good = ovn.Connection('OVN_Northbound', 'tcp:192.0.2.1:6641', '')
@@ -33,15 +33,12 @@ class ReachTest(base.JudgeTestCase):
             self.assertIn(word, said)
             self.assertNotIn('firewall', said)
 
-
-class ChassisTest(base.JudgeTestCase):
-
-    def test_good(self):
+    def test_a_good_chassis(self):
         for judge in (ovn.judge_chassis, ovn.judge_gateway,
                       ovn.judge_mappings):
             self.judged(judge, chassis(), base.OK)
 
-    def test_names(self):
+    def test_names_of_the_chassis(self):
         self.judged_each(
             ovn.judge_chassis,
             (chassis(own=own_chassis.OwnChassis(
@@ -97,10 +94,7 @@ class ChassisTest(base.JudgeTestCase):
             ovn.judge_mappings, chassis(flaw='"x" is no NETWORK:BRIDGE'),
             base.BROKEN))
 
-
-class ControllerTest(base.JudgeTestCase):
-
-    def test_states(self):
+    def test_the_controller(self):
         self.judged_each(ovn.judge_controller, *(
             (ovn.Controller(*facts), *said) for facts, *said in (
                 (('running', 'connected', False), base.OK, 'running'),

@@ -36,7 +36,7 @@ def found(*listed, vrf=True):
                          listed, vrf)
 
 
-class TablesTest(base.JudgeTestCase):
+class RoutingTest(base.JudgeTestCase):
 
     def test_the_tables(self):
         """Empty, with routes of others, and without what was the agent's."""
@@ -84,9 +84,6 @@ class TablesTest(base.JudgeTestCase):
             (found(10000), base.WARN, 'thresh3=65536'),
             (found(overflows=9), base.WARN, 'was full 9 times'))
 
-
-class RulesTest(base.JudgeTestCase):
-
     def test_rules(self):
         """Other priorities are free; the original has no protocol."""
         strange = ((rule(2000, 77, 0, src=NETWORK), True),
@@ -112,9 +109,6 @@ class RulesTest(base.JudgeTestCase):
             (found(), base.BROKEN, 'ip rule add l3mdev'),
             (found(six), base.BROKEN), (found(vrf=False), base.NOT_CHECKED))
 
-
-class DefaultTest(base.JudgeTestCase):
-
     def test_default_route(self):
         self.judged_each(
             routing.judge_default, (routing.Default(None), base.NOT_CHECKED),
@@ -122,9 +116,6 @@ class DefaultTest(base.JudgeTestCase):
                f'default route of IPv{version}') for version in (4, 6)
               for present, verdict in ((True, base.OK),
                                        (False, base.BROKEN))))
-
-
-class ForwardsTest(base.JudgeTestCase):
 
     def test_destinations_here(self):
         local = ('10.0.0.5', 'tcp'), ('10.0.0.5', 'udp')
@@ -144,7 +135,7 @@ class ForwardsTest(base.JudgeTestCase):
         self.assertNotIn('10.0.0.5 (tcp)', self.judged(
             forwards.judge_local, found(udp=False), base.BROKEN))
 
-    def test_zones(self):
+    def test_conntrack_zones(self):
         self.judged_each(forwards.judge_zones, *(
             (forwards.Zones(zone, {7: 'r1_snat'}), verdict)
             for zone, verdict in ((None, base.NOT_CHECKED), (64000, base.OK),

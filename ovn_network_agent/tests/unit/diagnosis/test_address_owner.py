@@ -177,7 +177,7 @@ class UnreadTest(explained.AddressTestCase):
 
     def test_without_an_agent(self):
         facts = healthy.case()._replace(agent=readers.Unread('no agent runs'))
-        self.assertEqual(['agent'], self.found(facts, Verdict.WARN))
+        self.assert_one('agent', facts, Verdict.WARN)
         self.assertIs(Outcome.OK, self.outcome(facts))
 
     def test_what_the_agent_says_of_the_address(self):
@@ -192,9 +192,9 @@ class UnreadTest(explained.AddressTestCase):
             self.assertIn(word, self.evidence(facts, 'agent'))
 
     def test_a_degraded_agent(self):
-        facts = healthy.case()._replace(agent={
-            'phase': 'running', 'degraded': ['one', 'two']})
-        self.assertIn('one (and 1 more)', self.evidence(facts, 'agent'))
+        self.assertIn('one (and 1 more)', self.evidence(
+            healthy.case()._replace(agent={
+                'phase': 'running', 'degraded': ['one', 'two']}), 'agent'))
 
 
 class WithheldTest(explained.AddressTestCase):

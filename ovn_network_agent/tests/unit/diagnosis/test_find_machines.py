@@ -145,13 +145,16 @@ class VnisTest(test_view_vnis.TwoNetworks, subjects.Subjects,
 
     options = {'drivers': ['evpn'], 'evpn__local_ip': '10.0.100.11'}
 
+    def setUp(self):
+        super().setUp()
+        self.say('red', **{VNI: '1001'})
+
     def found(self, **options):
         """{VNI: (kind, port)} of the address."""
         return {each.vni: (each.kind, each.binding and each.binding.name)
                 for each in self.subjects(ONE, **options)}
 
     def test_each_has_its_own(self):
-        self.say('red', **{VNI: '1001'})
         self.say('blue', **{VNI: '1002'})
         self.assertEqual({0: (Kind.NOBODY, None),
                           1001: (Kind.MACHINE, 'vm-red'),
@@ -169,7 +172,6 @@ class VnisTest(test_view_vnis.TwoNetworks, subjects.Subjects,
         self.assertIsNone(blue.end)
 
     def test_what_is_outside_comes_first(self):
-        self.say('red', **{VNI: '1001'})
         self.assertEqual(
             {0: (Kind.MACHINE, 'vm-blue'), 1001: (Kind.MACHINE, 'vm-red')},
             self.found(drivers=['provider_port', 'evpn']))
@@ -181,13 +183,11 @@ class VnisTest(test_view_vnis.TwoNetworks, subjects.Subjects,
             self.found(drivers=['fip_route', 'evpn']))
 
     def test_elsewhere(self):
-        self.say('red', **{VNI: '1001'})
         self.cloud.move_machine('vm-red', cloud.OTHER)
         red = self.subjects(ONE)[1]
         self.assertEqual((1001, False), (red.vni, red.here))
 
     def test_a_network_without_a_vni(self):
-        self.say('red', **{VNI: '1001'})
         outside = self.subjects(ONE)[0]
         self.assertIn('has no VNI', outside.binding.left_out[0])
 
@@ -203,7 +203,6 @@ class VnisTest(test_view_vnis.TwoNetworks, subjects.Subjects,
         self.assertIn('has the VNI 1001', problem[f'vm-{last}'])
 
     def test_the_gateway_of_the_subnet(self):
-        self.say('red', **{VNI: '1001'})
         self.nb.transact(ovsdb.insert(
             'DHCP_Options', 'options', cidr='192.168.50.0/24',
             options=ovsdb.ovsdb_dict(
@@ -212,7 +211,6 @@ class VnisTest(test_view_vnis.TwoNetworks, subjects.Subjects,
                          self.subjects(ONE)[1].network.gateways)
 
     def test_without_the_driver(self):
-        self.say('red', **{VNI: '1001'})
         found, = self.subjects(ONE, drivers=['provider_port'])
         ports = {each.name: each.unused
                  for each in (found.binding, *found.also)}

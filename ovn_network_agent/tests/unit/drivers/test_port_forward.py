@@ -227,8 +227,7 @@ class PortForwardTest(PortForwardTestCase):
                 self.unmanaged(), frr__vrf_name='', **options))
 
     def test_ipv6_that_nobody_has_is_said(self):
-        wanted = self.forwards(self.unmanaged('2001:db8::53'))
-        problem, = self.problems(wanted)
+        problem, = self.problems(self.forwards(self.unmanaged('2001:db8::53')))
         self.assertIn('2001:db8::53 is not announced', problem)
         self.assertIn('manage_vip', problem)
 

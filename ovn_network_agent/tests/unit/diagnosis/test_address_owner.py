@@ -243,6 +243,7 @@ class WithheldTest(explained.AddressTestCase):
 
 
 class ClaimsTest(explained.AddressTestCase):
+    """An address of several routers."""
 
     def of(self, *rows):
         return healthy.with_subject(healthy.case(), claims=rows)

@@ -17,11 +17,11 @@ class EvpnTest(base.ConfTestCase):
         one, other = 'local_ip = 192.0.2.1\n', 'local_device = lo\n'
         for text in (evpn + one, evpn + other):
             self.assertEqual([], self.problems(text))
-        neither, = self.problems(evpn)
-        self.assertIn('or in [evpn] local_device the device', neither)
-        both, = self.problems(evpn + one + other)
-        self.assertIn('local_ip = 192.0.2.1: ', both)
-        self.assertIn('not both; remove local_device = lo', both)
+        self.check_one(self.problems(evpn),
+                       'or in [evpn] local_device the device')
+        self.check_one(self.problems(evpn + one + other),
+                       'local_ip = 192.0.2.1: ',
+                       'not both; remove local_device = lo')
 
     def test_no_tunnels_over_ipv6(self):
         found = self.problems('[DEFAULT]\ndrivers = evpn\n[evpn]\n'
@@ -35,9 +35,9 @@ class EvpnTest(base.ConfTestCase):
         rules = '\n[fip_route]\nroute_table_id = 100\nroute_rule_priority = '
         leak = (' vrf-provider\n[veth_leak]\nveth_leak_rule_priority = ')
         for text, priority in ((rules, 1101), (leak, 1104)):
-            found, = self.problems(f'{evpn}{text}{priority - 1}\n')
-            self.assertIn(f'_rule_priority = {priority - 1}: ', found)
-            self.assertIn(f'choose {priority} or more', found)
+            self.check_one(self.problems(f'{evpn}{text}{priority - 1}\n'),
+                           f'_rule_priority = {priority - 1}: ',
+                           f'choose {priority} or more')
             self.assertEqual([], self.problems(f'{evpn}{text}{priority}\n'))
         # What is not used does no harm.
         self.assertEqual([], self.problems(f'{evpn}\n[fip_route]\n'
@@ -49,10 +49,10 @@ class NetworkPeerTest(base.ConfTestCase):
     def test_priorities_have_an_order(self):
         text = '[DEFAULT]\ndrivers = {}\n[network_peer]\nallow_priority = {}'
         for priority in (499, 500):
-            found, = validate.problems(self.load(text.format(
-                'network_peer', priority)))
-            self.assertIn('[network_peer] allow_priority', found)
-            self.assertIn('drop_priority (500)', found)
+            self.check_one(
+                validate.problems(self.load(text.format(
+                    'network_peer', priority))),
+                '[network_peer] allow_priority', 'drop_priority (500)')
         for drivers, priority in (('network_peer', 501), ('fip_route', 1)):
             self.assertEqual([], validate.problems(self.load(text.format(
                 drivers, priority))))
@@ -62,10 +62,10 @@ class NetworkPeerTest(base.ConfTestCase):
                 '\n[network_peer]\ndrop_priority = 200\n')
         both = 'network_peer,egress_ip'
         for priority in (200, 600):
-            found, = validate.problems(self.load(text.format(both, priority)))
-            self.assertIn(f'[egress_ip] policy_priority = {priority}', found)
-            self.assertIn('drop_priority is 200', found)
-            self.assertIn('choose a number below it', found)
+            self.check_one(
+                validate.problems(self.load(text.format(both, priority))),
+                f'[egress_ip] policy_priority = {priority}',
+                'drop_priority is 200', 'choose a number below it')
         for drivers, priority in ((both, 199), ('network_peer', 600),
                                   ('egress_ip', 600)):
             self.assertEqual([], validate.problems(self.load(text.format(
@@ -84,12 +84,6 @@ class PortForwardTest(base.ConfTestCase):
              values.port_forward_l3mdev_accept, values.balance,
              values.vip_announce))
 
-    def bad(self, option, value):
-        found, = validate.problems(self.load(
-            f'[port_forward]\n{option} = {value}\n'))
-        self.assertIn(f'[port_forward] {option}', found)
-        self.assertIn(value, found)
-
     def test_what_they_do_not_take(self):
         """CFG-31, CFG-32: the ranges."""
         for option, values in (
@@ -100,12 +94,13 @@ class PortForwardTest(base.ConfTestCase):
                 ('rules_file', ('rules.yaml', './rules.yaml')),
                 ('balance', ('random',)), ('vip_announce', ('never',))):
             for value in values:
-                self.bad(option, value)
+                self.check_one(validate.problems(self.load(
+                    f'[port_forward]\n{option} = {value}\n')),
+                    f'[port_forward] {option}', value)
 
     def test_the_ends_of_the_ranges(self):
         """CFG-31, CFG-32."""
-        for option, values in (('port_forward_table_id', ('1', '252')),
-                               ('port_forward_ct_zone', ('1', '65535'))):
-            for value in values:
-                conf = self.load(f'[port_forward]\n{option} = {value}\n')
-                self.assertEqual([], validate.problems(conf))
+        for table, zone in ('1', '1'), ('252', '65535'):
+            self.assertEqual([], validate.problems(self.load(
+                f'[port_forward]\nport_forward_table_id = {table}\n'
+                f'port_forward_ct_zone = {zone}\n')))

@@ -46,10 +46,15 @@ class LevelTest(confs.ConfTestCase):
             for handler in log_levels.last_log, log_levels.log_counts:
                 self.assertEqual(1, root.handlers.count(handler))
 
-    def test_a_name_begins_no_line_of_the_log(self):
+    def written(self):
+        """What the log writes from now on."""
         root, written = logging.getLogger(), io.StringIO()
         self.addCleanup(setattr, root, 'handlers', root.handlers)
         root.handlers = [logging.StreamHandler(written)]
+        return written
+
+    def test_a_name_begins_no_line_of_the_log(self):
+        written = self.written()
         log_levels.apply(self.load('[DEFAULT]\n'))
         for args in ('r1\n2026-01-01 ERROR\x1b[2J',), ():
             logging.getLogger('test').warning('router %s is here', *args)
@@ -58,12 +63,11 @@ class LevelTest(confs.ConfTestCase):
                          written.getvalue().splitlines())
 
     def test_an_exception_is_said_once(self):
-        root, written = logging.getLogger(), io.StringIO()
-        self.addCleanup(setattr, root, 'handlers', root.handlers)
+        written = self.written()
         conf = self.load('[DEFAULT]\nlogging_default_format_string = '
                          '%(levelname)s %(message)s\n')
-        root.handlers = [logging.StreamHandler(written)]
-        root.handlers[0].setFormatter(formatters.ContextFormatter(config=conf))
+        logging.getLogger().handlers[0].setFormatter(
+            formatters.ContextFormatter(config=conf))
         for _again in range(2):
             log_levels.apply(conf)
         for message in ('route: no memory', 'route: OSError: no memory',
@@ -93,9 +97,6 @@ class LevelTest(confs.ConfTestCase):
         reload.reload(conf)
         self.assertEqual(logging.WARNING, logging.getLogger().level)
 
-
-class LogCountsTest(base.BaseTestCase):
-
     def test_lines_are_counted_by_level(self):
         counted = log_levels.LogCounts()
         for level in (logging.DEBUG, logging.INFO, logging.WARNING,
@@ -104,9 +105,6 @@ class LogCountsTest(base.BaseTestCase):
                                              None))
         self.assertEqual({'warning': 2, 'error': 1, 'critical': 0},
                          counted.counts)
-
-
-class LastLogTest(base.BaseTestCase):
 
     def test_only_the_last_lines_stay(self):
         kept = log_levels.LastLog()
@@ -129,7 +127,6 @@ class TemporaryTest(base.BaseTestCase):
         self.addCleanup(self.logger.setLevel, logging.NOTSET)
         self.levels = log_levels.Temporary()
         self.addCleanup(self.levels.undo)
-        self.followed = []
 
     def test_until_it_is_undone(self):
         self.levels.set(NAME, 'debug')
@@ -141,12 +138,15 @@ class TemporaryTest(base.BaseTestCase):
         self.assertEqual((logging.WARNING, []),
                          (self.logger.level, self.levels.now()))
 
+    def former(self):
+        waiting.eventually(lambda: self.logger.level == logging.WARNING,
+                           'the former level')
+
     def test_for_some_time(self):
         self.levels.set(NAME, 'debug', 0.2)
         (_name, _level, left), = self.levels.now()
         self.assertTrue(0 < left <= 0.2)
-        waiting.eventually(lambda: self.logger.level == logging.WARNING,
-                           'the former level')
+        self.former()
         self.assertEqual([], self.levels.now())
 
     def test_a_new_time_replaces_the_former(self):
@@ -155,15 +155,15 @@ class TemporaryTest(base.BaseTestCase):
         waiting.lasts(lambda: self.assertEqual(logging.DEBUG,
                                                self.logger.level), 0.3)
         self.levels.set(NAME, 'info', 0.1)
-        waiting.eventually(lambda: self.logger.level == logging.WARNING,
-                           'the former level')
+        self.former()
 
     def test_others_follow(self):
-        self.levels.follow = lambda *given: self.followed.append(given)
+        followed = []
+        self.levels.follow = lambda *given: followed.append(given)
         self.levels.set(NAME, 'debug')
         self.levels.undo()
         self.assertEqual([(NAME, logging.DEBUG), (NAME, logging.WARNING)],
-                         self.followed)
+                         followed)
 
     def test_others_that_cannot_follow(self):
         def fail(name, level):

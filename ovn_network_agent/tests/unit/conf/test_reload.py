@@ -31,6 +31,7 @@ ANOTHER = {
     'bridge_dev': 'br-new', 'vrf_name': 'vrf-new',
     'port_forward_dev': 'loopback2', 'veth_leak_table_id': '77',
     'port_forward_table_id': '78', 'route_table_id': '79'}
+SEVEN = '[DEFAULT]\nreconcile_interval = 7\n'
 CERTIFICATE = re.compile('_ssl_(ca|cert|key)$')
 
 
@@ -71,8 +72,7 @@ class ReloadTest(base.ConfTestCase):
         return str(error)
 
     def test_others_stay_and_are_named(self):
-        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n'
-                     'bridge_dev = br-new\n')
+        self.rewrite(f'{SEVEN}bridge_dev = br-new\n')
         reload.reload(self.conf)
         self.assertEqual((7, 'br-ex'), (self.conf.reconcile_interval,
                                         self.conf.bridge_dev))
@@ -97,9 +97,13 @@ class ReloadTest(base.ConfTestCase):
             self.assertIn(*words, self.refused(text))
         self.assertIs(False, self.conf.debug)
 
+    def test_a_mistake_beside_the_files_changes_nothing(self):
+        self.assertIn('no 7', self.refused(SEVEN, problems=lambda files: [
+            f'no {files.reconcile_interval}']))
+
     def test_port_forwarding_neither_begins_nor_ends(self):
         """The rest takes effect, and the file of the start stays."""
-        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n[port_forward]\n'
+        self.rewrite(f'{SEVEN}[port_forward]\n'
                      'rules_file = /etc/rules.yaml\n')
         for _time in range(2):
             change, = reload.reload(self.conf).waiting
@@ -109,10 +113,10 @@ class ReloadTest(base.ConfTestCase):
             self.assertEqual(('', 7), (self.conf.port_forward.rules_file,
                                        self.conf.reconcile_interval))
         # Back again, nothing waits.
-        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
+        self.rewrite(SEVEN)
         self.assertEqual(((), ()), self.reloaded())
         self.conf = self.load('[port_forward]\nrules_file = /etc/a.yaml\n')
-        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
+        self.rewrite(SEVEN)
         change, = reload.reload(self.conf).waiting
         self.assertEqual(('rules_file', '/etc/a.yaml', ''), (
             change.option, change.before, change.after))
@@ -137,8 +141,8 @@ class ReloadTest(base.ConfTestCase):
         self.conf = configs.loaded('--config-file', self.file(
             '[DEFAULT]\nreconcile_interval = 5\n' +
             ovn.format('tcp:192.0.2.1:1')))
-        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n'
-                     'bridge_dev = br-new\n' + ovn.format('tcp:192.0.2.9:1'))
+        self.rewrite(f'{SEVEN}bridge_dev = br-new\n' +
+                     ovn.format('tcp:192.0.2.9:1'))
         changed, waiting = self.reloaded()
         self.assertEqual(('[DEFAULT] reconcile_interval: 5 -> 7',), changed)
         self.assertEqual(
@@ -175,15 +179,10 @@ class ReloadTest(base.ConfTestCase):
         self.assertTrue(all(c.reason for c in done.waiting))
 
     def test_a_value_of_the_command_line_waits_for_nothing(self):
-        self.conf = self.load(argv=['--debug'])
-        self.rewrite('[DEFAULT]\ndebug = false\n')
+        self.conf = self.load(argv=['--debug', '--dry-run'])
+        self.rewrite('[DEFAULT]\ndebug = false\ndry_run = false\n')
         self.assertEqual(((), ()), self.reloaded())
-        self.assertIs(True, self.conf.debug)
-
-    def test_a_mistake_beside_the_files_changes_nothing(self):
-        self.assertIn('no 7', self.refused(
-            '[DEFAULT]\nreconcile_interval = 7\n',
-            problems=lambda files: [f'no {files.reconcile_interval}']))
+        self.assertEqual((True, True), (self.conf.debug, self.conf.dry_run))
 
     def test_files_that_change_meanwhile_are_read_again(self):
         """A value that was not checked never gets in force."""
@@ -194,9 +193,8 @@ class ReloadTest(base.ConfTestCase):
             if texts:
                 # That is after the check, and before the use.
                 self.rewrite(texts.pop(0))
-        self.assertIn('often', self.refused(
-            '[DEFAULT]\nreconcile_interval = 7\n', prepare))
-        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
+        self.assertIn('often', self.refused(SEVEN, prepare))
+        self.rewrite(SEVEN)
         done = reload.reload(self.conf, prepare)
         self.assertEqual(('5', '8'), (done.changed[0].before,
                                       done.changed[0].after))
@@ -208,8 +206,7 @@ class ReloadTest(base.ConfTestCase):
         def prepare(read):
             self.rewrite('[DEFAULT]\nreconcile_interval = '
                          f'{next(numbers)}\n')
-        self.assertIn('change while they are read',
-                      self.refused('', prepare))
+        self.assertIn('change while they are read', self.refused('', prepare))
 
     def test_a_log_that_cannot_be_set_up_changes_nothing(self):
         """The library sets the log up after it has changed all values."""
@@ -218,8 +215,7 @@ class ReloadTest(base.ConfTestCase):
                         logging.getLogger().level)
         bad = self.file('nonsense', 'logging.ini')
         self.assertIn('log_config_append', self.refused(
-            '[DEFAULT]\nreconcile_interval = 7\n'
-            f'log_config_append = {bad}\n'))
+            f'{SEVEN}log_config_append = {bad}\n'))
         self.assertIsNone(self.conf.log_config_append)
 
     def test_a_password_is_not_in_the_answer(self):
@@ -228,7 +224,7 @@ class ReloadTest(base.ConfTestCase):
         self.assertEqual('ssh --password=*** frr', change.after)
 
     def test_the_environment_counts_as_at_the_start(self):
-        self.rewrite('[DEFAULT]\nreconcile_interval = 7\n')
+        self.rewrite(SEVEN)
         self.useFixture(fixtures.EnvironmentVariable(
             'OS_DEFAULT__RECONCILE_INTERVAL', '9'))
         reload.reload(self.conf)

@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""The sample configuration that is shipped is what the code would make."""
+"""The sample configuration, and the help of the command line."""
 
 import collections
+import contextlib
+from importlib import metadata
+import io
 import os
+import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
 from oslo_config import cfg
 from oslo_config import generator
 
+from ovn_network_agent.conf import command_line
 from ovn_network_agent.conf import opts
 from ovn_network_agent.tests import configs
 from ovn_network_agent.tests.unit.conf import base
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
-                                    *[os.pardir] * 4))
-SAMPLE = os.path.join(ROOT, 'etc', 'ovn-network-agent',
-                      'ovn-network-agent.conf.sample')
-
-
+ROOT = pathlib.Path(__file__).resolve().parents[4]
+TEXT = (ROOT / 'etc' / 'ovn-network-agent' /
+        'ovn-network-agent.conf.sample').read_text()
 GENERATOR = os.path.join('etc', 'oslo-config-generator',
                          'ovn-network-agent.conf')
 VALIDATOR = 'import sys; from oslo_config import validator; ' \
@@ -59,18 +60,15 @@ class SampleTest(base.ConfTestCase):
         conf(['--namespace', 'ovn_network_agent', '--wrap-width', '79',
               '--output-file', path], default_config_files=[])
         generator.generate(conf)
-        with open(path) as new, open(SAMPLE) as shipped:
-            self.assertEqual(ours(new.read()), ours(shipped.read()),
-                             'run "tox -e genconfig" and commit what changed')
+        self.assertEqual(ours(pathlib.Path(path).read_text()), ours(TEXT),
+                         'run "tox -e genconfig" and commit what changed')
 
     def test_mentions_every_option_once(self):
-        with open(SAMPLE) as shipped:
-            text = shipped.read()
         # Two groups may have an option of the same name.
         for name, number in collections.Counter(
                 opt.dest for _group, opt in opts.everything()).items():
             self.assertEqual(
-                number, len(re.findall(f'(?m)^#{name} = ?', text)), name)
+                number, len(re.findall(f'(?m)^#{name} = ?', TEXT)), name)
 
     def validated(self, text):
         """The end of oslo-config-validator, and its output."""
@@ -82,8 +80,7 @@ class SampleTest(base.ConfTestCase):
         return done.returncode, done.stdout + done.stderr
 
     def test_the_validator_accepts_every_option(self):
-        with open(SAMPLE) as shipped:
-            text = all_set(shipped.read())
+        text = all_set(TEXT)
         lines = [line.partition(' ')[0] for line in text.splitlines()
                  if not line.startswith('#')]
         for section in ('[agent]', '[oslo_reports]', '[privsep_kernel]'):
@@ -97,6 +94,53 @@ class SampleTest(base.ConfTestCase):
         self.assertIn('nothing', said)
 
     def test_can_be_used_as_it_is(self):
-        path = shutil.copy(SAMPLE, self.file('', 'copy.conf'))
-        conf = configs.loaded('--config-file', path)
+        conf = configs.loaded('--config-file', self.file(TEXT))
         self.assertEqual('br-ex', conf.bridge_dev)
+
+
+class CommandLineTest(base.ConfTestCase):
+
+    def said(self, *argv):
+        """What the parser prints before it ends the program."""
+        out, error = io.StringIO(), io.StringIO()
+        with (contextlib.redirect_stdout(out),
+              contextlib.redirect_stderr(error)):
+            self.assertRaises(SystemExit, command_line.parse, list(argv),
+                              '1.2.3')
+        return out.getvalue() + error.getvalue()
+
+    def test_every_option_of_the_parser_is_known(self):
+        """For the completion and for the manual page."""
+        known = {text for texts, _value, _help in command_line.options()
+                 for text in texts}
+        self.assertEqual(set(), {
+            word.strip(',') for line in self.said('--help').splitlines()
+            if line.startswith('  -') for word in line.split('  ')[1].split()
+            if word.startswith('-')} - known)
+
+    def test_the_defaults_in_the_help_are_those_of_the_code(self):
+        """The library would say None of each."""
+        said = ' '.join(self.said('--help').split())
+        found = 0
+        for option in self.of_the_library():
+            if '%(default)s' in (option.help or ''):
+                found += 1
+                self.assertIn(option.help.replace(
+                    '%(default)s', option.default).replace('%%', '%'), said)
+        self.assertLess(0, found)
+        self.assertNotIn('None', said)
+
+    def of_the_library(self):
+        """The options as oslo.log declares them."""
+        point, = metadata.entry_points(group='oslo.config.opts',
+                                       name='oslo.log')
+        ours = {option.dest for option in command_line.probe().registered}
+        return [option for _group, options in point.load()()
+                for option in options if option.dest in ours]
+
+    def test_hints(self):
+        for given, meant in (('--dyr-run', '--dry-run'),
+                             ('--chek-config', '--check-config'),
+                             ('--confg-file=/x', '--config-file')):
+            self.assertIn(f'did you mean {meant}?', self.said(given))
+        self.assertNotIn('did you mean', self.said('--xyzzy'))

@@ -36,8 +36,8 @@ class SettingsTest(base.BaseTestCase):
             self.assertRaises(AttributeError, setattr, where, 'width', 2)
             self.assertRaises(AttributeError, setattr, where, '_values', {})
             self.assertRaises(AttributeError, delattr, where, '_values')
-        self.assertEqual(('a', ('b',)), made.words)
-        self.assertEqual(('red',), made.colours['a'])
+        self.assertEqual((('a', ('b',)), ('red',)),
+                         (made.words, made.colours['a']))
         self.assertRaises(TypeError, operator.setitem, made.colours, 'a',
                           'blue')
         self.assertEqual(frozenset('x'), made.letters)
@@ -72,13 +72,11 @@ class OfTest(confs.ConfTestCase):
     def test_the_own_section_the_node_and_what_is_named(self):
         known = self.known(Plugin, '[note]\nwords = x,y\n'
                            '[DEFAULT]\nnetwork_cidr = 198.51.100.0/24\n')
-        self.assertEqual(('x', 'y'), known.note.words)
-        self.assertEqual(1, known.note.two_parts)
-        self.assertEqual(('198.51.100.0/24',), known.network_cidr)
-        self.assertEqual(('br-ex', 'vrf-provider'),
-                         (known.bridge_dev, known.frr.vrf_name))
-        self.assertEqual((60, 'static'), (
-            known.reconcile_interval, known.fip_route.announce_method))
+        self.assertEqual((('x', 'y'), 1, ('198.51.100.0/24',)), (
+            known.note.words, known.note.two_parts, known.network_cidr))
+        self.assertEqual(('br-ex', 'vrf-provider', 60, 'static'), (
+            known.bridge_dev, known.frr.vrf_name, known.reconcile_interval,
+            known.fip_route.announce_method))
 
     def test_nothing_else_is_known(self):
         known = self.known(Plugin)

@@ -15,6 +15,7 @@ from ovn_network_agent.tests.unit.conf import base
 
 REMOTES = {'ovn_nb_remote': 'ssl:192.0.2.1:6641',
            'ovn_sb_remote': 'ssl:192.0.2.1:6642'}
+TCP = {name: remote.replace('ssl', 'tcp') for name, remote in REMOTES.items()}
 
 
 class TlsTestCase(base.ConfTestCase):
@@ -38,15 +39,13 @@ class TlsTestCase(base.ConfTestCase):
                       'ovn_ssl_key': self.pair[1]}
 
     def conf(self, ovs=None, **options):
-        sections = {'ovn': {**REMOTES, **self.files, **options},
-                    'ovs': ovs or {}}
-        lines = []
-        for section, values in sections.items():
-            lines.append(f'[{section}]')
-            lines += [f'{option} = {value}'
-                      for option, value in values.items()]
-            lines.append('')
-        return self.load('\n'.join(lines), remotes=False)
+        text = ''
+        for section, values in (
+                ('ovn', {**REMOTES, **self.files, **options}),
+                ('ovs', ovs or {})):
+            text += f'[{section}]\n' + ''.join(
+                f'{option} = {value}\n' for option, value in values.items())
+        return self.load(text, remotes=False)
 
     def problems(self, **options):
         return validate.problems(self.conf(**options))
@@ -132,17 +131,22 @@ class ProblemsTest(TlsTestCase):
 
 class WarningsTest(TlsTestCase):
 
-    def test_none(self):
+    def test_one_warning_each(self):
         self.assertEqual([], self.warnings())
-
-    def test_ssl_without_an_authority(self):
-        self.check_one(self.warnings(ovn_ssl_ca=''), '[ovn] ovn_ssl_ca',
-                       'this system trusts')
+        for options, *parts in (
+                ({'ovn_ssl_ca': ''}, '[ovn] ovn_ssl_ca', 'this system trusts'),
+                ({'ovs': {'ovs_ssl_ca': self.authority.path}},
+                 '[ovs] ovs_ssl_ca'),
+                ({'ovn_sb_remote': 'tcp:192.0.2.1:6642'},
+                 'only one of the databases'),
+                ({'ovn_ssl_cert': self.expired[0],
+                  'ovn_ssl_key': self.expired[1]},
+                 '[ovn] ovn_ssl_cert = ' + self.expired[0], 'has expired',
+                 'renew it')):
+            self.check_one(self.warnings(**options), *parts)
 
     def test_options_without_ssl(self):
-        tcp = {name: remote.replace('ssl', 'tcp')
-               for name, remote in REMOTES.items()}
-        found = self.warnings(**tcp)
+        found = self.warnings(**TCP)
         self.assertEqual(3, len(found), found)
         for option, path in self.files.items():
             self.assertTrue(any(text.startswith(
@@ -150,14 +154,10 @@ class WarningsTest(TlsTestCase):
                 for text in found), found)
         # The local database may be what they are for.
         self.assertEqual([], self.warnings(
-            **tcp, ovs={'ovsdb_connection': 'ssl:192.0.2.3:6640'}))
-        self.check_one(self.warnings(ovs={'ovs_ssl_ca': self.authority.path}),
-                       '[ovs] ovs_ssl_ca')
+            **TCP, ovs={'ovsdb_connection': 'ssl:192.0.2.3:6640'}))
 
     def test_files_for_agents_that_ask_each_other(self):
-        tcp = {name: remote.replace('ssl', 'tcp')
-               for name, remote in REMOTES.items()}
-        conf = self.conf(**tcp)
+        conf = self.conf(**TCP)
         for port, number in ((6643, 0), (0, 3)):
             conf.set_override('drivers', ['egress_ip'])
             conf.set_override('probe_port', port, 'egress_ip')
@@ -165,15 +165,4 @@ class WarningsTest(TlsTestCase):
         self.assertFalse(tls.between_agents(conf).check_name)
         for name in self.files:
             self.assertIsNone(tls.between_agents(
-                self.conf(**tcp, **{name: ''})), name)
-
-    def test_one_database_by_ssl(self):
-        self.check_one(self.warnings(ovn_sb_remote='tcp:192.0.2.1:6642'),
-                       'only one of the databases')
-
-    def test_a_certificate_that_has_expired(self):
-        self.check_one(self.warnings(ovn_ssl_cert=self.expired[0],
-                                     ovn_ssl_key=self.expired[1]),
-                       '[ovn] ovn_ssl_cert = ' + self.expired[0],
-                       'has expired',
-                       'renew it')
+                self.conf(**TCP, **{name: ''})), name)

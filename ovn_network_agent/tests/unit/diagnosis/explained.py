@@ -41,3 +41,22 @@ class AddressTestCase(base.BaseTestCase):
     def evidence(self, facts, check):
         return next(each.evidence for each in explanation.explain(
             facts).findings if each.check == check)
+
+    def checks(self, facts):
+        """The names of all layers that are judged."""
+        return [each.check for each in explanation.explain(facts).findings]
+
+    def outcome(self, facts):
+        return explanation.explain(facts).outcome
+
+    def remedy(self, facts):
+        """The remedy of the fault that comes first."""
+        return explanation.explain(facts).remedy[1]
+
+    def assert_here(self, facts, *checks):
+        """Nothing is broken or a warning, and these layers are as wanted."""
+        explained = explanation.explain(facts)
+        self.assertIs(Outcome.OK, explained.outcome, explained.text())
+        self.assertEqual([], self.found(facts, Verdict.WARN))
+        self.assertLessEqual({*checks}, {*self.found(facts, Verdict.OK)})
+        return explained

@@ -3,7 +3,6 @@
 
 """Facts about a floating IP of which everything is as it has to be."""
 
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -45,6 +44,10 @@ MACS = {'br-ex': cloud.BRIDGE_MAC, 'vrf-provider': '0a:00:00:00:00:02',
         ownership.VETH_DEFAULT: '0a:00:00:00:00:03',
         ownership.VETH_PROVIDER: '0a:00:00:00:00:04'}
 INDEXES = {name: index for index, name in enumerate(MACS, 2)}
+RUNNING = {'phase': 'running', 'degraded': []}
+BGP = {'path': (True, True, ('172.31.1.1',)),
+       'neighbours': (frr.Neighbour('172.31.1.1', 'Established'),),
+       'filters': filters.Found()}
 
 
 def case(address=FIP, router=None, **options):
@@ -73,8 +76,7 @@ def machine(address=FIP, binding=None, found=None, **options):
             'name': 'vm-1', 'network': 'public', 'mac': 'fa:16:3e:00:00:aa',
             'host': 'gw2', **(binding or {})}))
     if found is None:
-        return facts.Facts(gathering.setup(conf, CLIENT), about,
-                           agent={'phase': 'running', 'degraded': []})
+        return facts.Facts(gathering.setup(conf, CLIENT), about, agent=RUNNING)
     of = cloud.machine(address, **{'network': cloud.network(
         networks=(NETWORKS[networks.family(address)],)), **found})
     return facts_of(subject.wanting(
@@ -108,19 +110,15 @@ def facts_of(about, conf):
     client = CLIENTS[version]
     return facts.Facts(
         gathering.setup(conf, client), about,
-        agent={'phase': 'running', 'degraded': []},
+        agent=RUNNING,
         bindings=(('lrp-1', GATEWAYS[version], cloud.BRIDGE_MAC),),
-        flows={each: (switch.Found(each.cookie, each.priority,
-                                   switch.flow_spec(each), 7),)
-               for each in about.wanted_of(resources.Flow)},
+        flows=flows_of(about),
         packet_traces=tuple(
             packet_trace(each, about) for each in packets.for_address(
                 address, client, about.segment, about.mac)),
-        kernel=kernel_of(about, conf), zebra=zebra_of(conf, version),
-        lists={daemon: (_entry(about),) for daemon in ('zebra', 'bgpd')},
-        path=(True, True, ('172.31.1.1',)),
-        neighbours=(frr.Neighbour('172.31.1.1', 'Established'),),
-        filters=filters.Found())
+        kernel=kernel_of(about, conf), zebra=((
+            conf.fip_route.announce_method, True, True, PAIR[version][0]),),
+        lists=dict.fromkeys(('zebra', 'bgpd'), (_entry(about),)), **BGP)
 
 
 def _entry(about):
@@ -167,8 +165,7 @@ def vip(said=None, managed=True, **options):
         'tcp', 53, 5353, (port_forwards.Destination('10.0.0.5'),
                           port_forwards.Destination('10.0.0.6')),
         check=port_forwards.HealthCheck('tcp'))
-    status = {'phase': 'running', 'degraded': [], 'groups': [],
-              'vips': [said] if said else []}
+    status = {**RUNNING, 'groups': [], 'vips': [said] if said else []}
     about = port_forwards.Vip('192.0.2.53', managed, rules=(rule,))
     about = subject.of_vip(
         sources.with_health(about, status), cloud.node(), True,
@@ -192,12 +189,8 @@ def vip(said=None, managed=True, **options):
         translation=kernel.Translation(about.targets, False, {
             ('tcp', '192.0.2.53', 53, '10.0.0.6', 5353): 2}),
         zebra=(('connected' if managed else 'static', True, True, 'lo'),),
-        lists={daemon: (output.Entry(1000000001, 'permit',
-                                     '192.0.2.53/32', 32, 32),)
-               for daemon in ('zebra', 'bgpd')},
-        path=(True, True, ('172.31.1.1',)),
-        neighbours=(frr.Neighbour('172.31.1.1', 'Established'),),
-        filters=filters.Found())
+        lists=dict.fromkeys(('zebra', 'bgpd'), (output.Entry(
+            1000000001, 'permit', '192.0.2.53/32', 32, 32),)), **BGP)
 
 
 def subject_of(address, conf, values):
@@ -223,6 +216,21 @@ def subject_of(address, conf, values):
         withheld=cloud.addresses(router)[address].withheld)
 
 
+def flows_of(about):
+    """All flows that are wanted, as the switch has them."""
+    return {each: (switch.Found(each.cookie, each.priority,
+                                switch.flow_spec(each), 7),)
+            for each in about.wanted_of(resources.Flow)}
+
+
+def rules_of(about, kind):
+    """All rules of a class that are wanted, as the kernel has them."""
+    return tuple(rules.Rule(
+        each.priority, each.table, each.src, each.dst, each.iif, each.fwmark,
+        ownership.RULE_PROTOCOL, each.suppress, each.ipv6)
+        for each in about.wanted_of(kind))
+
+
 def kernel_of(about, conf):
     """A :class:`kernel.Kernel` that has all that is wanted."""
     names = [name for name in MACS if conf.frr.vrf_name or name == 'br-ex']
@@ -244,10 +252,7 @@ def kernel_of(about, conf):
              each.lladdr or MACS[each.lladdr_of], 'PERMANENT')
             for each in about.wanted_of(resources.Neighbour)}},
         {each.path: each.value for each in about.wanted_of(resources.Sysctl)},
-        tuple(rules.Rule(each.priority, each.table, each.src, each.dst,
-                         each.iif, each.fwmark, ownership.RULE_PROTOCOL,
-                         each.suppress, each.ipv6)
-              for each in about.wanted_of(resources.Rule)),
+        rules_of(about, resources.Rule),
         {200: (route_codec.Route(200, announcing.DEFAULT_PREFIX[version],
                                  default,
                                  PAIR[version][1], 44, 0),)},
@@ -270,11 +275,6 @@ def _lookups(about, conf):
                                   44),
             'out vrf': lookups.Lookup('', 10, everything, 'uplink',
                                       FABRIC[version], 186)}
-
-
-def zebra_of(conf, version=4):
-    """zebra's routes of the address."""
-    return ((conf.fip_route.announce_method, True, True, PAIR[version][0]),)
 
 
 def with_kernel(known, **values):

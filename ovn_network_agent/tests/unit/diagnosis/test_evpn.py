@@ -3,7 +3,6 @@
 
 """What explain says of a machine on a network with a VNI."""
 
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -16,12 +15,10 @@ from ovn_network_agent.diagnosis.address import subject
 from ovn_network_agent.diagnosis.readers import evpn
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import packets
-from ovn_network_agent.diagnosis.readers import switch
 from ovn_network_agent.frr import evpn as frr_evpn
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.netlink.objects import links
 from ovn_network_agent.netlink.objects import lookups
-from ovn_network_agent.netlink.objects import rules
 from ovn_network_agent.netlink.objects import vni_links
 from ovn_network_agent.nft import filters
 from ovn_network_agent.openflow import trace_text
@@ -65,8 +62,7 @@ def case(address=test_evpn.ONE, network=None, binding=None, found=None,
     client = healthy.CLIENTS[6 if ':' in address else 4]
     setup = gathering.setup(conf, client)._replace(
         vrf=VRF, pair=False, method='kernel', prefix_list='')
-    known = facts.Facts(setup, about,
-                        agent={'phase': 'running', 'degraded': []})
+    known = facts.Facts(setup, about, agent=healthy.RUNNING)
     if about.end is None:
         return known
     listed = (trace_text.Port('br-ex', 'br-ex', 65534, '1'),
@@ -75,9 +71,7 @@ def case(address=test_evpn.ONE, network=None, binding=None, found=None,
               trace_text.Port('int-ex', 'br-int', 4, '', 'ex-int'))
     segment, end = packets.met(about, listed)
     return known._replace(
-        flows={each: (switch.Found(each.cookie, each.priority,
-                                   switch.flow_spec(each), 7),)
-               for each in about.wanted_of(resources.Flow)},
+        flows=healthy.flows_of(about),
         packet_traces=tuple(packets.PacketTrace(
             each, 'br-ex', 3, trace_text.Trace(
          (trace_text.Step('br-ex', 0, '', 0, 0, ('NORMAL',)),),
@@ -96,10 +90,7 @@ def kernel_of(about):
                         for each in about.wanted_of(resources.Address))},
         {(END, about.address): (test_evpn.MAC, 'PERMANENT')},
         {each.path: each.value for each in about.wanted_of(resources.Sysctl)},
-        tuple(rules.Rule(each.priority, each.table, each.src, each.dst,
-                         each.iif, each.fwmark, ownership.RULE_PROTOCOL,
-                         each.suppress, each.ipv6)
-              for each in about.wanted_of(resources.VniRule)), {},
+        healthy.rules_of(about, resources.VniRule), {},
         {'vrf': lookups.Lookup('', TABLE, about.address + host, END, None, 44),
          'out': lookups.Lookup('', TABLE, '203.0.113.0/24', BRIDGE,
                                '10.0.100.1', 186)},
@@ -151,12 +142,7 @@ class HereTest(explained.AddressTestCase):
     def test_each_layer(self):
         for address in test_evpn.ONE, test_evpn.SIX:
             for options in ({}, {'evpn__manage_frr': False}):
-                known = case(address, **options)
-                found = explanation.explain(known)
-                self.assertIs(Outcome.OK, found.outcome, found.text())
-                self.assertEqual([], self.found(known, Verdict.WARN))
-                self.assertLessEqual(EVERYTHING,
-                                     {*self.found(known, Verdict.OK)})
+                found = self.assert_here(case(address, **options), *EVERYTHING)
                 self.assertIn(f'{address} in VNI 1001: address of a machine',
                               found.text())
                 self.assertEqual(VNI, found.json()['vni'])
@@ -207,9 +193,11 @@ class HereTest(explained.AddressTestCase):
                 (with_vni(known, port=('br-ex', 7)), 'with tag 201')):
             self.assert_broken('vni-port', broken, text)
 
-    def test_the_kernel(self):
+    def test_the_kernel_and_the_switch(self):
         known = case()
         for check, broken in (
+                ('mac-tweak-flow', known._replace(
+                    flows=dict.fromkeys(known.flows, ()))),
                 ('vni-gateway', healthy.with_kernel(known, addresses={})),
                 ('vni-gateway', healthy.with_kernel(
                     known, sysctls=dict.fromkeys(known.kernel.sysctls, '0'))),
@@ -225,18 +213,12 @@ class HereTest(explained.AddressTestCase):
         self.assertIn('leave by the main table', self.evidence(
             healthy.with_kernel(known, rules=()), 'vni-rules'))
 
-    def test_a_flow_that_is_gone(self):
-        known = case()
-        self.assert_broken('mac-tweak-flow', known._replace(
-            flows=dict.fromkeys(known.flows, ())))
-
     def test_the_client_of_an_example(self):
         """Nobody has such an address, so the lack of a route is no fault."""
         known = healthy.with_lookup(case(), 'out', **explained.NO_ROUTE)
-        known = known._replace(setup=known.setup._replace(
-            client='192.0.2.1'))
+        known = known._replace(setup=known.setup._replace(client='192.0.2.1'))
         self.assertIn('vni-way-back', self.found(known, Verdict.NOT_CHECKED))
-        self.assertIs(Outcome.OK, explanation.explain(known).outcome)
+        self.assertIs(Outcome.OK, self.outcome(known))
 
     def test_frr(self):
         known = case()
@@ -258,11 +240,11 @@ class HereTest(explained.AddressTestCase):
             self.assert_broken(check, with_vni(known, **values), text)
 
     def test_the_route_is_not_in_bgp(self):
-        known = case()._replace(path=(False, False, ()))
-        self.assert_broken('redistribute', known)
-        self.assertIn('resync', explanation.explain(known).remedy[1])
-        known = case(evpn__manage_frr=False)._replace(path=(False, False, ()))
-        self.assertNotIn('resync', explanation.explain(known).remedy[1])
+        for managed in True, False:
+            known = case(evpn__manage_frr=managed)._replace(
+                path=(False, False, ()))
+            self.assert_broken('redistribute', known)
+            self.assertEqual(managed, 'resync' in self.remedy(known))
 
     def test_a_black_hole(self):
         """zebra calls the VNI up all the same."""
@@ -275,8 +257,8 @@ class HereTest(explained.AddressTestCase):
             'neighbour)', self.evidence(broken, 'vni-next-hops'))
 
     def test_what_follows(self):
-        known = with_vni(with_link(case(), VXLAN), states={}, routes={})
-        self.assert_broken('vni-devices', known)
+        self.assert_broken('vni-devices', with_vni(
+            with_link(case(), VXLAN), states={}, routes={}))
 
     def test_unread(self):
         why = readers.Unread('no answer')
@@ -291,17 +273,14 @@ class HereTest(explained.AddressTestCase):
 
 class NotInEvpnTest(explained.AddressTestCase):
 
-    def test_a_vni_that_cannot_be_used(self):
+    def test_a_vni_or_segment_that_cannot_be_used(self):
+        self.assert_broken('segment', case(network=test_evpn.network(
+            segment=cloud.segment(bridge='', device='', patch_port=None))))
         for vni in (model.Vni(0, problem='0 is not a VNI; use another one'),
                     model.Vni(VNI, problem='blue has it; use another one')):
             known = case(network=test_evpn.network(vni=vni))
             self.assert_broken('vni', known)
-            self.assertEqual('use another one',
-                             explanation.explain(known).remedy[1])
-
-    def test_no_segment(self):
-        self.assert_broken('segment', case(network=test_evpn.network(
-            segment=cloud.segment(bridge='', device='', patch_port=None))))
+            self.assertEqual('use another one', self.remedy(known))
 
     def test_not_wanted(self):
         """In no subnet, and where another port has the address."""
@@ -312,12 +291,11 @@ class NotInEvpnTest(explained.AddressTestCase):
                  'port vm-2 has it, too')):
             self.assert_broken('wanted', known, words)
             self.assertIn('vni-devices', self.found(known, Verdict.OK))
-            self.assertNotIn('vni-route', [
-                each.check for each in explanation.explain(known).findings])
+            self.assertNotIn('vni-route', self.checks(known))
 
     def test_withheld(self):
-        known = case(found={'withheld': 'the row says so'})
-        self.assertIs(Outcome.WITHHELD, explanation.explain(known).outcome)
+        self.assertIs(Outcome.WITHHELD, self.outcome(
+            case(found={'withheld': 'the row says so'})))
 
     def test_elsewhere(self):
         known = healthy.with_subject(case(), found=None, wanted=())
@@ -334,7 +312,6 @@ class NotInEvpnTest(explained.AddressTestCase):
 
     def test_no_vni_while_only_vnis_count(self):
         port = ports.Port('vm-1', here=True)
-        self.assertIn('provider_port is off', port.not_chosen(
-            False).left_out[0])
-        self.assertIn('provider_port] networks', port.not_chosen(
-            True).left_out[0])
+        for driver, why in ((False, 'provider_port is off'),
+                            (True, 'provider_port] networks')):
+            self.assertIn(why, port.not_chosen(driver).left_out[0])

@@ -16,6 +16,7 @@ from ovn_network_agent.tests.unit.ovn import clouds
 HERE, AWAY = cloud.CHASSIS, cloud.OTHER
 NET, OTHER, VM = '10.0.0.0/24', '10.0.1.0/24', '10.0.0.5'
 DRIVERS = ['fip_route', 'veth_leak', 'tenant_network']
+HOSTS = {'tenant_network__advertisement_method': 'host'}
 Kind, Claim = subject.Kind, model.Claim
 
 
@@ -75,8 +76,7 @@ class TenantsTest(TenantsTestCase):
                 ({'tenant_network__address_scopes': [scope]},
                  'it has no address scope'),
                 ({'announce__exclude_networks': ['net']}, 'exclude_networks'),
-                ({'tenant_network__advertisement_method': 'host'},
-                 'only addresses of machines')):
+                (HOSTS, 'only addresses of machines')):
             self.assertIn(text, self.withheld(**options))
 
     def test_single_addresses(self):
@@ -88,14 +88,13 @@ class TenantsTest(TenantsTestCase):
                          encaps=['named-uuid', 'encap']))
         self.cloud.add_machine('vm-1', 'c', network=self.net,
                                mac=[f'fa:16:3e:00:00:aa {VM}'])
-        options = {'tenant_network__advertisement_method': 'host'}
-        found = self.subject(VM, **options)
+        found = self.subject(VM, **HOSTS)
         self.assertEqual((VM + '/32', ''), (found.announcement.prefix,
                                             found.withheld))
         self.assertIn('only addresses of machines',
-                      self.withheld('10.0.0.6', **options))
+                      self.withheld('10.0.0.6', **HOSTS))
         self.cloud.add_nat('r1', '198.51.100.7', VM)
-        self.assertIn('floating IP 198.51.100.7', self.withheld(VM, **options))
+        self.assertIn('floating IP 198.51.100.7', self.withheld(VM, **HOSTS))
 
     def test_an_overlap(self):
         """The agent alone knows who was first."""
@@ -144,9 +143,7 @@ class TenantsTest(TenantsTestCase):
 class VirtualIpsTest(TenantsTestCase):
 
     options = {'drivers': [*DRIVERS, 'load_balancer']}
-
     VIP = '10.0.0.200'
-    HOSTS = {'tenant_network__advertisement_method': 'host'}
 
     def of_vip(self, **options):
         found = self.subject(self.VIP, **options)
@@ -157,7 +154,7 @@ class VirtualIpsTest(TenantsTestCase):
         self.cloud.add_balancer('r1', f'{self.VIP}:80', floating=False)
         # The network as a whole has it.
         self.assertEqual(NET, self.of_vip().announcement.prefix)
-        found = self.of_vip(**self.HOSTS)
+        found = self.of_vip(**HOSTS)
         self.assertEqual(
             (self.VIP + '/32', True, ''),
             (found.announcement.prefix, found.tenant.vip, found.withheld))
@@ -167,9 +164,9 @@ class VirtualIpsTest(TenantsTestCase):
                                   backends=('10.0.0.5:80',))
         self.cloud.report_backend('10.0.0.5', 'offline')
         self.assertEqual(selection.NO_BACKEND,
-                         self.of_vip(**self.HOSTS).withheld)
+                         self.of_vip(**HOSTS).withheld)
         self.assertIn('only addresses of machines', self.of_vip(
-            drivers=DRIVERS, **self.HOSTS).withheld)
+            drivers=DRIVERS, **HOSTS).withheld)
 
     def test_behind_snat(self):
         self.cloud.add_balancer('r1', f'{self.VIP}:80', floating=False,

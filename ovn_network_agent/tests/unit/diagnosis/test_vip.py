@@ -3,16 +3,13 @@
 
 """The judges of a VIP."""
 
-
-from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis import readers
-from ovn_network_agent.diagnosis.address import explanation
 from ovn_network_agent.diagnosis.readers import kernel
 from ovn_network_agent.diagnosis.readers import packets
 from ovn_network_agent.tests.unit.diagnosis import explained
 from ovn_network_agent.tests.unit.diagnosis import healthy
 
-Verdict = diagnosis.Verdict
+Outcome, Verdict = explained.Outcome, explained.Verdict
 
 
 def said(state='announced', reason='', alive=(True, True)):
@@ -31,18 +28,12 @@ class VipTest(explained.AddressTestCase):
 
     def test_healthy(self):
         for values in ({}, {'managed': False}):
-            facts = healthy.vip(said(), **values)
-            explained = explanation.explain(facts)
-            self.assertEqual(
-                [], [each for each in explained.findings
-                     if each.verdict not in (Verdict.OK, Verdict.NOT_CHECKED)],
-                explained.text())
-            self.assertIs(explanation.Outcome.OK, explained.outcome)
-            self.assertEqual('VIP', explained.kind)
+            self.assertEqual('VIP', self.assert_here(
+                healthy.vip(said(), **values)).kind)
 
     def test_without_an_agent_only_health_is_unknown(self):
-        facts = healthy.vip()._replace(agent=readers.Unread('no agent runs'))
-        self.assertEqual(['backends'], self.found(facts, Verdict.NOT_CHECKED))
+        self.assert_one('backends', healthy.vip()._replace(
+            agent=readers.Unread('no agent runs')), Verdict.NOT_CHECKED)
 
     def test_destinations(self):
         facts = healthy.vip(said(alive=(True, False)))
@@ -119,7 +110,7 @@ class VipTest(explained.AddressTestCase):
             found = healthy.with_lookup(facts, question, **values)
             self.assert_broken(check, found)
             self.assertRegex(self.evidence(found, check), words)
-            self.assertIn(remedy, explanation.explain(found).remedy[1])
+            self.assertIn(remedy, self.remedy(found))
 
     def test_without_its_route_an_answer_is_dropped(self):
         """The lost route is the fault, and not the rule that drops."""
@@ -139,9 +130,8 @@ class VipTest(explained.AddressTestCase):
         self.assertIn('--client', self.evidence(facts, 'way-back'))
 
     def test_nothing_returns_without_an_announcement(self):
-        facts = healthy.with_subject(healthy.vip(said()), wanted=())
-        self.assertNotIn('way-back', [
-            each.check for each in explanation.explain(facts).findings])
+        self.assertNotIn('way-back', self.checks(healthy.with_subject(
+            healthy.vip(said()), wanted=())))
 
     def test_without_a_vrf(self):
         facts = healthy.vip(said(), frr__vrf_name='')

@@ -5,8 +5,6 @@
 
 import dataclasses
 
-from oslotest import base
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
@@ -14,6 +12,7 @@ from ovn_network_agent.drivers.common import announcing
 from ovn_network_agent.model import evpn_names
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import base
 
 ONE, SIX = '192.168.50.10', '2001:db8:50::10'
 MAC = 'fa:16:3e:00:00:01'
@@ -35,16 +34,10 @@ def address(found=ONE, of=None, **values):
     return model.PortAddress(of or network(), 'vm-1', found, MAC, **values)
 
 
-class EvpnTest(base.BaseTestCase):
+class EvpnTest(base.DriverTestCase):
 
-    def wanted(self, subject, tunnel='', **options):
-        driver = world.driver('evpn', world.conf(**{
-            'drivers': ['evpn'], 'evpn__local_ip': '10.0.100.11', **options}))
-        return list(driver.resources(subject, cloud.node(tunnel=tunnel)))
-
-    def of(self, kind, *args, **options):
-        return [each for each in self.wanted(*args, **options)
-                if isinstance(each, kind)]
+    name = 'evpn'
+    options = {'drivers': ['evpn'], 'evpn__local_ip': '10.0.100.11'}
 
     def test_devices(self):
         devices, = self.of(resources.VniDevices, network())
@@ -94,11 +87,11 @@ class EvpnTest(base.BaseTestCase):
                          (advertised.dev, advertised.prefixes))
         proxy, = self.of(resources.NeighbourProxy, network())
         self.assertEqual('2001:db8:50::1', proxy.dst)
-        only_four = network(networks=('192.168.50.0/24',))
-        self.assertEqual([], self.of(resources.RouterAdvertisement, only_four))
-        self.assertEqual([], self.of(
-            resources.RouterAdvertisement, network(),
-            provider_port__router_advertisements=False))
+        for subject, options in (
+                (network(networks=('192.168.50.0/24',)), {}),
+                (network(), {'provider_port__router_advertisements': False})):
+            self.assertEqual([], self.of(
+                resources.RouterAdvertisement, subject, **options))
 
     def test_frr(self):
         instance, = self.of(resources.EvpnInstance, network())
@@ -176,7 +169,7 @@ class EvpnTest(base.BaseTestCase):
         device = {'evpn__local_ip': '', 'evpn__local_device': 'lo'}
         for subject in network(), address():
             self.assertEqual(self.wanted(subject), self.wanted(
-                subject, '10.0.100.11', **device))
+                subject, cloud.node(tunnel='10.0.100.11'), **device))
         problem, *kept = self.wanted(network(), **device)
         self.assertIn('lo of [evpn] local_device has no IPv4 address',
                       problem.text)
@@ -184,8 +177,7 @@ class EvpnTest(base.BaseTestCase):
             each.of for each in kept if each.kind == 'keep'])
         # The flow to the veth pair does not depend on the tunnels.
         self.assertEqual({'keep', 'flow'}, {each.kind for each in kept})
-        self.assertEqual({'keep'}, {
-            each.kind for each in self.wanted(address(), **device)})
+        self.assertEqual({'keep'}, {*self.kinds(address(), **device)})
 
     def test_a_vlan_that_no_device_can_have(self):
         for tag in (-1, 4095, 1 << 40):
@@ -196,13 +188,12 @@ class EvpnTest(base.BaseTestCase):
                           [each.of for each in kept])
 
     def test_other_drivers_leave_the_network_alone(self):
-        options = world.conf(drivers=['provider_port', 'veth_leak'])
-        for name in ('provider_port', 'veth_leak'):
-            driver = world.driver(name, options)
+        others = ['provider_port', 'veth_leak']
+        for name in others:
             for subject in (network(), address()):
-                if type(subject) in driver.SUBJECTS:
-                    self.assertEqual([], list(driver.resources(
-                        subject, cloud.node())), name)
+                if type(subject) in self.driver(name).SUBJECTS:
+                    self.assertEqual([], self.wanted(
+                        subject, name=name, drivers=others), name)
 
     def test_a_drain_and_a_stop_count_them(self):
         """All but those that are not announced."""
@@ -239,13 +230,10 @@ def prefix(of=None, **values):
         **values})
 
 
-class RoutersTest(base.BaseTestCase):
+class RoutersTest(base.DriverTestCase):
 
-    def wanted(self, subject, name='evpn', **options):
-        driver = world.driver(name, world.conf(**{
-            'drivers': ['evpn', *OTHERS], 'evpn__local_ip': '10.0.100.11',
-            **options}))
-        return list(driver.resources(subject, cloud.node()))
+    name = 'evpn'
+    options = {'drivers': ['evpn', *OTHERS], 'evpn__local_ip': '10.0.100.11'}
 
     def test_an_address(self):
         neighbour, route = self.wanted(served())
@@ -282,15 +270,14 @@ class RoutersTest(base.BaseTestCase):
                 self.assertEqual([], self.wanted(subject))
 
     def test_in_doubt(self):
-        for subject, dst, via in ((served(port(segment=None)), f'{FIP}/32',
-                                   FIP),
-                                  (prefix(port(segment=None)), TENANT, VIA),
-                                  (prefix(claim=model.Claim.UNKNOWN,
-                                          rivals=('x',)), TENANT, VIA)):
+        for subject, dst, via in (
+                (served(port(segment=None)), f'{FIP}/32', FIP),
+                (prefix(port(segment=None)), TENANT, VIA),
+                (prefix(claim=model.Claim.UNKNOWN, rivals=('x',)), TENANT,
+                 VIA)):
             self.assertEqual({resources.Ref('neighbour', (END, via)),
                               resources.Ref('vni_route', (TABLE, dst))}, {
-                each.of for each in self.wanted(subject)
-                if isinstance(each, resources.Keep)})
+                each.of for each in self.of(resources.Keep, subject)})
 
     def test_what_is_left_out(self):
         for subject in (served(withheld='by an option'),
@@ -318,7 +305,7 @@ class RoutersTest(base.BaseTestCase):
                       'wrong', problem.text)
         # What it sends would be in the underlay.
         self.assertEqual([], self.wanted(cloud.router(ports=(bad,)).bare,
-                                         'fip_route'))
+                                         name='fip_route'))
         self.assertEqual([], self.wanted(cloud.router(ports=(port(),)).bare))
 
     def test_other_drivers(self):
@@ -331,23 +318,22 @@ class RoutersTest(base.BaseTestCase):
         for name in OTHERS:
             for subject in (served(), served(kinds=('snat',)), prefix(),
                             cloud.router(ports=(port(),)).bare, group):
-                driver = world.driver(name, world.conf(drivers=list(OTHERS)))
-                if type(subject) not in driver.SUBJECTS:
-                    continue
-                kinds = {each.kind for each in self.wanted(subject, name)}
-                self.assertLessEqual(kinds, {'default_route', 'mac_binding',
-                                             'relay_port', 'relay'}, name)
+                if type(subject) in self.driver(name).SUBJECTS:
+                    self.assertLessEqual(
+                        {*self.kinds(subject, name=name)}, {
+                            'default_route', 'mac_binding', 'relay_port',
+                            'relay'}, name)
 
     def test_the_virtual_gateway(self):
         """Its MAC is nobody's in the underlay, and no proof is wanted."""
         router = cloud.router(ports=(port(),)).bare
-        wanted = {each.kind: each for each in self.wanted(router, 'fip_route')}
+        wanted = {each.kind: each
+                  for each in self.wanted(router, name='fip_route')}
         self.assertEqual({'default_route', 'mac_binding'}, wanted.keys())
         self.assertEqual(ownership.VIRTUAL_GATEWAY_MAC,
                          wanted['mac_binding'].mac)
         plain = dataclasses.replace(router, ports=(cloud.port(),))
-        self.assertIn('advertised', {each.kind for each
-                                     in self.wanted(plain, 'fip_route')})
+        self.assertIn('advertised', self.kinds(plain, name='fip_route'))
 
     def test_addresses_of_routers_elsewhere(self):
         """Nobody in OVN here answers machines that ask for them by IPv6."""
@@ -355,5 +341,5 @@ class RoutersTest(base.BaseTestCase):
             UUID, 'red', ('2001:db8:50::/64',), cloud.segment(), vni=VNI,
             elsewhere=('2001:db8:50::77',))
         self.assertIn((END, '2001:db8:50::77'), [
-            (each.dev, each.dst) for each in self.wanted(network)
-            if isinstance(each, resources.NeighbourProxy)])
+            (each.dev, each.dst)
+            for each in self.of(resources.NeighbourProxy, network)])

@@ -10,12 +10,16 @@ from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.common import networks
 from ovn_network_agent.tests.unit import cloud
-from ovn_network_agent.tests.unit import world
-from ovn_network_agent.tests.unit.drivers import fip_routes
+from ovn_network_agent.tests.unit.drivers import base
 
-FIP = fip_routes.FIP
+FIP = base.FIP
 OTHER = '198.51.100.11'
 MAC = 'fa:16:3e:00:00:aa'
+OF_BRIDGE = cloud.BRIDGE_MAC
+GATEWAY = ownership.LINK_LOCAL_GATEWAY
+balanced = base.balanced
+FOREIGN = model.NbDefaultRoute('198.51.100.9', '', False)
+OURS = model.NbDefaultRoute('198.51.100.254', 'lrp-1', True, cloud.OWNER)
 
 
 def distributed(address=FIP, resident=True, **values):
@@ -28,7 +32,7 @@ def hosting(number=1, **values):
         'local': False, 'chassis': cloud.OTHER, 'hosting': True, **values})
 
 
-class MachinesTest(fip_routes.FipRouteTestCase):
+class MachinesTest(base.FipRouteTestCase):
 
     def test_only_the_machines_here_are_announced(self):
         for what, port, wanted in (
@@ -48,7 +52,7 @@ class MachinesTest(fip_routes.FipRouteTestCase):
     def test_what_a_machine_needs(self):
         router = cloud.router(ports=(hosting(),), nats=(
             distributed(), distributed('2001:db8::10')))
-        wanted = self.wants(router)
+        wanted = self.wanted(router)
         flows = {flow.dst: flow for flow in wanted
                  if isinstance(flow, resources.Flow)}
         self.assertEqual((MAC, cloud.BRIDGE_MAC, 'in_port'), (
@@ -95,7 +99,7 @@ class MachinesTest(fip_routes.FipRouteTestCase):
                 ports=(hosting(segment=cloud.segment(**values)),),
                 nats=(distributed(),))
             self.assertEqual([], self.announced(router))
-            problem, = self.kind(resources.Problem, router)
+            problem, = self.of(resources.Problem, router)
             self.assertEqual((FIP,), problem.addresses)
             for word in words:
                 self.assertIn(word, problem.text)
@@ -109,7 +113,7 @@ class MachinesTest(fip_routes.FipRouteTestCase):
             router = cloud.router(nats=nats)
             for each in (router, dataclasses.replace(router, ports=(
                     cloud.port(networks=('2001:db8::1/64',)),))):
-                bindings = self.kind(resources.MacBinding, each)
+                bindings = self.of(resources.MacBinding, each)
                 self.assertEqual({mac}, {one.mac for one in bindings})
 
     def test_it_is_withheld_like_any_other(self):
@@ -117,41 +121,31 @@ class MachinesTest(fip_routes.FipRouteTestCase):
                               withheld=((FIP, 'of its row'),))
         self.assertEqual([], self.announced(router))
         self.assertEqual({FIP + '/32'}, {
-            flow.dst for flow in self.kind(resources.Flow, router)
+            flow.dst for flow in self.of(resources.Flow, router)
             if flow.dst})
-        self.assertEqual([], self.wants(dataclasses.replace(
+        self.assertEqual([], self.wanted(dataclasses.replace(
             router, routed_by_ovn=True)))
 
 
-class LeakTest(fip_routes.FipRouteTestCase):
+class LeakTest(base.DriverTestCase):
+
+    name = 'veth_leak'
 
     def test_the_leak_of_a_node_with_machines(self):
-        driver = world.driver('veth_leak', world.conf())
-
         def rules(port):
-            return {(rule.src, rule.dst) for rule in world.wanted(
-                driver, cloud.router(ports=(port,)), cloud.node())
-                if isinstance(rule, resources.Rule)}
+            return {(rule.src, rule.dst) for rule in self.of(
+                resources.Rule, cloud.router(ports=(port,)))}
+
         self.assertTrue(rules(hosting()))
         self.assertEqual(rules(cloud.port()), rules(hosting()))
         self.assertEqual(set(), rules(hosting(hosting=False)))
 
 
-OF_BRIDGE = cloud.BRIDGE_MAC
-GATEWAY = ownership.LINK_LOCAL_GATEWAY
-balanced = fip_routes.balanced
-
-
-class NorthboundTest(fip_routes.FipRouteTestCase):
+class NorthboundTest(base.FipRouteTestCase):
 
     def rows(self, router):
-        return [r for r in self.wants(router)
+        return [r for r in self.wanted(router)
                 if r.kind in ('default_route', 'mac_binding')]
-
-    def foreign(self, **values):
-        return model.NbDefaultRoute(**{
-            'nexthop': '198.51.100.9', 'output_port': '', 'managed': False,
-            **values})
 
     def test_a_router_without_a_gateway_gets_one(self):
         router = cloud.router()
@@ -162,9 +156,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
 
     def test_one_with_a_gateway_of_somebody_gets_nothing(self):
         """Trap T25: no MAC binding either."""
-        ours = self.foreign(managed=True, owner=cloud.OWNER,
-                            nexthop='198.51.100.254', output_port='lrp-1')
-        for routes in ((self.foreign(),), (self.foreign(), ours)):
+        for routes in (FOREIGN,), (FOREIGN, OURS):
             router = cloud.router(default_routes=routes)
             self.assertEqual([], self.rows(router))
             self.assertEqual(set(), self.kept(router))
@@ -183,8 +175,8 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
                 ports=(cloud.port(1), cloud.port(
                     2, local=False, chassis=owner,
                     networks=('203.0.113.1/24',))),
-                default_routes=[self.foreign(
-                    managed=True, owner=cloud.THEIRS, nexthop='203.0.113.254',
+                default_routes=[OURS._replace(
+                    owner=cloud.THEIRS, nexthop='203.0.113.254',
                     output_port=output) for output in outputs])
             self.assertEqual(rows, len(self.rows(router)), outputs)
             self.assertEqual(rows, 2 - len(self.kept(router)), outputs)
@@ -194,16 +186,14 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
         # Trap T13.
         router = cloud.router(
             ports=(cloud.port(local=False, chassis=cloud.OTHER),),
-            fips=[FIP], default_routes=(self.foreign(
-                managed=True, owner=cloud.OWNER,
-                nexthop='198.51.100.254', output_port='lrp-1'),))
+            fips=[FIP], default_routes=(OURS,))
         self.assertEqual(
             {resources.Ref('default_route', (router.uuid, '0.0.0.0/0')),
              resources.Ref('mac_binding', ('lrp-1', '198.51.100.254'))},
             self.kept(router))
         # Also at the end of this agent.
-        self.assertEqual({('keep', True)}, {(r.kind, r.foreign)
-                                            for r in self.wants(router)})
+        self.assertEqual({('keep', True)}, {
+            (r.kind, r.foreign) for r in self.wanted(router)})
 
     def test_the_virtual_gateway(self):
         for lrp_networks, wanted in (
@@ -240,9 +230,7 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
         doubtful = cloud.segment()._replace(patch_port=0)
         router = cloud.router(
             ports=(cloud.port(segment=doubtful),),
-            default_routes=(self.foreign(
-                managed=True, owner=cloud.OWNER, nexthop=GATEWAY,
-                output_port='lrp-1'),))
+            default_routes=(OURS._replace(nexthop=GATEWAY),))
         self.assertEqual(
             {resources.Ref('default_route', (router.uuid, '0.0.0.0/0')),
              resources.Ref('mac_binding', ('lrp-1', '198.51.100.254')),
@@ -250,30 +238,28 @@ class NorthboundTest(fip_routes.FipRouteTestCase):
             {ref for ref in self.kept(router)
              if ref.kind in ('default_route', 'mac_binding')})
 
-    def problems(self, router, **options):
-        return [r.text for r in self.wants(router, **options)
-                if r.kind == 'problem']
-
     def test_what_is_not_announced_is_said(self):
-        self.assertEqual([], self.problems(cloud.router(
-            fips=[FIP, '2001:db8::10'])))
         elsewhere = cloud.router(fips=[FIP, '192.0.2.7'])
-        said, = self.problems(elsewhere)
-        self.assertIn('(192.0.2.7)', said)
-        said, = self.problems(cloud.router(balanced=(
-            balanced('192.0.2.7'), balanced('10.0.0.9', floating=False))))
-        self.assertIn('1 of the NAT addresses (192.0.2.7)', said)
-        said, = self.problems(cloud.router(balanced=(
-            balanced(FIP, unanswered='it is distributed'),
-            balanced('10.0.0.9', floating=False, unanswered='it is so'))))
-        self.assertIn(f'{FIP} of a load balancer is not announced, because it '
-                      'is distributed', said)
+        for router, words in (
+                (elsewhere, '(192.0.2.7)'),
+                (cloud.router(balanced=(
+                    balanced('192.0.2.7'), balanced('10.0.0.9', False))),
+                 '1 of the NAT addresses (192.0.2.7)'),
+                (cloud.router(balanced=(
+                    balanced(FIP, unanswered='it is distributed'),
+                    balanced('10.0.0.9', False, 'it is so'))),
+                 f'{FIP} of a load balancer is not announced, because it is '
+                 'distributed')):
+            said, = self.of(resources.Problem, router)
+            self.assertIn(words, said.text)
         # By hand it is what was asked for.
-        self.assertEqual([], self.problems(
-            elsewhere, network_cidr=['198.51.100.0/24']))
+        for router, options in (
+                (cloud.router(fips=[FIP, '2001:db8::10']), {}),
+                (elsewhere, {'network_cidr': ['198.51.100.0/24']})):
+            self.assertEqual([], self.of(resources.Problem, router, **options))
 
     def test_the_first_port_with_an_address_for_one(self):
         router = cloud.router(ports=(
             cloud.port(1, networks=('203.0.113.1/32',)), cloud.port(2)))
-        self.assertEqual(['lrp-2'], [r.lrp for r in self.rows(router)
-                                     if r.kind == 'default_route'])
+        self.assertEqual(['lrp-2'], [
+            r.lrp for r in self.of(resources.DefaultRoute, router)])

@@ -3,13 +3,10 @@
 
 """Driver gateway_drain: who keeps the lead, and who is a standby again."""
 
-
-from oslotest import base
-
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import cloud
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import base
 from ovn_network_agent.tests.unit.gateways import group_facts
 
 HERE, OTHER, THIRD = cloud.CHASSIS, cloud.OTHER, 'third'
@@ -41,29 +38,35 @@ def group(own, *peers, owner=HERE, known=True, own_marks=('', 0),
         'tenure': group_facts.tenure(moving), **values})
 
 
-class GatewayDrainTest(base.BaseTestCase):
+def ports(*owners):
+    """Ports of a shared group."""
+    return tuple(model.GroupPort(f'cr-lrp-{n}', owner)
+                 for n, owner in enumerate(owners))
 
-    def wanted(self, one, phase=model.Phase.RUNNING, drains=(), held=False,
-               **options):
+
+class GatewayDrainTest(base.DriverTestCase):
+
+    name = 'gateway_drain'
+
+    def priorities(self, one, phase=model.Phase.RUNNING, drains=(), held=False,
+                   **options):
         """What becomes of the priorities, dict of chassis to int."""
-        driver = world.driver('gateway_drain', world.conf(**{
-                'gateway_drain__' + key: value
-                for key, value in options.items()}))
+        options = {'gateway_drain__' + key: value
+                   for key, value in options.items()}
         node = cloud.node(phase=phase, drains=frozenset(drains))
-        self.found = [r for r in driver.resources(
-            group_facts.settled(one, node, driver.settings, held), node)
-            if r.kind == 'gateway_priority']
+        self.found = self.of(resources.GatewayPriority, group_facts.settled(
+            one, node, self.driver(**options).settings, held), node, **options)
         return {r.chassis: r.priority for r in self.found}
 
-    def marks(self):
-        """dict of chassis to (why, earlier) of what was wanted last."""
-        return {r.chassis: (r.drained, r.earlier) for r in self.found}
-
     def becomes(self, wanted, *args, marks=None, **options):
-        """Compare what becomes of the priorities, and the marks."""
-        self.assertEqual(wanted, self.wanted(*args, **options))
+        """Compare what becomes of the priorities.
+
+        :param marks: dict of chassis to (why, earlier), too
+        """
+        self.assertEqual(wanted, self.priorities(*args, **options))
         if marks is not None:
-            self.assertEqual(marks, self.marks())
+            self.assertEqual(marks, {
+                r.chassis: (r.drained, r.earlier) for r in self.found})
 
     def test_the_timers_of_bfd(self):
         """While the agent runs, and with a name in SB."""
@@ -78,21 +81,19 @@ class GatewayDrainTest(base.BaseTestCase):
                 (timers, phases.RESTORING, cloud.CHASSIS, []),
                 (timers, phases.RUNNING, '', []),
                 ({}, phases.RUNNING, cloud.CHASSIS, [])):
-            driver = world.driver('gateway_drain', world.conf(**options))
             node = cloud.node(phase=phase, chassis=chassis)
-            self.assertEqual(found, list(driver.resources(node, node)))
+            self.assertEqual(found, self.wanted(node, node, **options))
 
     def test_the_active_chassis_takes_the_lead(self):
         # Rows DRN-09 and DRN-12, trap T10.
-        for own, peers, lead in (
-                (1, (2,), 3), (2, (2,), 3), (1, (1,), 2), (1, (0,), 2),
-                (0, (0,), 2), (5, (30, 20), 31)):
-            self.becomes({HERE: lead}, group(own, *peers))
+        for lead, *priorities in ((3, 1, 2), (3, 2, 2), (2, 1, 1), (2, 1, 0),
+                                  (2, 0, 0), (31, 5, 30, 20)):
+            self.becomes({HERE: lead}, group(*priorities))
 
     def test_established_it_writes_nothing(self):
         # Row DRN-10.
-        for own, peers in ((2, (1,)), (3, (2, 1)), (32767, (1,)), (2, (0,))):
-            self.becomes({}, group(own, *peers))
+        for priorities in (2, 1), (3, 2, 1), (32767, 1), (2, 0):
+            self.becomes({}, group(*priorities))
 
     def test_a_standby_writes_nothing(self):
         for owner in (OTHER, '', 'unknown'):
@@ -124,8 +125,7 @@ class GatewayDrainTest(base.BaseTestCase):
                          marks={HERE: ('shutdown', 5)})
         # The owner need not be confirmed for that.
         self.assertEqual([()], [r.owned for r in self.found])
-
-    def test_held_back_it_is_not_lowered_yet(self):
+        # Held back it is not lowered yet.
         self.becomes({}, group(5, 2, 1), DRAINING, held=True)
 
     def test_what_is_lowered_stays_so(self):
@@ -163,9 +163,9 @@ class GatewayDrainTest(base.BaseTestCase):
         self.assertEqual([()], [r.owned for r in self.found])
         # It stays so, also while a port is nowhere for a moment.
         for owner in (OTHER, ''):
-            self.assertEqual({HERE: 0}, self.wanted(group(
-                0, 2, owner=owner, own_marks=('unfit', 1), unfit=True)))
-            self.assertEqual({HERE: ('unfit', 1)}, self.marks())
+            self.becomes({HERE: 0}, group(
+                0, 2, owner=owner, own_marks=('unfit', 1), unfit=True),
+                marks={HERE: ('unfit', 1)})
         # Until it could.
         for restore, earlier, priority in (
                 ('standby', 7, 1), ('ordered', 3, 3), ('ordered', 9, 4)):
@@ -186,13 +186,10 @@ class GatewayDrainTest(base.BaseTestCase):
     def test_a_port_that_is_nowhere_makes_no_standby(self):
         # Decision record 0009: for some milliseconds, of an owner, too.
         self.becomes({}, group(3, 2, owner='', unfit=True))
-        ports = tuple(model.GroupPort(f'cr-lrp-{n}', owner)
-                      for n, owner in enumerate((OTHER, '')))
-        self.becomes({}, group(3, 2, ports=ports, unfit=True))
         # Of a shared group it has one.
-        ports = tuple(model.GroupPort(f'cr-lrp-{n}', owner)
-                      for n, owner in enumerate((OTHER, HERE)))
-        self.becomes({}, group(3, 2, ports=ports, unfit=True))
+        for owner in '', HERE:
+            self.becomes({}, group(3, 2, ports=ports(OTHER, owner),
+                                   unfit=True))
 
     def test_without_another_candidate_it_stays_one(self):
         for alone in (group(1, unfit=True, owner=OTHER),
@@ -201,6 +198,8 @@ class GatewayDrainTest(base.BaseTestCase):
             self.becomes({}, alone)
 
     def test_what_else_it_is_lowered_for(self):
+        # What somebody has set to 0 is not its own.
+        self.becomes({}, group(0, 2, owner=OTHER, unfit=True))
         # What an operator wants, and a stop, say more than that.
         one = group(0, 2, owner=OTHER, own_marks=('unfit', 7), unfit=True)
         for phase, drains, why in (
@@ -209,12 +208,9 @@ class GatewayDrainTest(base.BaseTestCase):
             self.becomes({HERE: 0}, one, phase, drains, marks={HERE: (why, 7)})
         # And when these are over, it is that.
         for why in ('shutdown', 'maintenance', 'unfit'):
-            self.assertEqual({HERE: 0}, self.wanted(group(
-                0, 2, owner=OTHER, own_marks=(why, 7), unfit=True)))
-            self.assertEqual({HERE: ('unfit', 7)}, self.marks())
-
-    def test_what_somebody_set_to_0_is_not_its_own(self):
-        self.becomes({}, group(0, 2, owner=OTHER, unfit=True))
+            self.becomes({HERE: 0}, group(
+                0, 2, owner=OTHER, own_marks=(why, 7), unfit=True),
+                marks={HERE: ('unfit', 7)})
 
     def test_nobody_fit_to_take_over(self):
         unfit = {'peer_marks': ('unfit', 3)}
@@ -239,7 +235,7 @@ class GatewayDrainTest(base.BaseTestCase):
         for own, peer in ((0, 0), (0, 2), (1, 0)):
             alone = group(own, peer, known=False,
                           own_marks=('' if own else 'maintenance', 0))
-            self.assertNotIn(True, [p > own for p in self.wanted(
+            self.assertNotIn(True, [p > own for p in self.priorities(
                 alone, drains={model.ALL}).values()])
         # Until that ends.
         self.becomes({HERE: 2}, group(0, 0, own_marks=('maintenance', 7)),
@@ -275,13 +271,11 @@ class GatewayDrainTest(base.BaseTestCase):
                 # It was behind it before.
                 (1, 5, 4, {HERE: 1}),
                 (0, 5, 4, {HERE: 1})):
-            self.assertEqual(wanted, self.wanted(
-                group(0, owner, third, owner=OTHER,
-                      own_marks=('shutdown', earlier)), restore='ordered'))
+            one = group(0, owner, third, owner=OTHER,
+                        own_marks=('shutdown', earlier))
+            self.becomes(wanted, one, restore='ordered')
             # That is what the other mode does not do.
-            self.assertEqual({HERE: 1}, self.wanted(
-                group(0, owner, third, owner=OTHER,
-                      own_marks=('shutdown', earlier))))
+            self.becomes({HERE: 1}, one)
 
     def test_the_place_of_another_that_is_drained_is_kept(self):
         # It was before this one, which must not get ahead of it.
@@ -303,9 +297,8 @@ class GatewayDrainTest(base.BaseTestCase):
         self.becomes({HERE: 1, OTHER: 3, THIRD: 2},
                      one._replace(candidates=gone))
         # Some have moved, and some have not yet.
-        ports = tuple(model.GroupPort('cr-lrp-' + owner, owner)
-                      for owner in (OTHER, THIRD))
-        self.becomes({HERE: 1}, group(0, 1, 1, ports=ports, restore=True))
+        self.becomes({HERE: 1}, group(0, 1, 1, ports=ports(OTHER, THIRD),
+                                      restore=True))
 
     def test_the_owner_waits_while_somebody_moves_its_ports(self):
         self.becomes({}, group(2, 5, moving=True))
@@ -319,10 +312,6 @@ class GatewayDrainTest(base.BaseTestCase):
                      restore='ordered')
 
     def test_a_shared_group(self):
-        def ports(*owners):
-            return tuple(model.GroupPort(f'cr-lrp-{n}', owner)
-                         for n, owner in enumerate(owners))
-
         shared = group(1, 2, table='HA_Chassis_Group',
                        ports=ports(HERE, HERE, ''))
         self.becomes({HERE: 3}, shared)
@@ -333,7 +322,7 @@ class GatewayDrainTest(base.BaseTestCase):
         self.becomes({}, group(1, 2, ports=()))
 
     def test_what_it_was_decided_on_goes_along(self):
-        self.wanted(group(5, 32767))
+        self.priorities(group(5, 32767))
         for resource in self.found:
             self.assertEqual({HERE: 5, OTHER: 32767}, dict(resource.before))
             self.assertEqual({HERE: 2, OTHER: 1}, dict(resource.after))

@@ -3,7 +3,6 @@
 
 """Driver gateway_drain: random histories of a group, with OVN's choice."""
 
-
 import hypothesis
 from hypothesis import strategies
 from oslotest import base
@@ -147,65 +146,57 @@ def groups():
 
 
 MODES = strategies.sampled_from(['standby', 'ordered'])
+NAMES = strategies.sampled_from('abcde')
+ORDERS = strategies.permutations('abcde')
+DRAINS = strategies.sampled_from(['stop', 'drain'])
 EVENTS = strategies.lists(strategies.tuples(
     strategies.sampled_from(['stop', 'start', 'drain', 'undrain', 'kill',
                              'revive', 'neutron', 'replace', 'lose',
                              'mend']),
-    strategies.sampled_from('abcde'), strategies.booleans(),
-    strategies.permutations('abcde')), min_size=1, max_size=100)
-
-
-def settings():
-    return hypothesis.settings(
-        max_examples=budget.examples(300), deadline=None, database=None,
-        suppress_health_check=list(hypothesis.HealthCheck))
+    NAMES, strategies.booleans(), ORDERS), min_size=1, max_size=100)
+SETTINGS = hypothesis.settings(
+    max_examples=budget.examples(300), deadline=None, database=None,
+    suppress_health_check=list(hypothesis.HealthCheck))
 
 
 class HistoryTest(base.BaseTestCase):
 
-    def test_whatever_happens_they_agree_and_the_numbers_stay_small(self):
+    @SETTINGS
+    @hypothesis.given(groups(), MODES, EVENTS)
+    def test_whatever_happens_they_agree_and_the_numbers_stay_small(
+            self, priorities, mode, events):
         # Row DRN-15, trap T28b: nobody drives the numbers up.
-        @settings()
-        @hypothesis.given(groups(), MODES, EVENTS)
-        def play(priorities, mode, events):
-            group = Group(priorities, mode)
-            bound = max(100, *priorities.values())
-            for what, name, wait, order in events:
-                if name not in priorities:
-                    continue
-                getattr(group, what)(name)
-                order = [each for each in order if each in priorities]
-                if wait:
-                    group.settle(order)
-                else:
-                    group.agent(order[0])
-                for row in group.rows.values():
-                    self.assertTrue(0 <= row.priority <= bound, row)
-                    self.assertTrue(0 <= row.earlier <= bound, row)
-            group.settle()
-            writes = group.writes
-            group.settle()
-            self.assertEqual(writes, group.writes)
+        group = Group(priorities, mode)
+        bound = max(100, *priorities.values())
+        for what, name, wait, order in events:
+            if name not in priorities:
+                continue
+            getattr(group, what)(name)
+            order = [each for each in order if each in priorities]
+            if wait:
+                group.settle(order)
+            else:
+                group.agent(order[0])
+            for row in group.rows.values():
+                self.assertTrue(0 <= row.priority <= bound, row)
+                self.assertTrue(0 <= row.earlier <= bound, row)
+        group.settle()
+        writes = group.writes
+        group.settle()
+        self.assertEqual(writes, group.writes)
 
-        play()
-
-    def test_one_node_after_the_other(self):
+    @SETTINGS
+    @hypothesis.given(groups(), MODES, strategies.lists(
+        strategies.tuples(NAMES, strategies.sampled_from(
+            ['stop', 'drain', 'kill'])), min_size=1, max_size=100))
+    def test_one_node_after_the_other(self, priorities, mode, rounds):
         # Rows DRN-08, DRN-09 and DRN-11, trap T10.
-        @settings()
-        @hypothesis.given(groups(), MODES, strategies.lists(
-            strategies.tuples(strategies.sampled_from('abcde'),
-                              strategies.sampled_from(
-                                  ['stop', 'drain', 'kill'])),
-            min_size=1, max_size=100))
-        def play(priorities, mode, rounds):
-            group = Group(priorities, mode)
-            group.settle()
-            self.assertEqual([], group.moves)
-            for name, how in rounds:
-                if name in priorities:
-                    self.leave_and_return(group, name, how, mode)
-
-        play()
+        group = Group(priorities, mode)
+        group.settle()
+        self.assertEqual([], group.moves)
+        for name, how in rounds:
+            if name in priorities:
+                self.leave_and_return(group, name, how, mode)
 
     def leave_and_return(self, group, name, how, mode):
         before, had = group.ranks(), group.owner
@@ -238,128 +229,110 @@ class HistoryTest(base.BaseTestCase):
                 if before[one] < before[other]:
                     self.assertLess(after[one], after[other])
 
-    def test_nothing_moves_because_bgp_comes_and_goes(self):
+    @SETTINGS
+    @hypothesis.given(groups(), MODES, strategies.lists(
+        strategies.tuples(NAMES, strategies.booleans(), ORDERS), min_size=1,
+        max_size=30))
+    def test_nothing_moves_because_bgp_comes_and_goes(
+            self, priorities, mode, rounds):
         # Also not when it is gone everywhere: a spine that fails.
-        @settings()
-        @hypothesis.given(groups(), MODES, strategies.lists(
-            strategies.tuples(strategies.sampled_from('abcde'),
-                              strategies.booleans(),
-                              strategies.permutations('abcde')),
-            min_size=1, max_size=30))
-        def play(priorities, mode, rounds):
-            group = Group(priorities, mode)
-            group.settle()
-            before = group.ranks()
-            for name, fails, order in rounds:
-                if name in priorities:
-                    (group.lose if fails else group.mend)(name)
-                    group.settle([n for n in order if n in priorities])
-                for row in group.rows.values():
-                    standby = row.chassis != group.owner
-                    self.assertEqual(standby and row.chassis in group.unfit,
-                                     row.priority == 0, group.rows)
-            for name in priorities:
-                group.lose(name)
-            group.settle()
-            self.assertEqual({group.owner}, {
-                row.chassis for row in group.rows.values() if row.priority})
-            for name in priorities:
-                group.mend(name)
-            group.settle()
-            self.assertEqual([], group.moves)
-            if mode == 'ordered':
-                self.same_order(before, group.ranks())
-
-        play()
-
-    def test_what_is_drained_goes_to_one_that_could_announce(self):
-        @settings()
-        @hypothesis.given(groups(), MODES, strategies.sets(
-            strategies.sampled_from('abcde')), strategies.sampled_from(
-                ['stop', 'drain']), strategies.permutations('abcde'))
-        def play(priorities, mode, unfit, how, order):
-            order = [name for name in order if name in priorities]
-            group = Group(priorities, mode)
-            group.settle()
-            first = group.owner
-            for name in unfit:
-                group.lose(name)
-            group.settle(order)
-            getattr(group, how)(first)
-            group.settle(order)
-            if priorities.keys() - unfit - {first}:
-                self.assertNotIn(group.owner, unfit | {first})
-            else:
-                self.assertEqual(first, group.owner)
-                self.assertGreater(group.rows[first].priority, 0)
-                # Until one can.
-                back = next(n for n in order if n != first)
-                group.mend(back)
-                group.settle(order)
-                self.assertEqual(back, group.owner)
-            self.assertEqual(1, len(group.moves))
-
-        play()
-
-    def test_several_are_away_at_once(self):
-        # Trap T28: in mode ordered they come back to their places in any
-        # order.
-        @settings()
-        @hypothesis.given(
-            groups(), strategies.permutations('abcde'),
-            strategies.permutations('abcde'), strategies.sampled_from(
-                ['stop', 'drain']))
-        def play(priorities, away, back, how):
-            group = Group(priorities, 'ordered')
-            group.settle()
-            last = group.owner
-            before = group.ranks()
-            away = [n for n in away if n in priorities and n != last]
-            for name in away:
-                getattr(group, how)(name)
-                group.settle()
-            self.assertEqual([], group.moves)
-            self.assertEqual(before, group.ranks())
-            for name in back:
-                if name in away:
-                    group.start(name)
-                    group.undrain(name)
-                    group.settle()
-            self.assertEqual([], group.moves)
+        group = Group(priorities, mode)
+        group.settle()
+        before = group.ranks()
+        for name, fails, order in rounds:
+            if name in priorities:
+                (group.lose if fails else group.mend)(name)
+                group.settle([n for n in order if n in priorities])
+            for row in group.rows.values():
+                standby = row.chassis != group.owner
+                self.assertEqual(standby and row.chassis in group.unfit,
+                                 row.priority == 0, group.rows)
+        for name in priorities:
+            group.lose(name)
+        group.settle()
+        self.assertEqual({group.owner}, {
+            row.chassis for row in group.rows.values() if row.priority})
+        for name in priorities:
+            group.mend(name)
+        group.settle()
+        self.assertEqual([], group.moves)
+        if mode == 'ordered':
             self.same_order(before, group.ranks())
 
-        play()
+    @SETTINGS
+    @hypothesis.given(groups(), MODES, strategies.sets(NAMES), DRAINS, ORDERS)
+    def test_what_is_drained_goes_to_one_that_could_announce(
+            self, priorities, mode, unfit, how, order):
+        order = [name for name in order if name in priorities]
+        group = Group(priorities, mode)
+        group.settle()
+        first = group.owner
+        for name in unfit:
+            group.lose(name)
+        group.settle(order)
+        getattr(group, how)(first)
+        group.settle(order)
+        if priorities.keys() - unfit - {first}:
+            self.assertNotIn(group.owner, unfit | {first})
+        else:
+            self.assertEqual(first, group.owner)
+            self.assertGreater(group.rows[first].priority, 0)
+            # Until one can.
+            back = next(n for n in order if n != first)
+            group.mend(back)
+            group.settle(order)
+            self.assertEqual(back, group.owner)
+        self.assertEqual(1, len(group.moves))
 
-    def test_neutron_writes_its_numbers_again(self):
+    @SETTINGS
+    @hypothesis.given(groups(), ORDERS, ORDERS, DRAINS)
+    def test_several_are_away_at_once(self, priorities, away, back, how):
+        # Trap T28: in mode ordered they come back to their places in any
+        # order.
+        group = Group(priorities, 'ordered')
+        group.settle()
+        last = group.owner
+        before = group.ranks()
+        away = [n for n in away if n in priorities and n != last]
+        for name in away:
+            getattr(group, how)(name)
+            group.settle()
+        self.assertEqual([], group.moves)
+        self.assertEqual(before, group.ranks())
+        for name in back:
+            if name in away:
+                group.start(name)
+                group.undrain(name)
+                group.settle()
+        self.assertEqual([], group.moves)
+        self.same_order(before, group.ranks())
+
+    @SETTINGS
+    @hypothesis.given(groups(), MODES, NAMES, strategies.sampled_from(
+        ['neutron', 'replace']), ORDERS)
+    def test_neutron_writes_its_numbers_again(
+            self, priorities, mode, drained, how, order):
         # They agree again.  Where the owner is the first in its numbers,
         # but for one that is drained, nothing moves.
-        @settings()
-        @hypothesis.given(groups(), MODES, strategies.sampled_from('abcde'),
-                          strategies.sampled_from(['neutron', 'replace']),
-                          strategies.permutations('abcde'))
-        def play(priorities, mode, drained, how, order):
-            order = [name for name in order if name in priorities]
-            group = Group(priorities, mode)
-            if drained in priorities:
-                group.drain(drained)
-                group.settle(order)
-            group.moves.clear()
-            owner = group.owner
-            getattr(group, how)(None)
-            # The drained one is faster than OVN.
-            for name in order:
-                group.agent(name)
+        order = [name for name in order if name in priorities]
+        group = Group(priorities, mode)
+        if drained in priorities:
+            group.drain(drained)
             group.settle(order)
-            first = max(priorities.keys() - {drained}, key=priorities.get)
-            self.assertEqual(first, group.owner)
-            self.assertEqual([] if owner == first else [(owner, first)],
-                             group.moves)
-            if drained in priorities:
-                row = group.rows[drained]
-                self.assertEqual((0, 'maintenance'),
-                                 (row.priority, row.drained))
-                self.assertGreater(row.earlier, 0)
-            self.same_order({n: p for n, p in priorities.items()
-                             if n != first}, group.ranks())
-
-        play()
+        group.moves.clear()
+        owner = group.owner
+        getattr(group, how)(None)
+        # The drained one is faster than OVN.
+        for name in order:
+            group.agent(name)
+        group.settle(order)
+        first = max(priorities.keys() - {drained}, key=priorities.get)
+        self.assertEqual(first, group.owner)
+        self.assertEqual([] if owner == first else [(owner, first)],
+                         group.moves)
+        if drained in priorities:
+            row = group.rows[drained]
+            self.assertEqual((0, 'maintenance'), (row.priority, row.drained))
+            self.assertGreater(row.earlier, 0)
+        self.same_order({n: p for n, p in priorities.items()
+                         if n != first}, group.ranks())

@@ -3,20 +3,19 @@
 
 """Routers with addresses of IPv6: what all drivers want for them."""
 
-
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import cloud
-from ovn_network_agent.tests.unit import world
-from ovn_network_agent.tests.unit.drivers import fip_routes
+from ovn_network_agent.tests.unit.drivers import base
 
-FIP, FIP6 = fip_routes.FIP, '2001:db8:100::10'
+FIP, FIP6 = base.FIP, '2001:db8:100::10'
 OWN, OWN6 = '198.51.100.1', '2001:db8:100::1'
-NETS6 = ('2001:db8:100::1/64',)
+NET6, NETS6 = '2001:db8:100::/64', ('2001:db8:100::1/64',)
 NETS = ('198.51.100.1/24', *NETS6)
 NEXTHOP6 = 'fe80::a9fe:1'
 GATEWAY6 = 'fe80::a9fe:a9fe'
-KERNEL = {'fip_route__announce_method': 'kernel'}
+STATIC = {'fip_route__announce_method': 'static'}
 DRIVERS = ('fip_route', 'veth_leak', 'gateway_drain')
 
 
@@ -32,30 +31,23 @@ def of_ipv6(wanted):
         getattr(r, 'ipv6', None)]
 
 
-class Ipv6TestCase(fip_routes.FipRouteTestCase):
+class Ipv6TestCase(base.FipRouteTestCase):
 
-    def wants(self, of, node=None, method='kernel', **options):
-        return super().wants(of, node, **{
-            'fip_route__announce_method': method, **options})
+    options = {'fip_route__announce_method': 'kernel'}
 
     def of_all(self, of, **options):
         """What three drivers want for a router and for the node, a list."""
-        found = []
-        for name in DRIVERS:
-            driver = world.driver(name, world.conf(**{**KERNEL, **options}))
-            found += [*driver.resources(cloud.node(), cloud.node()),
-                      *world.wanted(driver, of, cloud.node())]
-        return found
+        return [each for name in DRIVERS for subject in (cloud.node(), of)
+                for each in self.wanted(subject, name=name, **options)]
 
     def leak(self, of, **options):
-        driver = world.driver('veth_leak', world.conf(**{**KERNEL, **options}))
-        return list(world.wanted(driver, of, cloud.node()))
+        return self.wanted(of, name='veth_leak', **options)
 
 
 class AddressesTest(Ipv6TestCase):
 
     def test_the_addresses_of_a_router(self):
-        wanted = self.wants(router(FIP, FIP6))
+        wanted = self.wanted(router(FIP, FIP6))
         self.assertEqual(sorted((FIP, FIP6, OWN, OWN6)), self.announced(
             router(FIP, FIP6)))
         for address in (FIP6, OWN6):
@@ -74,7 +66,7 @@ class AddressesTest(Ipv6TestCase):
     def test_with_static_routes(self):
         """Everything but the announcement is as with kernel routes."""
         of = router(FIP, FIP6)
-        with_kernel, wanted = self.wants(of), self.wants(of, method='static')
+        with_kernel, wanted = self.wanted(of), self.wanted(of, **STATIC)
         for address in (FIP6, OWN6):
             self.assertIn(resources.Announcement(
                 'vrf-provider', address + '/128',
@@ -86,7 +78,7 @@ class AddressesTest(Ipv6TestCase):
 
         self.assertEqual(rest(with_kernel), rest(wanted))
         self.assertIn(resources.Announcement('', FIP6 + '/128', 'br-ex'),
-                      self.wants(of, method='static', frr__vrf_name=''))
+                      self.wanted(of, frr__vrf_name='', **STATIC))
 
     def test_a_router_of_ipv6_alone(self):
         of = router(FIP6, nets=NETS6)
@@ -94,14 +86,14 @@ class AddressesTest(Ipv6TestCase):
         self.assertEqual(
             [resources.DefaultRoute(of.uuid, 'lrp-1', GATEWAY6,
                                     cloud.OWNER, prefix='::/0')],
-            self.kind(resources.DefaultRoute, of))
-        self.assertEqual([], self.kind(resources.Problem, of))
-        proof, = self.kind(resources.Advertised, of)
+            self.of(resources.DefaultRoute, of))
+        self.assertEqual([], self.of(resources.Problem, of))
+        proof, = self.of(resources.Advertised, of)
         self.assertEqual((OWN6 + '/128', FIP6 + '/128'), proof.prefixes)
 
     def test_without_a_vrf(self):
         """The route that carries the traffic is the announcement."""
-        wanted = self.wants(router(FIP6), frr__vrf_name='')
+        wanted = self.wanted(router(FIP6), frr__vrf_name='')
         self.assertIn(resources.AnnouncedRoute(254, FIP6 + '/128', 'br-ex'),
                       wanted)
         self.assertNotIn('kernel_route', {r.kind for r in wanted})
@@ -113,12 +105,12 @@ class AddressesTest(Ipv6TestCase):
             foreign = of.nats[0].external_ip + '/128'
             self.assertEqual(
                 [('flow', foreign)],
-                [(r.kind, r.subject) for r in self.wants(of)
+                [(r.kind, r.subject) for r in self.wanted(of)
                  if r.subject == foreign])
 
     def test_one_in_no_network_is_reported_where_there_is_ipv6(self):
         for nets, number in ((NETS, 1), (('198.51.100.1/24',), 0)):
-            self.assertEqual(number, len(self.kind(
+            self.assertEqual(number, len(self.of(
                 resources.Problem, router('2001:db8:200::10', nets=nets))))
 
     def test_a_link_local_network_of_a_port_is_none(self):
@@ -137,19 +129,16 @@ class AddressesTest(Ipv6TestCase):
         port = model.GroupPort('cr-lrp-1', cloud.OTHER, 'lrp-1', NETS,
                                cloud.segment())
         group = model.GatewayGroup('HA_Chassis_Group', ports=(port,))
-        found = {}
-        for name in ('fip_route', 'veth_leak'):
-            driver = world.driver(name, world.conf(**KERNEL))
-            found[name] = list(driver.resources(group, cloud.node()))
-        self.assertLessEqual(
-            {resources.Address('br-ex', GATEWAY6 + '/64'),
-             resources.PrefixListEntry('ANNOUNCED-NETWORKS',
-                                       '2001:db8:100::/64', 128, 128)},
-            set(found['fip_route']))
-        self.assertLessEqual(
-            {resources.Rule(2000, 200, src='2001:db8:100::/64'),
-             resources.Rule(2001, resources.BLACKHOLE, iif='br-ex',
-                            ipv6=True)}, set(found['veth_leak']))
+        for name, wanted in (
+                ('fip_route',
+                 {resources.Address('br-ex', GATEWAY6 + '/64'),
+                  resources.PrefixListEntry('ANNOUNCED-NETWORKS', NET6, 128,
+                                            128)}),
+                ('veth_leak',
+                 {resources.Rule(2000, 200, src=NET6),
+                  resources.Rule(2001, resources.BLACKHOLE, iif='br-ex',
+                                 ipv6=True)})):
+            self.assertLessEqual(wanted, {*self.wanted(group, name=name)})
 
 
 class OffTest(Ipv6TestCase):
@@ -178,34 +167,26 @@ class OffTest(Ipv6TestCase):
 class LeakTest(Ipv6TestCase):
 
     def test_the_way_through_the_pair(self):
-        wanted = self.leak(router())
-        for resource in (
-                resources.Address('veth-default', 'fe80::a9fe:1/64'),
-                resources.Address('veth-provider', 'fe80::a9fe:2/64'),
-                resources.Neighbour('veth-default', 'fe80::a9fe:2',
-                                    'veth-provider'),
-                resources.Neighbour('veth-provider', 'fe80::a9fe:1',
-                                    'veth-default'),
-                resources.KernelRoute(200, '::/0', 'veth-default',
-                                      'fe80::a9fe:2'),
-                resources.KernelRoute(10, '2001:db8:100::/64',
-                                      'veth-provider', NEXTHOP6),
-                resources.Rule(1997, 254, dst='2001:db8:100::/64',
-                               iif='veth-default', suppress=0),
-                resources.Rule(1998, resources.BLACKHOLE,
-                               dst='2001:db8:100::/64', iif='veth-default'),
-                resources.Rule(1999, 254, iif='veth-default', ipv6=True),
-                resources.Rule(1999, resources.BLACKHOLE,
-                               iif='veth-provider', ipv6=True),
-                resources.Rule(2000, 200, src='2001:db8:100::/64'),
-                resources.Rule(2001, resources.BLACKHOLE, iif='br-ex',
-                               ipv6=True)):
-            self.assertIn(resource, wanted)
+        rule, drop = resources.Rule, resources.BLACKHOLE
+        default, provider = ownership.VETH_ENDS
+        self.assertLessEqual({
+            resources.Address(default, 'fe80::a9fe:1/64'),
+            resources.Address(provider, 'fe80::a9fe:2/64'),
+            resources.Neighbour(default, 'fe80::a9fe:2', provider),
+            resources.Neighbour(provider, 'fe80::a9fe:1', default),
+            resources.KernelRoute(200, '::/0', default, 'fe80::a9fe:2'),
+            resources.KernelRoute(10, NET6, provider, NEXTHOP6),
+            rule(1997, 254, dst=NET6, iif=default, suppress=0),
+            rule(1998, drop, dst=NET6, iif=default),
+            rule(1999, 254, iif=default, ipv6=True),
+            rule(1999, drop, iif=provider, ipv6=True),
+            rule(2000, 200, src=NET6),
+            rule(2001, drop, iif='br-ex', ipv6=True)}, {*self.leak(router())})
 
     def test_vips_want_the_same_pair(self):
         """Two drivers that want different resources would be a conflict."""
-        from_vips = {r.ref: r for r in world.driver(
-            'port_forward', world.conf(**KERNEL))._way_back(6)}
+        from_vips = {r.ref: r
+                     for r in self.driver('port_forward')._way_back(6)}
         from_leak = {r.ref: r for r in self.leak(router())}
         both = from_vips.keys() & from_leak.keys()
         self.assertEqual(5, len(both))
@@ -217,7 +198,7 @@ class LeakTest(Ipv6TestCase):
 class NorthboundTest(Ipv6TestCase):
 
     def rows(self, of):
-        found = [r for r in self.wants(of)
+        found = [r for r in self.wanted(of)
                  if r.kind in ('default_route', 'mac_binding')]
         self.assertEqual(len(found), len({r.ref for r in found}))
         return found
@@ -245,7 +226,7 @@ class NorthboundTest(Ipv6TestCase):
             [resources.OnLinkRoute(of.uuid, 'lrp-1', GATEWAY6,
                                    cloud.OWNER, prefix=half)
              for half in ('2001:db8:100::/65', '2001:db8:100:0:8000::/65')],
-            self.kind(resources.OnLinkRoute, of))
+            self.of(resources.OnLinkRoute, of))
 
     def test_each_port_has_the_routes_of_its_networks(self):
         """They do not decide whose default route it is."""
@@ -257,8 +238,8 @@ class NorthboundTest(Ipv6TestCase):
                 2, local=False, chassis=cloud.OTHER,
                 networks=('2001:db8:101::1/64',))),
             default_routes=(theirs, own))
-        self.assertEqual(2, len(self.kind(resources.OnLinkRoute, of)))
-        self.assertNotIn('::/0', [r.prefix for r in self.kind(
+        self.assertEqual(2, len(self.of(resources.OnLinkRoute, of)))
+        self.assertNotIn('::/0', [r.prefix for r in self.of(
             resources.DefaultRoute, of)])
         self.assertIn(resources.Ref('default_route', (of.uuid, '::/0')),
                       self.kept(of))
@@ -266,11 +247,11 @@ class NorthboundTest(Ipv6TestCase):
     def test_a_network_that_two_ports_have(self):
         of = router(ports=(cloud.port(networks=NETS), cloud.port(
             2, networks=('2001:db8:100::2/64', '2001:db8:102::1/128'))))
-        self.assertEqual(['lrp-1'] * 2, [r.lrp for r in self.kind(
+        self.assertEqual(['lrp-1'] * 2, [r.lrp for r in self.of(
             resources.OnLinkRoute, of)])
 
     def test_a_port_without_ipv6_has_no_routes_to_configured_networks(self):
-        wanted = self.wants(router(nets=('198.51.100.1/24',)), network_cidr=[
+        wanted = self.wanted(router(nets=('198.51.100.1/24',)), network_cidr=[
             '198.51.100.0/24', '2001:db8:100::/64'])
         self.assertNotIn('on_link_route', {r.kind for r in wanted})
         self.assertEqual(['198.51.100.254'], [
@@ -281,8 +262,8 @@ class NorthboundTest(Ipv6TestCase):
                 ('::/0', '2001:db8:100::ffff', '0.0.0.0/0'),
                 ('0.0.0.0/0', '198.51.100.9', '::/0')):
             of = router(default_routes=(self.found(prefix, nexthop),))
-            self.assertEqual([left], [r.prefix for r in self.wants(of)
-                                      if r.kind == 'default_route'])
+            self.assertEqual([left], [
+                r.prefix for r in self.of(resources.DefaultRoute, of)])
 
     def test_a_router_that_moved_away_keeps_both(self):
         of = router(ports=(cloud.port(
@@ -298,7 +279,7 @@ class NorthboundTest(Ipv6TestCase):
 
     def test_the_proof_of_both_families_is_about_ipv4(self):
         """A fabric without IPv6 must not delay a handover of IPv4."""
-        proof, = self.kind(resources.Advertised, router(FIP, FIP6))
+        proof, = self.of(resources.Advertised, router(FIP, FIP6))
         self.assertEqual((OWN + '/32', FIP + '/32'), proof.prefixes)
         self.assertEqual([], [ref for ref in proof.requires
                               if ':' in ' '.join(map(str, ref.key[1:]))])
@@ -309,9 +290,7 @@ class RelayTest(Ipv6TestCase):
     def test_packets_to_both_chassis(self):
         port = cloud.port(networks=NETS, local=False, relay=7,
                           handover=model.Handover.FORWARD)
-        driver = world.driver('fip_route', world.conf(**KERNEL))
-        wanted = list(world.wanted(
-            driver, router(FIP6, ports=(port,)), cloud.node()))
+        wanted = self.wanted(router(FIP6, ports=(port,)))
         flow = next(r for r in wanted if r.kind == 'flow' and
                     r.dst == FIP6 + '/128' and r.in_port == resources.LOCAL)
         self.assertEqual((6, 'ports:7,3'), (flow.family, flow.output))
@@ -324,14 +303,9 @@ class RelayTest(Ipv6TestCase):
         peer = group.candidates[-1]._replace(
             chassis=cloud.OTHER, address='10.0.0.2', known=True)
         group = group._replace(candidates=(peer,))
-        driver = world.driver('gateway_drain', world.conf(**KERNEL))
-        self.assertIn(
-            (6, '2001:db8:100::/64'),
-            {(r.family, r.dst) for r in driver.resources(
-                group, cloud.node(relays=(relay,))) if r.kind == 'flow'})
-
-
-class WayOutTest(Ipv6TestCase):
+        self.assertIn((6, NET6), {(r.family, r.dst) for r in self.of(
+            resources.Flow, group, cloud.node(relays=(relay,)),
+            name='gateway_drain')})
 
     def said(self, nets, **known):
         """The problems of the way out, of a router with networks."""
@@ -339,10 +313,9 @@ class WayOutTest(Ipv6TestCase):
                            **known)
         node = cloud.node(devices=(
             model.Device('br-ex', cloud.BRIDGE_MAC, True), vrf))
-        driver = world.driver('veth_leak', world.conf(**KERNEL))
-        return [each.text for each in world.wanted(
-            driver, router(nets=nets), node)
-            if each.kind == 'problem' and 'way out' in each.text]
+        return [each.text for each in self.of(
+            resources.Problem, router(nets=nets), node, name='veth_leak')
+            if 'way out' in each.text]
 
     def test_the_default_route_of_each_family(self):
         four, six = NETS[:1], NETS6

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-from oslotest import base
-
 from ovn_network_agent import model
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import cloud
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import base
 
 A, B = '11111111-1111-4111-8111-111111111111', '2' * 8 + '-2222-4222-8222-' + (
     '2' * 12)
@@ -28,12 +26,9 @@ def peering(state=model.PeerState.CREATED, **values):
         **values})
 
 
-class NetworkPeerTest(base.BaseTestCase):
+class NetworkPeerTest(base.DriverTestCase):
 
-    def wanted(self, subject, phase=model.Phase.RUNNING, **options):
-        driver = world.driver('network_peer', world.conf(**{
-            'drivers': ['network_peer'], **options}))
-        return list(driver.resources(subject, cloud.node(phase=phase)))
+    name, options = 'network_peer', {'drivers': ['network_peer']}
 
     def test_rows(self):
         found, = self.wanted(peering(), network_peer__drop_priority=400)
@@ -70,8 +65,9 @@ class NetworkPeerTest(base.BaseTestCase):
 
     def test_a_stop_leaves_the_rows(self):
         ref = self.wanted(peering())[0].ref
-        kept, = self.wanted(peering(), model.Phase.STOPPED)
+        stopped = cloud.node(phase=model.Phase.STOPPED)
+        kept, = self.wanted(peering(), stopped)
         self.assertEqual(resources.Keep(ref, foreign=True), kept)
-        found, = self.wanted(peering(), model.Phase.STOPPED,
+        found, = self.wanted(peering(), stopped,
                              network_peer__cleanup_on_stop=True)
         self.assertEqual(ref, found.ref)

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 """What relays the packets of ports that leave, and who answers for what."""
 
 import dataclasses
-
-from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import base
 
 FIP = '198.51.100.10'
 RELAYS = (model.Relay('br-ex', '192.0.2.2', 9),
           model.Relay('br-ex', '192.0.2.9', 11))
+NODE, only = cloud.node(relays=RELAYS), base.only
 LEFT = cloud.router(1, fips=(FIP, '2001:db8::10'), ports=(cloud.port(
     1, chassis=cloud.OTHER, local=False, relay=9,
     handover=model.Handover.ANNOUNCE),))
@@ -32,18 +31,12 @@ def group(owner=cloud.OTHER, gone=False, **values):
                          cloud.segment(**values)),))
 
 
-def only(kind, wanted):
-    return [r for r in wanted if r.kind == kind.kind]
+class RelayTest(base.DriverTestCase):
 
+    name = 'gateway_drain'
 
-class RelayTest(base.BaseTestCase):
-
-    def driver(self, name='gateway_drain', **values):
-        return world.driver(name, world.conf(**values))
-
-    def leaving(self, router, **values):
-        return [each for each in world.wanted(
-            self.driver('fip_route', **values), router, cloud.node())
+    def leaving(self, router):
+        return [each for each in self.wanted(router, name='fip_route')
                 if each.kind == resources.Neighbour.kind or
                 each.kind == resources.Flow.kind and
                 each.cookie == ownership.COOKIE_RELAY]
@@ -86,14 +79,11 @@ class RelayTest(base.BaseTestCase):
                 LEFT, ports=(LEFT.ports[0]._replace(relay=0),))):
             self.assertEqual([], self.leaving(router))
 
-    def wanted_by(self, one, **node):
-        return list(self.driver().resources(one, cloud.node(**node)))
-
     def test_a_port_to_every_live_candidate(self):
         self.assertEqual(
             [resources.RelayPort('br-ex', 'ona-c0000202', '192.0.2.2',
                                  'geneve')],
-            only(resources.RelayPort, self.wanted_by(group())))
+            self.of(resources.RelayPort, group()))
 
     def fleet(self, *rows, owner='c0'):
         """A group of several candidates.
@@ -110,11 +100,11 @@ class RelayTest(base.BaseTestCase):
 
     def pairs(self, one, count):
         """Both ends of all relays of a group, a set of frozensets."""
-        driver = self.driver(gateway_drain__relay_candidates=count)
         by_address = {c.address: c.chassis for c in one.candidates}
         ends = [(c.chassis, by_address[r.remote]) for c in one.candidates
-                for r in only(resources.RelayPort, driver.resources(
-                    one, cloud.node(chassis=c.chassis)))]
+                for r in self.of(
+                    resources.RelayPort, one, cloud.node(chassis=c.chassis),
+                    gateway_drain__relay_candidates=count)]
         # A relay without its other end would never answer.
         self.assertEqual(set(ends), {(b, a) for a, b in ends})
         return {frozenset(pair) for pair in ends}
@@ -157,8 +147,8 @@ class RelayTest(base.BaseTestCase):
                    [self.flow('198.51.100.0/24', None, 'ports:3', in_port=9)])
                   for owner in (cloud.OTHER, cloud.CHASSIS, '')),
                 ({'patch_port': 0}, []), ({'bridge': 'br-other'}, [])):
-            self.assertEqual(flows, only(resources.Flow, self.wanted_by(
-                group(**values), relays=RELAYS)))
+            self.assertEqual(flows, self.of(
+                resources.Flow, group(**values), NODE))
 
     def test_the_relays_of_a_chassis_that_sb_lacks_stay(self):
         """Its own ovn-controller has ended, and its agent still relays."""
@@ -167,38 +157,29 @@ class RelayTest(base.BaseTestCase):
             own = one.candidates[0]._replace(known=False, address='')
             one = one._replace(candidates=(own, *one.candidates[1:]))
             self.assertEqual(['192.0.2.2'], [
-                port.remote for port in only(
-                    resources.RelayPort,
-                    self.driver().resources(one, cloud.node(relays=RELAYS)))])
+                port.remote for port in self.of(
+                    resources.RelayPort, one, NODE)])
 
     def test_the_relay_of_one_whose_chassis_has_gone_stays(self):
         """Its ovn-controller has ended, and its agent still relays to here.
 
         SB does not say any more which relay that is.  At the end it goes.
         """
-        wanted = self.wanted_by(group(gone=True), relays=RELAYS)
-        self.assertEqual({resources.RelayPort.kind}, {
-            r.of.kind for r in only(resources.Keep, wanted)})
-        self.assertEqual({('br-ex', 'ona-c0000209')}, {
-            r.of.key for r in only(resources.Keep, wanted)})
+        gone = group(gone=True)
+        self.assertEqual(
+            {resources.Ref(resources.RelayPort.kind,
+                           ('br-ex', 'ona-c0000209'))},
+            {r.of for r in self.of(resources.Keep, gone, NODE)})
         self.assertEqual({9, 11}, {
-            r.in_port for r in only(resources.Flow, wanted)})
-        for values in ({'gone': False}, {'phase': model.Phase.STOPPED}):
-            self.assertEqual([], only(resources.Keep, self.wanted_by(
-                group(gone=values.pop('gone', True)), relays=RELAYS,
-                **values)))
+            r.in_port for r in self.of(resources.Flow, gone, NODE)})
+        for one, node in ((group(), NODE), (gone, NODE._replace(
+                phase=model.Phase.STOPPED))):
+            self.assertEqual([], self.of(resources.Keep, one, node))
 
     def test_relays_are_optional(self):
-        driver = self.driver(gateway_drain__relay=False)
-        self.assertEqual([], [
-            r for r in driver.resources(group(), cloud.node(relays=RELAYS))
-            if r.kind != resources.GatewayPriority.kind])
-
-    def served(self, router, **values):
-        """What is wanted beside the flows of relays."""
-        return [each for each in world.wanted(
-            self.driver('fip_route', **values), router, cloud.node())
-                if getattr(each, 'cookie', 0) != ownership.COOKIE_RELAY]
+        self.assertLessEqual(
+            {*self.kinds(group(), NODE, gateway_drain__relay=False)},
+            {resources.GatewayPriority.kind})
 
     def test_what_has_left_stays_announced(self):
         """Rows in OVN are the new owner's; hairpins would be dropped.
@@ -213,22 +194,22 @@ class RelayTest(base.BaseTestCase):
                  {FIP + '/32', '198.51.100.1/32'}, 1, set()),
                 ({'handover': model.Handover.FORWARD}, set(), 0,
                  {ownership.COOKIE_MAC_TWEAK})):
-            wanted = self.served(dataclasses.replace(LEFT, ports=(
-                LEFT.ports[0]._replace(**values),)))
+            wanted = self.wanted(dataclasses.replace(LEFT, ports=(
+                LEFT.ports[0]._replace(**values),)), name='fip_route')
             self.assertEqual(announced, {
                 r.prefix for r in only(resources.Announcement, wanted)})
             self.assertEqual(2, len(only(resources.KernelRoute, wanted)))
             self.assertEqual(lines, len(only(resources.PrefixListEntry,
                                              wanted)))
             self.assertEqual(cookies, {
-                f.cookie for f in only(resources.Flow, wanted)})
+                f.cookie for f in only(resources.Flow, wanted)
+                if f.cookie != ownership.COOKIE_RELAY})
             self.assertEqual([], only(resources.DefaultRoute, wanted))
 
     def test_a_standby_prepares_the_way_out_alone(self):
         """It attracts nothing: no route, no announcement, no hairpin."""
-        wanted = [
-            *self.driver('fip_route').resources(group(), cloud.node()),
-            *self.driver('veth_leak').resources(group(), cloud.node())]
+        wanted = [each for name in ('fip_route', 'veth_leak')
+                  for each in self.wanted(group(), name=name)]
         self.assertEqual({ownership.COOKIE_MAC_TWEAK}, {
             f.cookie for f in only(resources.Flow, wanted)})
         # No rule for what comes in: it would also decide the kernel's check
@@ -242,6 +223,5 @@ class RelayTest(base.BaseTestCase):
 
     def test_preparing_is_optional(self):
         for name in ('fip_route', 'veth_leak'):
-            self.assertEqual([], list(self.driver(
-                name, fip_route__standby_prepare=False).resources(
-                    group(), cloud.node())))
+            self.assertEqual([], self.wanted(
+                group(), name=name, fip_route__standby_prepare=False))

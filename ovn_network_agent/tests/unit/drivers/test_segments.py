@@ -5,15 +5,12 @@
 
 import dataclasses
 
-from oslotest import base
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.drivers.common import segments
 from ovn_network_agent.tests.unit import cloud
-from ovn_network_agent.tests.unit import world
-from ovn_network_agent.tests.unit.drivers import fip_routes
+from ovn_network_agent.tests.unit.drivers import base
 
 TWO = {'further_bridges': ['br-two']}
 MAC = '0a:00:00:00:00:07'
@@ -22,13 +19,9 @@ VLAN = cloud.segment(vlan=101, device='br-ex.101', mac=MAC, patch_port=5,
                      localnet_port='provnet-101')
 FURTHER = cloud.segment(physical_network='physnet2', bridge='br-two',
                         device='br-two', mac=MAC, patch_port=4)
-FIP = fip_routes.FIP
+FIP, only = base.FIP, base.only
 TAGGED = cloud.router(fips=(FIP, '2001:db8::5'),
                       ports=(cloud.port(segment=VLAN),))
-
-
-def only(kind, wanted):
-    return [r for r in wanted if r.kind == kind.kind]
 
 
 def group(segment, owner=cloud.OTHER):
@@ -40,7 +33,7 @@ def group(segment, owner=cloud.OTHER):
                          segment, ('10.1.0.0/24',)),))
 
 
-class ObjectionTest(base.BaseTestCase):
+class ObjectionTest(base.DriverTestCase):
 
     def test_what_can_be_used(self):
         for segment in (cloud.segment(), VLAN, FURTHER):
@@ -61,16 +54,16 @@ class ObjectionTest(base.BaseTestCase):
         self.assertIn('no localnet port', segments.objection(None, ('br-ex',)))
 
     def test_the_device_is_known_without_its_mac_and_its_patch_port(self):
-        bare = VLAN._replace(mac='', patch_port=0)
-        self.assertTrue(segments.located(bare, ('br-ex',)))
-        for segment in (None, VLAN._replace(occupied=True)):
-            self.assertFalse(segments.located(segment, ('br-ex',)))
+        for segment, known in ((VLAN._replace(mac='', patch_port=0), True),
+                               (None, False),
+                               (VLAN._replace(occupied=True), False)):
+            self.assertEqual(known, segments.located(segment, ('br-ex',)))
 
 
-class VlanTest(fip_routes.FipRouteTestCase):
+class VlanTest(base.FipRouteTestCase):
 
     def test_its_device_answers_like_a_bridge(self):
-        wanted = self.wants(TAGGED)
+        wanted = self.wanted(TAGGED)
         self.assertEqual([DEVICE], only(resources.VlanDevice, wanted))
         self.assertEqual(
             [resources.Address('br-ex.101', '169.254.169.254/32')],
@@ -85,7 +78,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
             {r.kind: r.mac for r in only(resources.MacBinding, wanted)})
 
     def test_all_that_needs_the_device_comes_after_it(self):
-        wanted = self.wants(TAGGED)
+        wanted = self.wanted(TAGGED)
         for resource in wanted:
             if resource.kind in ('address', 'sysctl', 'kernel_route',
                                  'announcement'):
@@ -95,7 +88,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
 
     def test_routes_and_flows_of_both_families(self):
         """Rows OVS-12, D35 and D56."""
-        wanted = self.wants(TAGGED)
+        wanted = self.wanted(TAGGED)
         self.assertEqual({'br-ex.101'}, {
             r.dev for r in only(resources.KernelRoute, wanted)})
         flows = only(resources.Flow, wanted)
@@ -110,23 +103,18 @@ class VlanTest(fip_routes.FipRouteTestCase):
 
     def test_in_default_vrf_mode_the_announcement_leads_there(self):
         for method in ('static', 'kernel'):
-            wanted = self.wants(TAGGED, frr__vrf_name='',
+            wanted = self.wanted(TAGGED, frr__vrf_name='',
                                 fip_route__announce_method=method)
             ways = {getattr(r, 'nexthop', None) or r.dev for r in wanted
                     if r.stage is resources.Stage.ANNOUNCE}
             self.assertEqual({'br-ex.101'}, ways - {None})
 
     def test_a_standby_has_the_device_too(self):
-        for owner in (cloud.CHASSIS, cloud.OTHER):
-            wanted = list(self.driver().resources(
-                group(VLAN, owner), cloud.node()))
-            self.assertEqual([DEVICE], only(resources.VlanDevice, wanted))
-
-    def test_without_ovn_here_the_device_stays(self):
+        """And without OVN here it stays."""
         bare = VLAN._replace(patch_port=0)
-        self.assertEqual([DEVICE], self.kind(
-            resources.VlanDevice,
-            cloud.router(ports=(cloud.port(segment=bare),))))
+        for subject in (group(VLAN, cloud.CHASSIS), group(VLAN), cloud.router(
+                ports=(cloud.port(segment=bare),))):
+            self.assertEqual([DEVICE], self.of(resources.VlanDevice, subject))
 
     def test_in_doubt_all_vlan_devices_stay(self):
         """Row D25."""
@@ -134,8 +122,7 @@ class VlanTest(fip_routes.FipRouteTestCase):
             *cloud.node().devices,
             model.Device('br-ex.101', MAC, True, vlan=101, lower='br-ex')))
         router = cloud.router(ports=(cloud.port(segment=None),))
-        for kept in (self.kept(router, node), {
-                r.of for r in self.driver().resources(group(None), node)}):
+        for kept in self.kept(router, node), self.kept(group(None), node):
             self.assertIn(DEVICE.ref, kept)
             self.assertIn(resources.Address(
                 'br-ex.101', '169.254.169.254/32').ref, kept)
@@ -144,18 +131,15 @@ class VlanTest(fip_routes.FipRouteTestCase):
         """Row D24."""
         wrong = VLAN._replace(occupied=True)
         router = cloud.router(fips=[FIP], ports=(cloud.port(segment=wrong),))
-        self.assertEqual({'keep', 'prefix_list_entry'},
-                         {r.kind for r in self.wants(router)})
+        self.assertEqual({'keep', 'prefix_list_entry'}, {*self.kinds(router)})
 
 
-class FurtherBridgeTest(fip_routes.FipRouteTestCase):
+class FurtherBridgeTest(base.FipRouteTestCase):
 
     def test_each_bridge_is_prepared(self):
-        wanted = list(self.driver(**TWO).resources(cloud.node(), cloud.node()))
-        self.assertEqual({'br-ex', 'br-two'}, {
-            r.dev for r in only(resources.LinkUp, wanted)})
-        self.assertEqual({'br-ex', 'br-two'}, {
-            r.dev for r in only(resources.Address, wanted)})
+        for kind in resources.LinkUp, resources.Address:
+            self.assertEqual({'br-ex', 'br-two'}, {
+                r.dev for r in self.of(kind, cloud.node(), **TWO)})
 
     def test_only_bridges_that_are_named_are_served(self):
         router = cloud.router(fips=[FIP], ports=(cloud.port(segment=FURTHER),))
@@ -163,21 +147,20 @@ class FurtherBridgeTest(fip_routes.FipRouteTestCase):
         self.assertIn(FIP, self.announced(router, **TWO))
         self.assertEqual({('br-two', 4)}, {
             (f.bridge, f.in_port)
-            for f in self.kind(resources.Flow, router, **TWO)})
+            for f in self.of(resources.Flow, router, **TWO)})
         self.assertEqual({'br-two'}, {
-            r.dev for r in self.kind(resources.KernelRoute, router, **TWO)})
+            r.dev for r in self.of(resources.KernelRoute, router, **TWO)})
 
 
-class LeakTest(base.BaseTestCase):
+class LeakTest(base.DriverTestCase):
 
-    def rules(self, made, wanted):
+    name, options = 'veth_leak', TWO
+
+    def rules(self, *args, **options):
         """(source, target, device) of the rules that drop what leaves OVN."""
         return {(r.src, r.dst, r.iif)
-                for r in only(resources.Rule, wanted(made))
+                for r in self.of(resources.Rule, *args, **options)
                 if r.priority == 2001}
-
-    def driver(self, **options):
-        return world.driver('veth_leak', world.conf(**TWO, **options))
 
     def test_the_rules_of_a_segment_are_for_its_device(self):
         nats = (model.Nat('snat', '198.51.100.1', '10.1.0.0/24'),)
@@ -187,60 +170,49 @@ class LeakTest(base.BaseTestCase):
             expected = {('198.51.100.0/24', None, dev),
                         (None, '198.51.100.0/24', dev),
                         ('10.1.0.0/24', None, dev)}
-            self.assertEqual(expected, self.rules(
-                self.driver(), lambda d, r=router: world.wanted(
-                    d, r, cloud.node())))
-            self.assertEqual(expected, self.rules(
-                self.driver(), lambda d, s=segment: d.resources(
-                    group(s), cloud.node())))
+            for subject in router, group(segment):
+                self.assertEqual(expected, self.rules(subject))
 
     def test_configured_networks(self):
-        driver = self.driver(network_cidr=['192.0.2.0/24'])
-        self.assertEqual(
-            {(*ends, dev) for dev in ('br-ex', 'br-two') for ends in (
-                ('192.0.2.0/24', None), (None, '192.0.2.0/24'))},
-            self.rules(driver, lambda d: d.resources(
-                cloud.node(), cloud.node())))
-        self.assertEqual(
-            {('192.0.2.0/24', None, 'br-ex.101'),
-             (None, '192.0.2.0/24', 'br-ex.101')},
-            self.rules(driver, lambda d: world.wanted(
-                d, TAGGED, cloud.node())))
+        for subject, devices in ((cloud.node(), ('br-ex', 'br-two')),
+                                 (TAGGED, ('br-ex.101',))):
+            self.assertEqual(
+                {(*ends, dev) for dev in devices for ends in (
+                    ('192.0.2.0/24', None), (None, '192.0.2.0/24'))},
+                self.rules(subject, network_cidr=['192.0.2.0/24']))
 
     def test_in_doubt_they_stay(self):
         node = cloud.node(devices=(
             model.Device('br-ex', MAC, True),
             model.Device('br-ex.101', MAC, True, vlan=101, lower='br-ex')))
         router = cloud.router(ports=(cloud.port(segment=None),))
-        wanted = list(world.wanted(self.driver(), router, node))
-        self.assertEqual(set(), self.rules(None, lambda _d: wanted))
+        wanted = self.wanted(router, node)
+        self.assertEqual(set(), self.rules(router, node))
         for dev in ('br-ex', 'br-ex.101'):
             self.assertIn(resources.Keep(resources.Rule(
                 2001, 0, src='198.51.100.0/24', iif=dev).ref), wanted)
         # Where the leak is the operator's, they are as well.
-        off = self.driver(veth_leak__veth_leak_enabled=False)
         self.assertIn(resources.Keep(resources.Rule(
             2001, 0, src='198.51.100.0/24', iif='br-ex').ref, foreign=True),
-            list(world.wanted(off, router, node)))
+            self.wanted(router, node, veth_leak__veth_leak_enabled=False))
 
 
-class RelayTest(base.BaseTestCase):
+class RelayTest(base.DriverTestCase):
+
+    name, options = 'gateway_drain', TWO
 
     NODE = cloud.node(
         bridge_mappings=(('physnet1', 'br-ex'), ('physnet2', 'br-two')),
         relays=(model.Relay('br-ex', '192.0.2.2', 9, True),
                 model.Relay('br-two', '192.0.2.2', 11, True, 'ona-n1')))
 
-    def driver(self):
-        return world.driver('gateway_drain', world.conf(**TWO))
-
-    def wanted(self, segment):
-        return list(self.driver().resources(group(segment), self.NODE))
+    def here(self, kind, segment):
+        return self.of(kind, group(segment), self.NODE)
 
     def test_each_bridge_has_its_own(self):
         """Two tunnels between two nodes need names and keys of their own."""
         found = [r for segment in (VLAN, FURTHER)
-                 for r in only(resources.RelayPort, self.wanted(segment))]
+                 for r in self.here(resources.RelayPort, segment)]
         self.assertEqual(['br-ex', 'br-two'], [r.bridge for r in found])
         self.assertEqual(('ona-c0000202', 0xffff44),
                          (found[0].name, found[0].tunnel))
@@ -251,16 +223,15 @@ class RelayTest(base.BaseTestCase):
         there = self.NODE._replace(bridge_mappings=(
             ('physnet1', 'br-a'), ('physnet2', 'br-b')))
         far = FURTHER._replace(bridge='br-b', device='br-b')
-        driver = world.driver('gateway_drain', world.conf(
-            bridge_dev='br-a', further_bridges=['br-b']))
-        one, = only(resources.RelayPort, driver.resources(group(far), there))
-        other, = only(resources.RelayPort, self.wanted(FURTHER))
+        one, = self.of(resources.RelayPort, group(far), there,
+                       bridge_dev='br-a', further_bridges=['br-b'])
+        other, = self.here(resources.RelayPort, FURTHER)
         self.assertEqual((one.name, one.tunnel), (other.name, other.tunnel))
 
     def test_what_arrives_goes_to_the_patch_port_of_the_segment(self):
         for segment, expected in ((VLAN, ('br-ex', 9, 'ports:5')),
                                   (FURTHER, ('br-two', 11, 'ports:4'))):
-            flow, = only(resources.Flow, self.wanted(segment))
+            flow, = self.here(resources.Flow, segment)
             self.assertEqual(expected,
                              (flow.bridge, flow.in_port, flow.output))
 
@@ -268,8 +239,7 @@ class RelayTest(base.BaseTestCase):
         router = dataclasses.replace(TAGGED, ports=(cloud.port(
             segment=VLAN, chassis=cloud.OTHER, local=False, relay=9,
             handover=model.Handover.ANNOUNCE),))
-        driver = world.driver('fip_route', world.conf(**TWO))
-        wanted = list(world.wanted(driver, router, self.NODE))
+        wanted = self.wanted(router, self.NODE, 'fip_route')
         self.assertEqual({('br-ex', resources.LOCAL, 'ports:9,5')}, {
             (f.bridge, f.in_port, f.output)
             for f in only(resources.Flow, wanted)
@@ -280,7 +250,6 @@ class RelayTest(base.BaseTestCase):
     def test_in_doubt_the_relays_stay(self):
         unmapped = FURTHER._replace(bridge='', device='')
         for segment in (None, unmapped):
-            kept = {r.of.key for r in only(resources.Keep,
-                                           self.wanted(segment))}
-            self.assertEqual({('br-two', 'ona-n1')}, kept)
-        self.assertEqual([], only(resources.Keep, self.wanted(VLAN)))
+            self.assertEqual({('br-two', 'ona-n1')}, {
+                r.of.key for r in self.here(resources.Keep, segment)})
+        self.assertEqual([], self.here(resources.Keep, VLAN))

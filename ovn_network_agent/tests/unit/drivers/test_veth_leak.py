@@ -3,54 +3,39 @@
 
 """Driver veth_leak: from the view to resources."""
 
-
-from oslotest import base
-
 from ovn_network_agent import model
+from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.tests.unit import cloud
-from ovn_network_agent.tests.unit import world
+from ovn_network_agent.tests.unit.drivers import base
 
 PAIR = resources.Ref('veth_pair', ('veth-default',))
 
 
-class VethLeakTest(base.BaseTestCase):
+class VethLeakTest(base.DriverTestCase):
 
-    def driver(self, **options):
-        return world.driver('veth_leak', world.conf(**options))
+    name = 'veth_leak'
 
     def node(self, **options):
-        return list(self.driver(**options).resources(
-            cloud.node(), cloud.node()))
-
-    def router(self, router, node=None, **options):
-        return list(world.wanted(
-            self.driver(**options), router, node or cloud.node()))
+        return self.wanted(cloud.node(), **options)
 
     def test_the_pair_and_what_it_needs(self):
         wanted = self.node()
-        for resource in (
-                resources.VethPair('veth-default', 'veth-provider',
-                                   'vrf-provider'),
-                resources.Address('veth-default', '169.254.0.1/30'),
-                resources.Address('veth-provider', '169.254.0.2/30'),
-                resources.Neighbour('veth-default', '169.254.0.2',
-                                    'veth-provider'),
-                resources.Neighbour('veth-provider', '169.254.0.1',
-                                    'veth-default'),
-                resources.Sysctl('net/ipv4/conf/veth-default/forwarding', '1'),
-                resources.Sysctl('net/ipv4/conf/veth-provider/forwarding',
-                                 '1'),
-                resources.Sysctl('net/ipv4/conf/veth-default/'
-                                 'promote_secondaries', '1'),
-                resources.Sysctl('net/ipv4/conf/veth-provider/accept_local',
-                                 '1'),
-                resources.KernelRoute(200, '0.0.0.0/0', 'veth-default',
-                                      '169.254.0.2'),
-                resources.Rule(1999, 254, iif='veth-default'),
-                resources.Rule(1999, resources.BLACKHOLE,
-                               iif='veth-provider')):
-            self.assertIn(resource, wanted)
+        default, provider = ownership.VETH_ENDS
+        self.assertLessEqual({
+            resources.VethPair(default, provider, 'vrf-provider'),
+            resources.Address(default, '169.254.0.1/30'),
+            resources.Address(provider, '169.254.0.2/30'),
+            resources.Neighbour(default, '169.254.0.2', provider),
+            resources.Neighbour(provider, '169.254.0.1', default),
+            *(resources.Sysctl(f'net/ipv4/conf/{name}', '1') for name in (
+                f'{default}/forwarding', f'{provider}/forwarding',
+                f'{default}/promote_secondaries',
+                f'{provider}/accept_local')),
+            resources.KernelRoute(200, '0.0.0.0/0', default, '169.254.0.2'),
+            resources.Rule(1999, 254, iif=default),
+            resources.Rule(1999, resources.BLACKHOLE, iif=provider)},
+            {*wanted})
         for resource in wanted:
             if resource.kind in ('address', 'neighbour', 'sysctl',
                                  'kernel_route'):
@@ -72,7 +57,7 @@ class VethLeakTest(base.BaseTestCase):
             cloud.port(networks=('198.51.100.1/24',)),
             cloud.port(2, networks=('203.0.113.1/28',)),
             cloud.port(3, local=False, networks=('192.0.2.1/24',))))
-        wanted = self.router(router)
+        wanted = self.wanted(router)
         self.assertEqual(
             {('198.51.100.0/24', 2000, 200, None),
              ('203.0.113.0/28', 2000, 200, None),
@@ -92,7 +77,7 @@ class VethLeakTest(base.BaseTestCase):
              if r.kind == 'kernel_route'})
 
     def test_no_way_back_before_the_table_it_looks_at(self):
-        rule = next(r for r in self.router(cloud.router())
+        rule = next(r for r in self.wanted(cloud.router())
                     if r.kind == 'rule' and r.src)
         self.assertEqual((resources.Ref('kernel_route', (200, '0.0.0.0/0')),),
                          rule.requires)
@@ -108,10 +93,10 @@ class VethLeakTest(base.BaseTestCase):
                 local=False, handover=model.Handover.FORWARD)):
             self.assertEqual(
                 {('10.1.0.0/24', 'br-ex'), ('10.2.0.7/32', 'br-ex')},
-                self.dropped(self.router(cloud.router(
+                self.dropped(self.wanted(cloud.router(
                     ports=(port,), nats=nats))))
         elsewhere = cloud.router(ports=(cloud.port(local=False),), nats=nats)
-        self.assertEqual(set(), self.dropped(self.router(elsewhere)))
+        self.assertEqual(set(), self.dropped(self.wanted(elsewhere)))
 
     def dropped(self, wanted):
         """(source, device) of the rules for packets of tenants, a set."""
@@ -131,19 +116,17 @@ class VethLeakTest(base.BaseTestCase):
                  {('10.1.0.0/24', 'br-ex')}),
                 ({'fip_route__standby_prepare': False}, set()),
                 ({'veth_leak__veth_leak_enabled': False}, set())):
-            wanted = list(self.driver(**options).resources(
-                group, cloud.node()))
-            self.assertEqual(tenants, self.dropped(wanted), options)
+            self.assertEqual(tenants, self.dropped(
+                self.wanted(group, **options)), options)
         here = port._replace(chassis=cloud.CHASSIS)
-        self.assertEqual([], list(self.driver().resources(
-            group._replace(ports=(here,)), cloud.node())))
+        self.assertEqual([], self.wanted(group._replace(ports=(here,))))
 
     def test_networks_by_hand_need_no_router(self):
         options = {'network_cidr': ['192.0.2.0/24']}
         self.assertIn(resources.KernelRoute(
             10, '192.0.2.0/24', 'veth-provider', '169.254.0.1'),
             self.node(**options))
-        self.assertEqual([], self.router(cloud.router(), **options))
+        self.assertEqual([], self.wanted(cloud.router(), **options))
 
     def test_port_forwarding_alone_leads_no_network_here(self):
         """Row PFM-02: only the pair, and the way back through it."""
@@ -154,24 +137,22 @@ class VethLeakTest(base.BaseTestCase):
 
     def test_where_it_is_off_all_stays_as_found(self):
         """Row VETH-13: nothing is made, and nothing removed."""
-        options = {'veth_leak__veth_leak_enabled': False}
-        for wanted, off in (
-                (self.node(), self.node(**options)),
-                (self.router(cloud.router()),
-                 self.router(cloud.router(), **options))):
-            self.assertEqual([resources.Keep(r.ref, foreign=True)
-                              for r in wanted], off)
+        for subject in cloud.node(), cloud.router():
+            self.assertEqual(
+                [resources.Keep(r.ref, foreign=True)
+                 for r in self.wanted(subject)],
+                self.wanted(subject, veth_leak__veth_leak_enabled=False))
 
     def test_a_dual_stack_port_has_all_of_ipv4(self):
         """Trap T64: an IPv6 network stops nothing of IPv4."""
         both = cloud.router(ports=(cloud.port(networks=(
             '2001:db8::1/64', '198.51.100.1/24')),))
-        self.assertLess(set(self.router(cloud.router())),
-                        set(self.router(both)))
+        self.assertLess(set(self.wanted(cloud.router())),
+                        set(self.wanted(both)))
 
     def test_nothing_selects_by_a_mark(self):
         """Trap T60: a mark would cross the pair and could loop there."""
-        for resource in (*self.node(), *self.router(cloud.router())):
+        for resource in (*self.node(), *self.wanted(cloud.router())):
             self.assertIsNone(getattr(resource, 'fwmark', None))
 
     def test_a_vrf_without_a_way_out(self):
@@ -183,8 +164,8 @@ class VethLeakTest(base.BaseTestCase):
                     (cloud.router(), said),
                     (cloud.router(ports=(cloud.port(local=False),)), 0)):
                 self.assertEqual(count, len([
-                    r for r in self.router(router, node)
-                    if r.kind == 'problem' and 'vrf-provider' in r.text]))
+                    r for r in self.of(resources.Problem, router, node)
+                    if 'vrf-provider' in r.text]))
 
     def test_no_router_and_no_vrf(self):
         """Nothing is wanted, and without the VRF no route in it."""
@@ -192,7 +173,7 @@ class VethLeakTest(base.BaseTestCase):
                 (cloud.router(ports=(cloud.port(local=False),)), {}),
                 (cloud.Router('uuid', 'name'), {}),
                 (cloud.router(), {'frr__vrf_name': ''})):
-            self.assertEqual([], self.router(router, **options))
+            self.assertEqual([], self.wanted(router, **options))
         self.assertEqual([], self.node(frr__vrf_name=''))
-        self.assertEqual({'rule'}, {r.kind for r in self.router(
+        self.assertEqual({'rule'}, {*self.kinds(
             cloud.router(), cloud.node(devices=()))})

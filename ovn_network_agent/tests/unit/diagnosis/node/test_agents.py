@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent import version
 from ovn_network_agent.diagnosis.node import agents
 from ovn_network_agent.diagnosis.readers import agent
@@ -17,9 +16,9 @@ def helper(**changed):
                          True, True)._replace(**changed)
 
 
-class AloneTest(base.JudgeTestCase):
+class AgentsTest(base.JudgeTestCase):
 
-    def test_how_many(self):
+    def test_how_many_agents(self):
         self.judged_each(agents.judge_alone, *(
             (agents.Alone(found, holder), *said)
             for found, holder, *said in (
@@ -31,10 +30,7 @@ class AloneTest(base.JudgeTestCase):
                 ((ONE, TWO), 'process 7 here', base.BROKEN, 'process 7',
                  'process 8'))))
 
-
-class FormerTest(base.JudgeTestCase):
-
-    def test_what_is_left_of_it(self):
+    def test_what_is_left_of_the_original(self):
         none = single_instance.Original((), (), ())
         self.judged_each(
             agents.judge_original, (none, base.OK),
@@ -43,9 +39,6 @@ class FormerTest(base.JudgeTestCase):
              'systemctl disable x.service'),
             (none._replace(installed=('/usr/bin/ovn-network-agent',)),
              base.WARN, 'remove the package'))
-
-
-class RunningTest(base.JudgeTestCase):
 
     def test_command_lines(self):
         for line in ('/usr/bin/python3 /usr/local/bin/ovn-network-agent',
@@ -59,10 +52,7 @@ class RunningTest(base.JudgeTestCase):
                      'python3 -m ovn_network_agent.cmd.ctl doctor'):
             self.assertFalse(agent.is_agent(line.split()), line)
 
-
-class StatusTest(base.JudgeTestCase):
-
-    def test_states(self):
+    def test_status(self):
         self.judged_each(
             agents.judge_status, (agents.Status(False), base.NOT_CHECKED),
             (agents.Status(True, 'no agent answers'), base.BROKEN),
@@ -89,22 +79,20 @@ class StatusTest(base.JudgeTestCase):
     def test_an_upgrade_without_a_restart(self):
         """The package restarts nothing."""
         facts = agents.Status(True, '', 'running', version='0.0.0.former')
-        said = self.judged(agents.judge_status, facts, base.WARN, base.OK)
-        self.assertIn('the agent that runs is 0.0.0.former', said)
-        self.judged(agents.judge_status, facts._replace(
-            version=version.STRING), base.OK)
-
-
-class PrivilegesTest(base.JudgeTestCase):
+        self.judged_each(
+            agents.judge_status,
+            (facts, (base.WARN, base.OK),
+             'the agent that runs is 0.0.0.former'),
+            (facts._replace(version=version.STRING), base.OK))
 
     def test_what_sudo_runs(self):
         program = agents.helper.program()
         self.assertEqual([program, '--x'], agents._run_as_root(
             ['sudo', '-n', program, '--x']))
-        self.assertTrue(agents._only_sudo(['/usr/bin/sudo', program]))
-        self.assertFalse(agents._only_sudo(
-            ['sudo', 'neutron-rootwrap', '/etc/rootwrap.conf', program]))
-        self.assertFalse(agents._only_sudo(['doas', program]))
+        for words, only in ((['/usr/bin/sudo', program], True),
+                            (['sudo', 'neutron-rootwrap', '/etc/rootwrap.conf',
+                              program], False), (['doas', program], False)):
+            self.assertEqual(only, agents._only_sudo(words))
 
     def test_helpers(self):
         """sudoers does not concern a command of the operator."""
@@ -114,9 +102,6 @@ class PrivilegesTest(base.JudgeTestCase):
             ((helper(found=False), helper()), base.BROKEN),
             ((helper(allowed=False),), base.BROKEN, '[privsep_frr]'),
             ((helper(allowed=False, own=True),), base.OK))
-
-
-class ObjectsTest(base.JudgeTestCase):
 
     def test_differences_by_what_is_wrong(self):
         found = agents.Objects

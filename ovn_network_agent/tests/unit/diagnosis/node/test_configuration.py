@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 import datetime
 import os
 import sys
@@ -22,28 +21,21 @@ def tls(*, days=400, **changed):
 
 class ConfigurationTest(base.JudgeTestCase):
 
-    def judge(self, problems, warnings, *verdicts):
-        return self.judged(
-            configuration.judge_configuration,
-            configuration.Problems(problems, warnings, ('/a.conf',)),
-            *verdicts)
-
     def test_messages(self):
-        self.assertIn('/a.conf', self.judge((), (), base.OK))
-        self.judge(('x: bad; set y',), (), base.BROKEN)
-        self.judge(('x; y', 'z'), ('w; v',), base.BROKEN, base.BROKEN,
-                   base.WARN)
+        self.judged_each(configuration.judge_configuration, *(
+            (configuration.Problems(*found, ('/a.conf',)), *said)
+            for found, *said in (
+                (((), ()), base.OK, '/a.conf'),
+                ((('x: bad; set y',), ()), base.BROKEN),
+                ((('x; y', 'z'), ('w; v',)),
+                 (base.BROKEN, base.BROKEN, base.WARN)))))
 
     def test_prerequisites(self):
-        self.judged(configuration.judge_prerequisites, (), base.OK)
-        # Two backends need vtysh.
-        self.judged(configuration.judge_prerequisites, ('x; y', 'x; y'),
-                    base.BROKEN)
+        """Two backends need vtysh."""
+        self.judged_each(configuration.judge_prerequisites, ((), base.OK),
+                         (('x; y', 'x; y'), base.BROKEN))
 
-
-class TlsTest(base.JudgeTestCase):
-
-    def test_verdicts(self):
+    def test_tls(self):
         """Unused, with files without an effect, and by the dates."""
         unused = configuration.Tls(False, (), (), ())
         self.judged_each(
@@ -60,28 +52,27 @@ class TlsTest(base.JudgeTestCase):
 
 class AccessTest(base.JudgeTestCase):
 
-    def judge(self, facts, *verdicts):
-        return self.judged(configuration.judge_access, facts, *verdicts)
+    def judge(self, *cases):
+        self.judged_each(configuration.judge_access, *cases)
 
     def test_verdicts(self):
         access = configuration.Access
-        self.judge(access(False, (), 2), base.NOT_CHECKED)
-        self.judge(access(True, (), 2), base.OK)
-        self.assertIn('/a', self.judge(access(True, ('/a', '/b'), 2),
-                                       base.BROKEN, base.BROKEN))
+        self.judge((access(False, (), 2), base.NOT_CHECKED),
+                   (access(True, (), 2), base.OK),
+                   (access(True, ('/a', '/b'), 2), (base.BROKEN, base.BROKEN),
+                    '/a'))
 
     def test_a_program_for_root_alone(self):
         """Installed with the umask 077, or with a Python below /root."""
         inside = os.path.join(sys.prefix, 'lib/x.py')
-        said = self.judge(configuration.Access(True, (), 2, (inside,)),
-                          base.BROKEN)
-        self.assertIn(f'cannot read files of the program ({inside})', said)
+        one = configuration.Access(True, (), 2, (inside,))
+        self.judge((one, base.BROKEN,
+                    f'cannot read files of the program ({inside})'))
         if sys.prefix != sys.base_prefix:
-            self.assertIn(f'"chmod -R go+rX {sys.prefix}"', said)
-            said = self.judge(configuration.Access(True, (), 2, (
-                inside, '/root/python/lib/os.py')), base.BROKEN)
-            self.assertIn('1 more directory', said)
-            self.assertIn('/usr/bin/python3 -m venv', said)
+            self.judge((one, base.BROKEN, f'"chmod -R go+rX {sys.prefix}"'),
+                       (configuration.Access(True, (), 2, (
+                           inside, '/root/python/lib/os.py')), base.BROKEN,
+                        '1 more directory', '/usr/bin/python3 -m venv'))
 
     def test_modes(self):
         """As the kernel decides: the first class that fits counts."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent.diagnosis.node.kernel import devices
 from ovn_network_agent.tests.unit.diagnosis.node import base
 
@@ -26,9 +25,9 @@ def forwarding(**values):
     return devices.Forwarding(('blue', 'eth1'), ('br-ex',), True, of)
 
 
-class BridgeTest(base.JudgeTestCase):
+class DevicesTest(base.JudgeTestCase):
 
-    def test_states(self):
+    def test_the_bridge(self):
         """The agent sets it up, so before its start nothing is wrong."""
         down = bridge(down=('br-two',))
         self.judged_each(
@@ -44,10 +43,7 @@ class BridgeTest(base.JudgeTestCase):
             self.judged(judge, (), base.OK)
             self.judged(judge, ('x; y', 'z; y'), base.WARN, base.WARN)
 
-
-class VrfTest(base.JudgeTestCase):
-
-    def test_states(self):
+    def test_the_vrf(self):
         """Nobody can make the device for a kernel that has no VRFs."""
         missing = ('no such device; make it',)
         self.judged_each(
@@ -65,10 +61,7 @@ class VrfTest(base.JudgeTestCase):
         self.assertNotIn('eth1', self.judged(devices.judge_uplink, vrf(
             uplinks=(('eth1', True), down[1])), base.WARN))
 
-
-class SysctlTest(base.JudgeTestCase):
-
-    def test_good(self):
+    def test_good_sysctls(self):
         for judge in (devices.judge_forwarding, devices.judge_rp_filter,
                       devices.judge_proxy_arp):
             self.judged(judge, forwarding(), base.OK)
@@ -91,17 +84,15 @@ class SysctlTest(base.JudgeTestCase):
 
     def test_before_the_start_the_bridge_may_be_closed(self):
         closed = forwarding(br_ex={'forwarding': 0, 'proxy_arp': 0})
-        self.judged(devices.judge_forwarding, closed._replace(managed=False),
-                    base.OK)
-        self.judged(devices.judge_proxy_arp, closed._replace(managed=False),
-                    base.NOT_CHECKED)
-        self.judged(devices.judge_proxy_arp, closed, base.BROKEN)
-
-    def test_each_segment_answers_for_itself(self):
-        found = forwarding()._replace(bridges=('br-ex', 'br-ex.101'))
-        found.values['br-ex.101'] = {'forwarding': 1, 'proxy_arp': 0}
-        said = self.judged(devices.judge_proxy_arp, found, base.BROKEN)
-        self.assertIn('net/ipv4/conf/br-ex.101/proxy_arp=1', said)
+        before = closed._replace(managed=False)
+        # Each segment answers for itself.
+        vlan = forwarding()._replace(bridges=('br-ex', 'br-ex.101'))
+        vlan.values['br-ex.101'] = {'forwarding': 1, 'proxy_arp': 0}
+        self.judged(devices.judge_forwarding, before, base.OK)
+        self.judged_each(
+            devices.judge_proxy_arp, (before, base.NOT_CHECKED),
+            (closed, base.BROKEN),
+            (vlan, base.BROKEN, 'net/ipv4/conf/br-ex.101/proxy_arp=1'))
 
     def test_the_highest_rp_filter_counts(self):
         """Documentation/networking/ip-sysctl: the maximum of both."""

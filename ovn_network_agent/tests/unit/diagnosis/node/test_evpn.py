@@ -14,7 +14,7 @@ MAC = '06:6f:00:00:00:01'
 ANCHORS = ('100.64.0.1/32', 'fd53::1/128')
 
 
-class LocalTest(base.JudgeTestCase):
+class EvpnTest(base.JudgeTestCase):
 
     def test_the_address_of_tunnels(self):
         self.judged_each(evpn.judge_local, *(
@@ -33,9 +33,6 @@ class LocalTest(base.JudgeTestCase):
                 ({'port_device': 'vxlan_sys_4789'}, base.BROKEN,
                  'UDP port 4789 (vxlan_sys_4789)', '[evpn] udp_dstport'))))
 
-
-class SizesTest(base.JudgeTestCase):
-
     def test_sizes(self):
         self.judged_each(
             evpn.judge_sizes, (evpn.Sizes(1500, {}), base.NOT_CHECKED),
@@ -43,9 +40,6 @@ class SizesTest(base.JudgeTestCase):
              'eth1 9000 bytes; tunnels need 1500'),
             (evpn.Sizes(1500, {'eth1': 1400, 'eth2': 1500}), base.BROKEN,
              'set [evpn] underlay_mtu to 1400'))
-
-
-class BgpTest(base.JudgeTestCase):
 
     def test_lines_of_the_operator(self):
         self.judged_each(

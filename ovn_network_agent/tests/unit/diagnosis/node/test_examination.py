@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
+"""Checks: order, dependencies, readers that fail, and their pages."""
 
-"""Checks side by side: order, dependencies, readers that fail."""
+import pathlib
+import re
 
 from oslotest import base
 
+import ovn_network_agent
 from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis.node import check
+from ovn_network_agent.diagnosis.node import configuration
 from ovn_network_agent.diagnosis.node import examination
 
 Verdict = diagnosis.Verdict
@@ -18,8 +22,7 @@ def made(name, read=lambda sources: '', judge=None, after=()):
                        judge or (lambda facts: [check.ok('fine')]), after)
 
 
-def broken(facts):
-    return [check.broken('torn', 'mend it')]
+BROKEN = made('a', judge=lambda facts: [check.broken('torn', 'mend it')])
 
 
 def fails(error):
@@ -47,22 +50,16 @@ class ExaminationTest(base.BaseTestCase):
         self.assertEqual([('one', Verdict.OK, 'the sources!')], run(one))
 
     def test_a_reader_that_fails_costs_its_own_check(self):
-        found = run(made('a', fails(OSError('no kernel'))), made('b'))
-        self.assertEqual(
-            [('a', Verdict.NOT_CHECKED, 'no kernel'),
-             ('b', Verdict.OK, 'fine')], found)
-
-    def test_a_bug_is_reported_with_its_kind(self):
-        (_name, verdict, evidence), = run(made('a', fails(KeyError('x'))))
-        self.assertEqual((Verdict.NOT_CHECKED, "KeyError: 'x'"),
-                         (verdict, evidence))
-
-    def test_what_does_not_concern_this_node_has_its_reason_alone(self):
-        found = run(made('a', fails(check.NotChecked('no OVN here'))))
-        self.assertEqual([('a', Verdict.NOT_CHECKED, 'no OVN here')], found)
+        """A bug has its kind; what does not concern a node a reason alone."""
+        for error, said in ((OSError('no kernel'), 'no kernel'),
+                            (KeyError('x'), "KeyError: 'x'"),
+                            (check.NotChecked('no OVN here'), 'no OVN here')):
+            self.assertEqual([('a', Verdict.NOT_CHECKED, said),
+                              ('b', Verdict.OK, 'fine')],
+                             run(made('a', fails(error)), made('b')))
 
     def test_a_failure_explains_what_depends_on_it(self):
-        found = run(made('a', judge=broken), made('b', after=('a',)),
+        found = run(BROKEN, made('b', after=('a',)),
                     made('c', after=('b',)), made('d'))
         self.assertEqual(
             [Verdict.BROKEN, Verdict.NOT_CHECKED, Verdict.OK, Verdict.OK],
@@ -70,8 +67,8 @@ class ExaminationTest(base.BaseTestCase):
         self.assertIn('a', found[1][2])
 
     def test_a_dependency_is_looked_at_though_nobody_asked_for_it(self):
-        a, b = made('a', judge=broken), made('b', after=('a',))
-        (name, verdict, _why), = run(a, b, wanted=[b])
+        b = made('b', after=('a',))
+        (name, verdict, _why), = run(BROKEN, b, wanted=[b])
         self.assertEqual(('b', Verdict.NOT_CHECKED), (name, verdict))
 
     def test_each_check_is_made_once(self):
@@ -98,15 +95,11 @@ class SelectTest(base.BaseTestCase):
         self.assertIn('nothing', str(error))
         self.assertIn('--list', str(error))
 
-
-class MessageTest(base.BaseTestCase):
-
     def test_evidence_and_remedy_are_one_line_each(self):
         said = check.of_message(Verdict.WARN, 'it is\n torn; mend it; or not')
         self.assertEqual(('it is torn', 'mend it; or not'),
                          (said.evidence, said.remedy))
-
-    def test_a_message_without_a_remedy_has_one_all_the_same(self):
+        # A message without a remedy has one all the same.
         self.assertTrue(check.of_message(Verdict.BROKEN, 'torn').remedy)
 
     def test_each_message_once_or_that_all_is_fine(self):
@@ -115,3 +108,46 @@ class MessageTest(base.BaseTestCase):
                 Verdict.WARN, ['a; x', 'b; x', 'a; x'], 'fine')])
         self.assertEqual([check.ok('fine')], check.of_messages(
             Verdict.WARN, [], 'fine'))
+
+
+_DOCS = (pathlib.Path(ovn_network_agent.__file__).parent.parent / 'doc' /
+         'source' / 'reference')
+
+
+class RegistryTest(base.BaseTestCase):
+
+    def test_names(self):
+        names = [one.name for one in examination.CHECKS]
+        self.assertEqual(len(names), len(set(names)))
+        for one in examination.CHECKS:
+            self.assertRegex(one.name, r'^[a-z0-9]+(-[a-z0-9]+)*$')
+            self.assertLessEqual(len(one.name), 20)
+            self.assertTrue(one.about and one.layer)
+
+    def test_what_a_check_depends_on_is_there_and_no_circle(self):
+        after = {one.name: set(one.after) for one in examination.CHECKS}
+        self.assertEqual(set(), set().union(*after.values()) - set(after))
+        while after:
+            free = {name for name, needs in after.items() if not needs}
+            self.assertTrue(free, f'a circle in {after}')
+            after = {name: needs - free for name, needs in after.items()
+                     if name not in free}
+
+    def test_the_versions_are_those_of_the_page(self):
+        text = (_DOCS / 'versions.rst').read_text()
+        table = text.partition('list-table:: Programs')[2].partition(
+            '.. list-table::')[0]
+        rows = [re.findall(r'^(?:   \*| {4}) - (.*)$', row, re.MULTILINE)
+                for row in re.split(r'(?m)^(?=   \* - )', table)[1:]]
+        heads, *rows = rows
+        for program, tried in configuration.TRIED.items():
+            column = heads.index(program)
+            self.assertEqual(list(tried), sorted(
+                (row[column] for row in rows
+                 if not row[-1].startswith('the package')),
+                key=configuration.numbers))
+
+    def test_what_was_never_run(self):
+        self.assertIn('FRR 9 was never run',
+                      (_DOCS / 'versions.rst').read_text())
+        self.assertEqual({configuration.FRR: (9,)}, configuration.NEVER)

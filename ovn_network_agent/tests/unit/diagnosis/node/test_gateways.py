@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.diagnosis.node import gateways
@@ -73,46 +72,38 @@ class PortsTest(base.JudgeTestCase):
             segment = self.segment._replace(**changed)
             self.assertIn(word, self.judge(base.BROKEN, segment))
 
+
 MARKS = frozenset({ownership.Owner('gw1'), ownership.Owner('gw1', 'id')})
 
 
 class RoutesTest(base.JudgeTestCase):
 
-    def judge(self, *routes, verdicts, managed=True, problems=()):
-        router = model.Router('uuid', 'r1', default_routes=routes)
-        return self.judged(gateways.judge_routes, gateways.Routes(
-            managed, MARKS, (router,), problems), *verdicts)
-
     def test_routes(self):
+        def routes(*found, managed=True, problems=()):
+            return gateways.Routes(managed, MARKS, (model.Router(
+                'uuid', 'r1', default_routes=found),), problems)
+
         ours = model.NbDefaultRoute('198.51.100.254', 'lrp', True,
                                     ownership.Owner('gw1'))
-        self.judge(ours, verdicts=[base.OK])
-        self.assertIn('r1: ', self.judge(verdicts=[base.BROKEN]))
-        self.judged(gateways.judge_routes, gateways.Routes(
-            False, MARKS, (), ()), base.NOT_CHECKED)
-        self.judge(model.NbDefaultRoute('198.51.100.254', 'lrp', True,
-                                        ownership.Owner('gw1', 'other')),
-                   verdicts=[base.BROKEN])
+        others = ours._replace(owner=ownership.Owner('gw1', 'other'))
         # The subnet has a gateway.
-        self.judge(model.NbDefaultRoute('198.51.100.1', '', False),
-                   verdicts=[base.OK])
-        self.judge(ours, verdicts=[base.WARN], problems=('malformed',))
-
-    def test_routers_without_an_agent(self):
-        """Also those whose machines are here, on a compute node."""
-        self.assertIn('r1: here', self.judge(verdicts=[base.WARN],
-                                             managed=False))
-        self.assertIn('r1: here', self.judged(
-            gateways.judge_routes, gateways.Routes(
-                False, MARKS, (), (), (model.Router('uuid', 'r1'),)),
-            base.WARN))
+        foreign = model.NbDefaultRoute('198.51.100.1', '', False)
+        self.judged_each(
+            gateways.judge_routes, (routes(ours), base.OK),
+            (routes(), base.BROKEN, 'r1: '), (routes(others), base.BROKEN),
+            (routes(foreign), base.OK),
+            (routes(ours, problems=('malformed',)), base.WARN),
+            (gateways.Routes(False, MARKS, (), ()), base.NOT_CHECKED),
+            # Without an agent, also those whose machines are here.
+            (routes(managed=False), base.WARN, 'r1: here'),
+            (gateways.Routes(False, MARKS, (), (), (
+                model.Router('uuid', 'r1'),)), base.WARN, 'r1: here'))
 
 
 class Ipv6Test(base.JudgeTestCase):
 
     def test_routers_and_forwarding(self):
-        for routers, forwards, verdict in (
+        self.judged_each(gateways.judge_ipv6, *(
+            (gateways.Ipv6(*found), verdict) for *found, verdict in (
                 ((), False, base.OK), (('r1',), True, base.OK),
-                (('r1',), False, base.BROKEN)):
-            self.judged(gateways.judge_ipv6,
-                        gateways.Ipv6(routers, forwards), verdict)
+                (('r1',), False, base.BROKEN))))

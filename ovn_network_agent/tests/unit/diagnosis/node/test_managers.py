@@ -6,19 +6,18 @@
 import os
 
 import fixtures
-from oslotest import base
 
-from ovn_network_agent import diagnosis
 from ovn_network_agent.diagnosis.node.kernel import managers
+from ovn_network_agent.tests.unit.diagnosis.node import base
 
 ALL = {'ManageForeignRoutes': True, 'ManageForeignRoutingPolicyRules': True,
        'ManageForeignNextHops': True}
 NONE = dict.fromkeys(ALL, False)
 OFF = '[Network]\n' + ''.join(f'{option}=no\n' for option in ALL)
-Managers, Verdict = managers.Managers, diagnosis.Verdict
+Managers = managers.Managers
 
 
-class ForeignTest(base.BaseTestCase):
+class ForeignTest(base.JudgeTestCase):
     """The files of systemd-networkd, in the order of systemd."""
 
     def setUp(self):
@@ -34,10 +33,9 @@ class ForeignTest(base.BaseTestCase):
     def routes(self):
         return managers.foreign(self.root)['ManageForeignRoutes']
 
-    def test_without_files_everything_is_removed(self):
-        self.assertEqual(ALL, managers.foreign(self.root))
-
     def test_all_are_switched_off(self):
+        """Without files everything is removed."""
+        self.assertEqual(ALL, managers.foreign(self.root))
         self.write('etc/systemd/networkd.conf.d/agent.conf', OFF)
         self.assertEqual(NONE, managers.foreign(self.root))
 
@@ -48,20 +46,19 @@ class ForeignTest(base.BaseTestCase):
         self.assertEqual(ALL, managers.foreign(self.root))
 
     def test_drop_ins_go_by_name_and_after_the_main_file(self):
-        self.write('etc/systemd/networkd.conf',
-                   '[Network]\nManageForeignRoutes=yes\n')
-        self.write('usr/lib/systemd/networkd.conf.d/20-a.conf',
-                   '[Network]\nManageForeignRoutes = off\n')
-        self.assertFalse(self.routes())
-        self.write('etc/systemd/networkd.conf.d/10-b.conf',
-                   '[Network]\nManageForeignRoutes=yes\n')
-        self.assertFalse(self.routes())
-        self.write('run/systemd/networkd.conf.d/30-c.conf',
-                   '[Network]\nManageForeignRoutes=true\n')
-        self.assertTrue(self.routes())
-        # A file of the same name in another directory is read in its place.
-        self.write('etc/systemd/networkd.conf.d/30-c.conf', '')
-        self.assertFalse(self.routes())
+        routes = '[Network]\nManageForeignRoutes'
+        for path, text, removed in (
+                ('etc/systemd/networkd.conf', f'{routes}=yes\n', True),
+                ('usr/lib/systemd/networkd.conf.d/20-a.conf',
+                 f'{routes} = off\n', False),
+                ('etc/systemd/networkd.conf.d/10-b.conf', f'{routes}=yes\n',
+                 False),
+                ('run/systemd/networkd.conf.d/30-c.conf', f'{routes}=true\n',
+                 True),
+                # In the place of the one of this name in another directory.
+                ('etc/systemd/networkd.conf.d/30-c.conf', '', False)):
+            self.write(path, text)
+            self.assertEqual(removed, self.routes(), path)
         os.symlink(os.devnull, os.path.join(
             self.root, 'etc/systemd/networkd.conf.d/20-a.conf'))
         self.assertTrue(self.routes())
@@ -78,29 +75,25 @@ class ForeignTest(base.BaseTestCase):
         self.assertTrue(self.routes())
 
 
-class JudgeTest(base.BaseTestCase):
+class JudgeTest(base.JudgeTestCase):
 
-    def said(self, *args, **kwargs):
-        said, = managers.judge_managers(Managers(*args, **kwargs))
-        return said
-
-    def test_networkd(self):
-        said = self.said(ALL)
-        self.assertIs(Verdict.WARN, said.verdict)
-        self.assertIn('routes and policy rules and next hops', said.evidence)
-        for option in ALL:
-            self.assertIn(f'"{option}=no"', said.remedy)
-        said = self.said({**NONE, 'ManageForeignNextHops': True})
-        self.assertIn('removes next hops of FRR that', said.evidence)
-        self.assertNotIn('ManageForeignRoutes', said.remedy)
-        self.assertIs(Verdict.OK, self.said(NONE).verdict)
-
-    def test_network_manager(self):
-        said = self.said(managed=('br-ex', 'vrf-provider'))
-        self.assertIs(Verdict.WARN, said.verdict)
-        self.assertIn('unmanaged-devices+=interface-name:br-ex;'
-                      'interface-name:vrf-provider', said.remedy)
-        self.assertIs(Verdict.OK, self.said(managed=()).verdict)
+    def test_managers(self):
+        """What is seen counts in a container, too."""
+        hops = Managers({**NONE, 'ManageForeignNextHops': True})
+        self.judged_each(
+            managers.judge_managers,
+            (Managers(ALL), base.WARN, 'routes and policy rules and next hops',
+             *(f'"{option}=no"' for option in ALL)),
+            (hops, base.WARN, 'removes next hops of FRR that'),
+            (Managers(NONE), base.OK), (Managers(NONE, hidden=True), base.OK),
+            (Managers(managed=('br-ex', 'vrf-provider')), base.WARN,
+             'unmanaged-devices+=interface-name:br-ex;'
+             'interface-name:vrf-provider'),
+            (Managers(managed=()), base.OK), (Managers(), base.OK),
+            (Managers(hidden=True), base.NOT_CHECKED, 'from this container'),
+            (Managers(failure='denied'), base.NOT_CHECKED))
+        self.assertNotIn('ManageForeignRoutes', self.judged(
+            managers.judge_managers, hops, base.WARN))
 
     def test_what_nmcli_says(self):
         directory = self.useFixture(fixtures.TempDir()).path
@@ -120,12 +113,3 @@ class JudgeTest(base.BaseTestCase):
                     OSError, managers._ask_nmcli)))
             else:
                 self.assertEqual(wanted, managers._ask_nmcli())
-
-    def test_neither_runs(self):
-        self.assertIs(Verdict.OK, self.said().verdict)
-        said = self.said(hidden=True)
-        self.assertIs(Verdict.NOT_CHECKED, said.verdict)
-        self.assertIn('from this container', said.evidence)
-        # What is seen counts in a container, too.
-        self.assertIs(Verdict.OK, self.said(NONE, hidden=True).verdict)
-        self.assertIs(Verdict.NOT_CHECKED, self.said(failure='denied').verdict)

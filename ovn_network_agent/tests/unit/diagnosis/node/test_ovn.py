@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent.diagnosis.node import ovn
 from ovn_network_agent.ovn.chassis import own_chassis
 from ovn_network_agent.tests.unit.diagnosis.node import base
@@ -14,15 +13,14 @@ def chassis(**changed):
                        frozenset(('br-ex', 'br-int')))._replace(**changed)
 
 
-class ReachTest(base.JudgeTestCase):
+class OvnTest(base.JudgeTestCase):
 
     def test_reach(self):
         good = ovn.Connection('OVN_Northbound', 'tcp:192.0.2.1:6641', '')
-        self.judged(ovn.judge_connection, good, base.OK)
-        said = self.judged(ovn.judge_connection,
-                           good._replace(failure='no route'), base.BROKEN)
-        self.assertIn('no route', said)
-        self.assertIn('192.0.2.1', said)
+        self.judged_each(
+            ovn.judge_connection, (good, base.OK),
+            (good._replace(failure='no route'), base.BROKEN, 'no route',
+             '192.0.2.1'))
 
     def test_the_local_socket(self):
         """No firewall stands there, and the reason names the remedy."""
@@ -35,15 +33,12 @@ class ReachTest(base.JudgeTestCase):
             self.assertIn(word, said)
             self.assertNotIn('firewall', said)
 
-
-class ChassisTest(base.JudgeTestCase):
-
-    def test_good(self):
+    def test_a_good_chassis(self):
         for judge in (ovn.judge_chassis, ovn.judge_gateway,
                       ovn.judge_mappings):
             self.judged(judge, chassis(), base.OK)
 
-    def test_names(self):
+    def test_names_of_the_chassis(self):
         self.judged_each(
             ovn.judge_chassis,
             (chassis(own=own_chassis.OwnChassis(
@@ -99,10 +94,7 @@ class ChassisTest(base.JudgeTestCase):
             ovn.judge_mappings, chassis(flaw='"x" is no NETWORK:BRIDGE'),
             base.BROKEN))
 
-
-class ControllerTest(base.JudgeTestCase):
-
-    def test_states(self):
+    def test_the_controller(self):
         self.judged_each(ovn.judge_controller, *(
             (ovn.Controller(*facts), *said) for facts, *said in (
                 (('running', 'connected', False), base.OK, 'running'),

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent.diagnosis.node import power
 from ovn_network_agent.diagnosis.readers import frr
 from ovn_network_agent.ovn.chassis import bfd
@@ -57,9 +56,6 @@ class TunnelsTest(base.JudgeTestCase):
             (tunnels(southbound=wrong, wanted=False, sessions=(),
                      fleet=bfd.Fleet(wrong, {}, {})), base.WARN, 'no number'))
 
-
-class FabricTest(base.JudgeTestCase):
-
     def test_how_soon_the_fabric_notices(self):
         self.judged_each(
             power.judge_fabric,
@@ -71,9 +67,6 @@ class FabricTest(base.JudgeTestCase):
             ((frr.Timers('10.0.0.1', 180.0, 'Down', 0.9),), base.WARN,
              'bfdd=yes'),
             ((), base.NOT_CHECKED))
-
-
-class AnswerTest(base.JudgeTestCase):
 
     def test_the_column_of_a_tunnel(self):
         self.assertEqual([power.Session('192.0.2.2', FAST, 'up', '')], list(

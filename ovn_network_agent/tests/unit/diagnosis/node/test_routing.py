@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-
 from ovn_network_agent import ownership
+from ovn_network_agent.diagnosis.node.kernel import forwards
 from ovn_network_agent.diagnosis.node.kernel import routing
 from ovn_network_agent.netlink import route_codec
 from ovn_network_agent.netlink.objects import procfs
@@ -36,7 +36,7 @@ def found(*listed, vrf=True):
                          listed, vrf)
 
 
-class TablesTest(base.JudgeTestCase):
+class RoutingTest(base.JudgeTestCase):
 
     def test_the_tables(self):
         """Empty, with routes of others, and without what was the agent's."""
@@ -84,9 +84,6 @@ class TablesTest(base.JudgeTestCase):
             (found(10000), base.WARN, 'thresh3=65536'),
             (found(overflows=9), base.WARN, 'was full 9 times'))
 
-
-class RulesTest(base.JudgeTestCase):
-
     def test_rules(self):
         """Other priorities are free; the original has no protocol."""
         strange = ((rule(2000, 77, 0, src=NETWORK), True),
@@ -112,14 +109,34 @@ class RulesTest(base.JudgeTestCase):
             (found(), base.BROKEN, 'ip rule add l3mdev'),
             (found(six), base.BROKEN), (found(vrf=False), base.NOT_CHECKED))
 
-
-class DefaultTest(base.JudgeTestCase):
-
     def test_default_route(self):
-        for version in (4, 6):
-            for present, verdict in ((True, base.OK), (False, base.BROKEN)):
-                said = self.judged(routing.judge_default, routing.Default(
-                    present, version), verdict)
-                self.assertIn(f'default route of IPv{version}', said)
-        self.judged(routing.judge_default, routing.Default(None),
-                    base.NOT_CHECKED)
+        self.judged_each(
+            routing.judge_default, (routing.Default(None), base.NOT_CHECKED),
+            *((routing.Default(present, version), verdict,
+               f'default route of IPv{version}') for version in (4, 6)
+              for present, verdict in ((True, base.OK),
+                                       (False, base.BROKEN))))
+
+    def test_destinations_here(self):
+        local = ('10.0.0.5', 'tcp'), ('10.0.0.5', 'udp')
+
+        def found(backends=local, vrf='blue', tcp=True, udp=True,
+                  option=False):
+            return forwards.Local(backends, vrf, {'tcp': tcp, 'udp': udp},
+                                  option)
+
+        self.judged_each(
+            forwards.judge_local, (found(()), base.NOT_CHECKED),
+            (found(), base.OK), (found(vrf='', tcp=False, udp=False), base.OK),
+            (found(udp=False), base.BROKEN, '10.0.0.5 (udp)'),
+            (found(tcp=False, option=True), base.WARN),
+            # A kernel that lacks the sysctl.
+            (forwards.Local(local, 'blue', {}, False), base.BROKEN))
+        self.assertNotIn('10.0.0.5 (tcp)', self.judged(
+            forwards.judge_local, found(udp=False), base.BROKEN))
+
+    def test_conntrack_zones(self):
+        self.judged_each(forwards.judge_zones, *(
+            (forwards.Zones(zone, {7: 'r1_snat'}), verdict)
+            for zone, verdict in ((None, base.NOT_CHECKED), (64000, base.OK),
+                                  (7, base.BROKEN))))

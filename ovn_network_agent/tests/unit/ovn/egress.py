@@ -15,11 +15,11 @@ from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.egress import egress
 from ovn_network_agent.ovn.egress import egress_file
 from ovn_network_agent.ovn.egress import egress_routers
+from ovn_network_agent.tests.unit.ovn import atoms
 from ovn_network_agent.tests.unit.ovn import peers
 
 FILE = '/etc/egress.yaml'
 SELECT = ownership.EXT_ID_EGRESS_SELECT
-key, row = peers.key, peers.row
 
 
 def parsed(text):
@@ -55,9 +55,7 @@ class Cloud:
         if columns:
             known = self.columns.setdefault((table, name), {})
             known.update(columns)
-            made = row(0, **known)
-            made.uuid = uuid_
-            rows[uuid_] = made
+            rows[uuid_] = atoms.made(uuid_, **known)
         else:
             rows.pop(uuid_, None)
             self.columns.pop((table, name), None)
@@ -72,7 +70,7 @@ class Cloud:
         ports = [self.put(
             'Logical_Router_Port', f'lrp-{name}-up{number}',
             name=f'lrp-{name}-up{number}', networks=[net], mac='',
-            gateway_chassis=[key(9)], external_ids={})
+            gateway_chassis=[peers.key(9)], external_ids={})
             for number, net in enumerate(uplinks)]
         ports.append(self.put(
             'Logical_Router_Port', f'lrp-{name}-in', name=f'lrp-{name}-in',

@@ -7,9 +7,6 @@ import textwrap
 import types
 import uuid
 
-from ovs.db import data
-from ovs.db import types as ovs_types
-
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import sources
@@ -17,14 +14,8 @@ from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.ovn.peering import peer_routers
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.peering import peerings
+from ovn_network_agent.tests.unit.ovn import atoms
 
-_ATOM = ovs_types.Type.from_json('string')
-_SET = ovs_types.Type.from_json(
-    {'key': 'string', 'min': 0, 'max': 'unlimited'})
-_UUIDS = ovs_types.Type.from_json(
-    {'key': 'uuid', 'min': 0, 'max': 'unlimited'})
-_MAP = ovs_types.Type.from_json({
-    'key': 'string', 'value': 'string', 'min': 0, 'max': 'unlimited'})
 TARGET, EXPORT, IMPORT = (ownership.EXT_ID_PEER_TARGET,
                           ownership.EXT_ID_PEER_EXPORT,
                           ownership.EXT_ID_PEER_IMPORT)
@@ -34,19 +25,6 @@ FILE = '/etc/peers.yaml'
 def key(number):
     """The UUID of a row with a number."""
     return uuid.UUID(int=number)
-
-
-def row(number, **columns):
-    """A row: a text, a list of texts or UUIDs, or a dict of texts."""
-    def kind(value):
-        if isinstance(value, dict):
-            return _MAP
-        if isinstance(value, str):
-            return _ATOM
-        return _UUIDS if value and isinstance(value[0], uuid.UUID) else _SET
-    return types.SimpleNamespace(uuid=key(number), _data={
-        name: data.Datum.from_python(kind(value), value, lambda each: each)
-        for name, value in columns.items()})
 
 
 class Cloud:
@@ -73,7 +51,7 @@ class Cloud:
         """A new or changed row; without columns, one that is gone."""
         rows = self.tables['nb'][table]
         if columns:
-            rows[key(number)] = row(number, **columns)
+            rows[key(number)] = atoms.made(key(number), **columns)
         else:
             rows.pop(key(number), None)
         self.dirty.setdefault(('nb', table), set()).add(key(number))

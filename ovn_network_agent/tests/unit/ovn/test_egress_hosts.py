@@ -4,18 +4,15 @@
 """The machines that nodes translate, from rows of NB."""
 
 from oslotest import base
-from ovs.db import data
-from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
 from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.egress import egress_hosts
+from ovn_network_agent.tests.unit.ovn import atoms
 from ovn_network_agent.tests.unit.ovn import egress
 from ovn_network_agent.tests.unit.ovn import peers
 
-NUMBERS = ovs_types.Type.from_json(
-    {'key': 'integer', 'min': 0, 'max': 'unlimited'})
 HERE = 'gw1'
 
 
@@ -41,13 +38,7 @@ class EgressHostsTest(base.BaseTestCase):
         database = 'sb' if table == 'Port_Binding' else 'nb'
         uuid = egress.uuid_of(name)
         if columns:
-            tag = columns.pop('tag', None)
-            row = peers.row(0, **columns)
-            row.uuid = uuid
-            if tag:
-                row._data['tag'] = data.Datum.from_python(
-                    NUMBERS, [tag], lambda each: each)
-            self.tables[database][table][uuid] = row
+            self.tables[database][table][uuid] = atoms.made(uuid, **columns)
         else:
             self.tables[database][table].pop(uuid)
         self.dirty.setdefault((database, table), set()).add(uuid)
@@ -67,8 +58,9 @@ class EgressHostsTest(base.BaseTestCase):
         place = egress.uuid_of('datapath')
         self.put('Port_Binding', 'patch-' + lrp, type='patch',
                  options={'peer': lrp}, datapath=[place])
-        self.put('Port_Binding', 'provnet', type='localnet', tag=vlan,
-                 options={'network_name': 'physnet1'}, datapath=[place])
+        self.put('Port_Binding', 'provnet', type='localnet',
+                 tag=[vlan] if vlan else [], datapath=[place],
+                 options={'network_name': 'physnet1'})
 
     def nat(self, name, router='r1', machine='10.0.1.9', external_ids=None,
             **columns):

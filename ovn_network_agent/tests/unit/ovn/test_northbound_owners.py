@@ -21,18 +21,34 @@ EARLIER = {key: value for key, value in OURS.items()
 THEIRS, PROOF = northbound_rows.THEIRS, northbound_rows.PROOF
 
 
-class ProofTest(northbound_rows.Rows, clouds.CloudTestCase):
-    """The mark of who announces a route goes with its owner."""
+class RowsTestCase(northbound_rows.Rows, clouds.CloudTestCase):
 
     def present(self, external_ids):
         self.foreign(GATEWAY, external_ids=external_ids, output_port='lrp-r1')
+
+    def marks(self, *wanted):
+        """Compare the external_ids of the default routes."""
+        self.assertEqual([*wanted], [ids for *_, ids in self.routes()])
+
+    def updates(self, found, *wanted):
+        """Make another route of the one that the backend has found."""
+        self.read_until(found)
+        self.assertNotEqual(self.route(), found)
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(update=((found, self.route()),))))
+        self.marks(*wanted)
+        self.read_until(self.route())
+
+
+class ProofTest(RowsTestCase):
+    """The mark of who announces a route goes with its owner."""
 
     def test_a_take_over_removes_any_of_an_earlier_owner(self):
         """Trap T26: also one of this chassis, from before the other."""
         for mark in (cloud.OTHER_HOSTNAME, cloud.HOSTNAME, 'gw3'):
             self.present({**THEIRS, PROOF: mark})
             self.assertEqual({}, self.create(self.route()))
-            self.assertEqual([OURS], [ids for *_, ids in self.routes()])
+            self.marks(OURS)
             self.delete(self.route())
 
     def test_ours_stays(self):
@@ -41,30 +57,18 @@ class ProofTest(northbound_rows.Rows, clouds.CloudTestCase):
         update = (self.route(nexthop='198.51.100.253'), self.route())
         self.assertEqual({}, self.backend.apply(
             backends.Delta(update=(update,))))
-        self.assertEqual([{**OURS, PROOF: cloud.HOSTNAME}],
-                         [ids for *_, ids in self.routes()])
+        self.marks({**OURS, PROOF: cloud.HOSTNAME})
 
     def test_anothers_on_a_route_of_ours_is_a_difference(self):
         """Trap T26: an agent that leaves marks as they are was here."""
         self.present({**OURS, PROOF: cloud.OTHER_HOSTNAME, 'note': 'kept'})
-        found = self.route(outdated=cloud.OTHER_HOSTNAME)
-        self.read_until(found)
-        self.assertNotEqual(self.route(), found)
-        self.assertEqual({}, self.backend.apply(
-            backends.Delta(update=((found, self.route()),))))
-        self.assertEqual([{**OURS, 'note': 'kept'}],
-                         [ids for *_, ids in self.routes()])
-        self.read_until(self.route())
+        self.updates(self.route(outdated=cloud.OTHER_HOSTNAME),
+                     {**OURS, 'note': 'kept'})
 
     def test_a_route_with_the_host_name_alone(self):
         """Row SID-07: a mark of the Go program, or of an earlier agent."""
         self.present(EARLIER)
-        earlier = self.route(owner=cloud.OWNER._replace(chassis=''))
-        self.read_until(earlier)
-        self.assertEqual({}, self.backend.apply(
-            backends.Delta(update=((earlier, self.route()),))))
-        self.assertEqual([OURS], [ids for *_, ids in self.routes()])
-        self.read_until(self.route())
+        self.updates(self.route(owner=cloud.OWNER._replace(chassis='')), OURS)
 
     def test_a_host_name_that_another_chassis_has_too(self):
         """Row SID-06: the route is whose mark it gets."""
@@ -73,7 +77,7 @@ class ProofTest(northbound_rows.Rows, clouds.CloudTestCase):
         self.present(EARLIER)
         self.assertEqual([], self.backend.read(frozenset()))
         self.assertEqual({}, self.create(self.route()))
-        self.assertEqual([OURS], [ids for *_, ids in self.routes()])
+        self.marks(OURS)
         namesake = ownership.Owner(cloud.HOSTNAME, cloud.OTHER)
         other = self.agent(namesake)
         self.assertEqual({}, self.create(self.route(owner=namesake),
@@ -105,7 +109,14 @@ class ProofTest(northbound_rows.Rows, clouds.CloudTestCase):
              if nexthop != GATEWAY])
 
 
-class ForeignTest(northbound_rows.Rows, clouds.CloudTestCase):
+class ForeignTest(RowsTestCase):
+
+    def is_not_ours(self):
+        """The only route is not read, and not deleted."""
+        before = self.nb.content()
+        self.assertEqual([], self.backend.read(frozenset()))
+        self.assertEqual({}, self.delete(self.route()))
+        self.assertEqual(before, self.nb.content())
 
     def test_a_foreign_default_route_is_left_alone(self):
         """Trap T25, the default route itself."""
@@ -114,9 +125,7 @@ class ForeignTest(northbound_rows.Rows, clouds.CloudTestCase):
         failures = self.create(self.route())
         self.assertIn('198.51.100.9', failures[self.route().ref])
         self.assertEqual(before, self.nb.content())
-        self.assertEqual({}, self.delete(self.route()))
-        self.assertEqual(before, self.nb.content())
-        self.assertEqual([], self.backend.read(frozenset()))
+        self.is_not_ours()
 
     def test_it_costs_only_its_router(self):
         second = self.cloud.add_router('r2', chassis=HERE)
@@ -135,28 +144,29 @@ class ForeignTest(northbound_rows.Rows, clouds.CloudTestCase):
                          {nexthop for _r, nexthop, _p, _e in self.routes()})
 
     def test_a_managed_route_of_another_chassis_is_not_ours(self):
-        self.foreign(GATEWAY, external_ids=THEIRS, output_port='lrp-r1')
-        before = self.nb.content()
-        self.assertEqual([], self.backend.read(frozenset()))
-        self.assertEqual({}, self.delete(self.route()))
-        self.assertEqual(before, self.nb.content())
+        self.present(THEIRS)
+        self.is_not_ours()
 
     def test_foreign_bindings_survive(self):
         """Trap T24."""
-        foreign = {'logical_port': 'lrp-r1', 'ip': '198.51.100.200',
-                   'mac': OTHER_MAC}
-        self.nb.transact(ovsdb.insert('Static_MAC_Binding', **foreign))
+        self.nb.insert('Static_MAC_Binding', logical_port='lrp-r1',
+                       ip='198.51.100.200', mac=OTHER_MAC)
         self.create(self.binding(), self.route())
         self.read_until(self.route(), self.binding())
         self.delete(self.binding(), self.route())
         self.assertEqual({('lrp-r1', '198.51.100.200'): OTHER_MAC},
                          self.bindings())
 
-    def test_the_binding_goes_with_the_route_to_its_new_owner(self):
-        # What this agent still believes to have must not be removed.
+    def known(self):
+        """What this agent has made, and believes to have."""
         self.create(self.binding(), self.route())
         known = {self.binding().ref, self.route().ref}
         self.read_until(self.route(), self.binding(), known=known)
+        return known
+
+    def test_the_binding_goes_with_the_route_to_its_new_owner(self):
+        # What this agent still believes to have must not be removed.
+        known = self.known()
         self.nb.transact(
             ovsdb.update('Logical_Router_Static_Route', {},
                          external_ids=ovsdb.ovsdb_dict(THEIRS)),
@@ -169,16 +179,14 @@ class ForeignTest(northbound_rows.Rows, clouds.CloudTestCase):
 
     def test_the_binding_of_a_router_that_is_gone_is_ours(self):
         # It is a row of its own that nobody else would ever collect.
-        self.create(self.binding(), self.route())
-        known = {self.binding().ref, self.route().ref}
-        self.read_until(self.route(), self.binding(), known=known)
+        known = self.known()
         self.cloud.remove_router('r1')
         self.read_until(self.binding(), known=known)
         self.delete(self.binding())
         self.assertEqual({}, self.bindings())
 
 
-class TakenTest(northbound_rows.Rows, clouds.CloudTestCase):
+class TakenTest(RowsTestCase):
     """A row that another chassis takes while this node builds its view."""
 
     def setUp(self):
@@ -204,7 +212,7 @@ class TakenTest(northbound_rows.Rows, clouds.CloudTestCase):
         for _reading in range(2):
             failures = self.create(self.route())
             self.assertIn('has not answered', failures[self.route().ref])
-            self.assertEqual([THEIRS], [ids for *_, ids in self.routes()])
+            self.marks(THEIRS)
             self.assertEqual([], self.backend.read(frozenset()))
 
     def test_the_next_view_decides(self):
@@ -214,4 +222,4 @@ class TakenTest(northbound_rows.Rows, clouds.CloudTestCase):
         self.assertIn(self.route().ref, self.create(self.route()))
         self.backend.read(frozenset())
         self.assertEqual({}, self.create(self.route()))
-        self.assertEqual([OURS], [ids for *_, ids in self.routes()])
+        self.marks(OURS)

@@ -3,32 +3,19 @@
 
 """What rows say about VNIs."""
 
-import types
-
 from oslotest import base
-from ovs.db import data
-from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent.ovn.subjects import vnis
+from ovn_network_agent.tests.unit.ovn import atoms
 
-_MAP = ovs_types.Type.from_json(
-    {'key': 'string', 'value': 'string', 'min': 0, 'max': 'unlimited'})
-_TEXT = ovs_types.Type.from_json('string')
 OURS, THEIRS = 'ovn-network-agent:evpn-', 'neutron_bgpvpn:'
 
 
-def _itself(value):
-    return value
-
-
-def row(cidr='', options=None, **keys):
-    return types.SimpleNamespace(_data={
-        'cidr': data.Datum.from_python(_TEXT, cidr, _itself),
-        'options': data.Datum.from_python(_MAP, options or {}, _itself),
-        'external_ids': data.Datum.from_python(_MAP, {
-            key.replace('ours_', OURS).replace('theirs_', THEIRS): value
-            for key, value in keys.items()}, _itself)})
+def row(**keys):
+    return atoms.made('1', external_ids={
+        key.replace('ours_', OURS).replace('theirs_', THEIRS): value
+        for key, value in keys.items()})
 
 
 class VnisTest(base.BaseTestCase):
@@ -92,5 +79,5 @@ class VnisTest(base.BaseTestCase):
                 ('192.168.50.0/24', '2001:db8::1', ()),
                 ('192.168.50.0/24', '', ()), ('x', '192.168.50.1', ()),
                 ('2001:db8::/64', '', ())):
-            self.assertEqual(wanted, vnis.gateway(
-                row(cidr, {'router': router} if router else {})))
+            self.assertEqual(wanted, vnis.gateway(atoms.made(
+                '1', cidr=cidr, options={'router': router} if router else {})))

@@ -79,6 +79,17 @@ class CloudTestCase(base.BaseTestCase):
             ovsdb.insert('Chassis', name=name, hostname=hostname,
                          encaps=['named-uuid', 'encap']))
 
+    def set_tunnels(self, chassis, *tunnels):
+        """Other rows Encap of a chassis, if it is there: (type, address)."""
+        self.sb.transact(
+            *(ovsdb.insert('Encap', f'encap{n}', type=type, ip=address,
+                           chassis_name=chassis)
+              for n, (type, address) in enumerate(tunnels)),
+            ovsdb.update('Chassis', {'name': chassis},
+                         encaps=ovsdb.ovsdb_set(
+                             [['named-uuid', f'encap{n}']
+                              for n, _each in enumerate(tunnels)])))
+
     def tell(self, **external_ids):
         """Other external_ids of this node."""
         self.ovs.update('Open_vSwitch', {}, external_ids={

@@ -60,24 +60,11 @@ class DecidedTest(oslo.BaseTestCase):
 
 class RowTest(oslo.BaseTestCase):
 
-    def row(self, options=(), **external_ids):
-        return types.SimpleNamespace(
-            options=dict(options), external_ids={
-                key.replace('_', '-'): value
-                for key, value in external_ids.items()})
-
-    def test_read(self):
-        row = self.row({**FAST, 'mac_prefix': '0a:00:00'},
-                       ovn_network_agent_bfd=TEXT, other='x',
-                       ovn_network_agent_bfd_gw1=TEXT)
-        self.assertEqual(fleet(FAST, FAST, gw1=numbers(FAST)),
-                         timers.read(row))
-        self.assertEqual(['gw1'], timers.requesters(row))
-
     def test_what_cannot_be_read(self):
         for text in ('', 'bfd-min-rx=200', TEXT.replace('3', 'x'),
                      TEXT.replace('3', '-3'), TEXT.replace('200', '2' * 12)):
-            row = self.row(ovn_network_agent_bfd_gw1=text)
+            row = types.SimpleNamespace(
+                options={}, external_ids={bfd.REQUEST + 'gw1': text})
             self.assertEqual({'gw1': None}, timers.read(row).requests, text)
             # It is not ours to repair.
             self.assertEqual(row.external_ids, timers.external_ids(

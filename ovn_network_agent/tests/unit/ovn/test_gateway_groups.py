@@ -72,14 +72,8 @@ class GroupTest(clouds.CloudTestCase):
                  ('192.0.2.5', 'vxlan')),
                 ([('geneve', 'somewhere')], ('', '')),
                 ([('stt', 6)], ('', ''))):
-            self.sb.transact(
-                *(ovsdb.insert('Encap', f'encap{n}', type=type,
-                               ip=f'192.0.2.{ip}', chassis_name=AWAY)
-                  for n, (type, ip) in enumerate(tunnels)),
-                ovsdb.update('Chassis', {'name': AWAY},
-                             encaps=ovsdb.ovsdb_set(
-                                 [['named-uuid', f'encap{n}']
-                                  for n, _each in enumerate(tunnels)])))
+            self.set_tunnels(AWAY, *((type, f'192.0.2.{last}')
+                                     for type, last in tunnels))
             self.assertEqual([best] * 2, [(c.address, c.encap)
                                           for c in self.others()])
         # An address that changes in place.

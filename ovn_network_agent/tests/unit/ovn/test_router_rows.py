@@ -71,6 +71,9 @@ class WriteTest(northbound_rows.Rows, clouds.CloudTestCase):
              ('2001:db8::/65', gateway)},
             {(row['ip_prefix'], row['nexthop']) for row
              in self.nb.rows('Logical_Router_Static_Route')})
+        before = self.nb.content()
+        self.assertEqual({}, self.create(four, six, half, binding))
+        self.assertEqual(before, self.nb.content())
         self.assertEqual({}, self.delete(six))
         self.read_until(four, half, binding)
         self.assertEqual({}, self.delete(half, binding))

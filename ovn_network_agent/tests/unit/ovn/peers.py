@@ -27,6 +27,13 @@ def key(number):
     return uuid.UUID(int=number)
 
 
+def marks(one, other):
+    """external_ids of the rows of a peering, by numbers of routers."""
+    return {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_PEER: ownership.peer_pair(
+                str(key(one)), str(key(other)))}
+
+
 class Cloud:
     """Routers r1, r2, ... with a network each, and the source of peerings."""
 
@@ -72,18 +79,16 @@ class Cloud:
         :param name: of the peering at the router, for its address set
         :returns: number of the port, and those of the routes
         """
-        pair = ownership.peer_pair(str(key(one)), str(key(other)))
-        marks = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-                 ownership.EXT_ID_PEER: pair} if marked else {}
+        words = marks(one, other) if marked else {}
         port = peering_rows.port_name(str(key(one)), str(key(other)))
         first = 100000 * one + 100 * other
-        self.port(first, name=port, peer='x', external_ids=marks)
+        self.port(first, name=port, peer='x', external_ids=words)
         routes = range(first, first + len(prefixes))
         for number, prefix in zip(routes, prefixes, strict=True):
             self.route(number, prefix, '192.0.2.1',
-                       columns={'output_port': port}, **marks)
+                       columns={'output_port': port}, **words)
         if name:
-            self.put('Address_Set', first, external_ids=marks,
+            self.put('Address_Set', first, external_ids=words,
                      name=peer_routers.set_name(str(key(one)), name, 4))
         return first, [*routes]
 

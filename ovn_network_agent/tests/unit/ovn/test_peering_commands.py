@@ -10,7 +10,6 @@ from oslotest import base
 from ovs.db import data
 from ovs.db import idl
 
-from ovn_network_agent import ownership
 from ovn_network_agent import resources
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovsdb import columns as columns_of
@@ -44,8 +43,7 @@ TABLES = {
                           'action': TEXT},
     peering_rows.SET: {'name': TEXT, 'addresses': many('string')}}
 ONE, TWO, THREE = (str(peers.key(number)) for number in (1, 2, 3))
-MARKS = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-         ownership.EXT_ID_PEER: f'{ONE}~{TWO}'}
+MARKS = peers.marks(1, 2)
 
 
 def side(router, other, number):
@@ -125,8 +123,8 @@ class UnmarkedTest(base.BaseTestCase):
 
     def test_each_row_gets_its_marks_back(self):
         for where, row in self.row.items():
-            for words in ({}, {'note': 'x'}, dict([[*MARKS.items()][0]]),
-                          dict([[*MARKS.items()][1]])):
+            for words in ({}, {'note': 'x'},
+                          *({key: text} for key, text in MARKS.items())):
                 self.put(row, 'external_ids', words)
                 found, = self.read()
                 self.assertEqual(WANTED.ref, found.ref)

@@ -9,6 +9,8 @@ import uuid
 from ovs.db import data
 from ovs.db import types as ovs_types
 
+from ovn_network_agent.ovn import sources
+
 
 def _many(kind, **more):
     return ovs_types.Type.from_json(
@@ -36,3 +38,35 @@ def made(uuid, **columns):
     return types.SimpleNamespace(uuid=uuid, _data={
         name: data.Datum.from_python(kind(value), value, lambda each: each)
         for name, value in columns.items()})
+
+
+class Tables:
+    """Tables of NB and SB, and a source that makes subjects of their rows.
+
+    :param files: what the source reads beside them
+    """
+
+    def __init__(self, source, files=None):
+        self.tables = {'nb': {}, 'sb': {}}
+        for database, table in source.INDEXES:
+            if database in self.tables:
+                self.tables[database][table] = {}
+        self.dirty = {}
+        self.kind = source.KIND
+        self.made = sources.Sources([source], files or {})
+
+    def set(self, table, key, columns):
+        """A new or changed row; without columns, one that is gone."""
+        database = 'nb' if table in self.tables['nb'] else 'sb'
+        rows = self.tables[database][table]
+        if columns:
+            rows[key] = made(key, **columns)
+        else:
+            rows.pop(key, None)
+        self.dirty.setdefault((database, table), set()).add(key)
+
+    def subjects(self, whole=False):
+        """What the source makes of the present rows, in no order."""
+        found = self.made.update(self.tables, self.dirty, whole)[self.kind]
+        self.dirty = {}
+        return found

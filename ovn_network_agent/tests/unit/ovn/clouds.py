@@ -41,6 +41,12 @@ class Eyes(functional.Eyes):
             return list(tables[table].values())
 
 
+def flat(places):
+    """What a view has by place and name, by name alone."""
+    return {name: each for known in places.values()
+            for name, each in known.items()}
+
+
 class CloudTestCase(base.BaseTestCase):
     """With NB, SB and Open_vSwitch in memory, a small cloud in them."""
 

@@ -9,9 +9,7 @@ import textwrap
 import types
 import uuid
 
-from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.egress import egress
 from ovn_network_agent.ovn.egress import egress_file
 from ovn_network_agent.ovn.egress import egress_routers
@@ -31,36 +29,25 @@ def uuid_of(name):
     return uuid.uuid5(uuid.NAMESPACE_DNS, name)
 
 
-class Cloud:
+class Cloud(atoms.Tables):
     """Routers r1, ... with a provider port and a network n1, ... each."""
 
     def __init__(self):
-        self.tables = {database: {} for database in ('nb', 'sb')}
-        for database, table in egress.EgressIps.INDEXES:
-            if database != 'file':
-                self.tables[database][table] = {}
         self.columns = {}
-        self.dirty = {}
         self.file_ = types.SimpleNamespace(rows={}, reasons=())
         self.probes = types.SimpleNamespace(rows={}, reasons=())
-        self.made = sources.Sources([egress.EgressIps()], {
+        super().__init__(egress.EgressIps(), {
             egress_file.TABLE: self.file_, egress_routers.TABLE: self.probes})
         self.put('NB_Global', 'global', external_ids={})
 
     def put(self, table, name, /, **columns):
         """A row by a short name, changed; without columns, one that is gone.
         """
-        database = 'sb' if table in ('Port_Binding', 'Chassis') else 'nb'
-        rows, uuid_ = self.tables[database][table], uuid_of(name)
+        known = self.columns.pop((table, name), {})
         if columns:
-            known = self.columns.setdefault((table, name), {})
-            known.update(columns)
-            rows[uuid_] = atoms.made(uuid_, **known)
-        else:
-            rows.pop(uuid_, None)
-            self.columns.pop((table, name), None)
-        self.dirty.setdefault((database, table), set()).add(uuid_)
-        return uuid_
+            columns = self.columns[table, name] = {**known, **columns}
+        self.set(table, uuid_of(name), columns)
+        return uuid_of(name)
 
     def has(self, table, name, column):
         return self.columns.get((table, name), {}).get(column, [])
@@ -143,10 +130,9 @@ class Cloud:
 
     def look(self, whole=False):
         """The subjects by name."""
-        found = self.made.update(self.tables, self.dirty, whole)
-        self.dirty = {}
+        found = self.subjects(whole)
         assert not self.made.problems, self.made.problems
-        return {each.name: each for alone in found[model.EgressIp].values()
+        return {each.name: each for alone in found.values()
                 for each in alone.values()}
 
     def machines(self, name='a'):

@@ -7,9 +7,7 @@ import textwrap
 import types
 import uuid
 
-from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.ovn.peering import peer_routers
 from ovn_network_agent.ovn.peering import peering_rows
@@ -34,20 +32,16 @@ def marks(one, other):
                 str(key(one)), str(key(other)))}
 
 
-class Cloud:
+class Cloud(atoms.Tables):
     """Routers r1, r2, ... with a network each, and the source of peerings."""
 
     def __init__(self):
-        self.tables = {'nb': {'Logical_Router': {}, 'Logical_Router_Port': {},
-                              'Logical_Router_Static_Route': {},
-                              'Address_Set': {}}}
-        self.dirty = {}
         # By number of a router, its external_ids and its options.
         self.words = {}
         self.options = {}
         self.peers = types.SimpleNamespace(rows={}, reasons=())
-        self.made = sources.Sources([peerings.Peerings()],
-                                    {peer_intents.TABLE: self.peers})
+        super().__init__(peerings.Peerings(),
+                         {peer_intents.TABLE: self.peers})
 
     def file(self, text):
         """Another content of the file of peerings."""
@@ -56,12 +50,7 @@ class Cloud:
 
     def put(self, table, number, **columns):
         """A new or changed row; without columns, one that is gone."""
-        rows = self.tables['nb'][table]
-        if columns:
-            rows[key(number)] = atoms.made(key(number), **columns)
-        else:
-            rows.pop(key(number), None)
-        self.dirty.setdefault(('nb', table), set()).add(key(number))
+        self.set(table, key(number), columns)
 
     def port(self, number, *nets, **columns):
         self.put('Logical_Router_Port', number, **{
@@ -137,12 +126,11 @@ class Cloud:
         A router that is not there has the text of the file in place of a
         number; an intent that the file replaces has a third item.
         """
-        found = self.made.update(self.tables, self.dirty, whole)
-        self.dirty = {}
+        found = self.subjects(whole)
         assert not self.made.problems, self.made.problems
         seen = {}
-        for key in sorted(found[model.Peering], reverse=True):
-            each, = found[model.Peering][key].values()
+        for key in sorted(found, reverse=True):
+            each, = found[key].values()
             where = (uuid.UUID(each.router).int if each.router
                      else each.called, each.name)
             seen[where if where not in seen else (*where, 'again')] = each

@@ -7,7 +7,6 @@ from oslotest import base
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.egress import egress_hosts
 from ovn_network_agent.tests.unit.ovn import atoms
 from ovn_network_agent.tests.unit.ovn import egress
@@ -27,22 +26,12 @@ class EgressHostsTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.tables = {'nb': {}, 'sb': {}}
-        for database, table in egress_hosts.EgressHosts.INDEXES:
-            self.tables[database][table] = {}
-        self.made = sources.Sources([egress_hosts.EgressHosts()])
-        self.dirty = {}
+        self.tables = atoms.Tables(egress_hosts.EgressHosts())
         self.uplink('r1', '198.51.100.1/24', '2001:db8:5::1/64', vlan=7)
 
     def put(self, table, name, /, **columns):
-        database = 'sb' if table == 'Port_Binding' else 'nb'
-        uuid = egress.uuid_of(name)
-        if columns:
-            self.tables[database][table][uuid] = atoms.made(uuid, **columns)
-        else:
-            self.tables[database][table].pop(uuid)
-        self.dirty.setdefault((database, table), set()).add(uuid)
-        return uuid
+        self.tables.set(table, egress.uuid_of(name), columns)
+        return egress.uuid_of(name)
 
     def uplink(self, router, *networks, vlan=0, nat=()):
         """A router with a gateway port in a provider network."""
@@ -69,9 +58,7 @@ class EgressHostsTest(base.BaseTestCase):
                         external_ids=external_ids or marks(), **columns)
 
     def found(self):
-        dirty, self.dirty = self.dirty, {}
-        subjects = self.made.update(self.tables, dirty, False)
-        return sorted((each for alone in subjects[model.EgressHost].values()
+        return sorted((each for alone in self.tables.subjects().values()
                        for each in alone.values()),
                       key=lambda each: (each.router, each.machine))
 
@@ -88,7 +75,7 @@ class EgressHostsTest(base.BaseTestCase):
             'fa:16:3e:00:00:01', '198.51.100.1', (('physnet1', 7),)), four)
         self.assertIn('r1', four.called)
         self.assertEqual(('fd01::9', '2001:db8:5::1'), (six.machine, six.via))
-        self.assertEqual((), self.made.problems)
+        self.assertEqual((), self.tables.made.problems)
 
     def test_rows_of_others(self):
         self.uplink('r1', '198.51.100.1/24', nat=[
@@ -123,7 +110,7 @@ class EgressHostsTest(base.BaseTestCase):
             self.nat('one'), self.nat('two', machine='10.0.1.8',
                                       external_ids=marks(address='x'))])
         self.assertEqual(['10.0.1.9'], [each.machine for each in self.found()])
-        problem, = self.made.problems
+        problem, = self.tables.made.problems
         self.assertIn(str(egress.uuid_of('two')), problem)
 
     def test_the_chosen_port(self):

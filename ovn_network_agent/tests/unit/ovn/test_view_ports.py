@@ -46,8 +46,7 @@ class PortsTestCase(clouds.CloudTestCase):
 
     @staticmethod
     def found(eyes):
-        return {name: each for known in eyes.look().machines.values()
-                for name, each in known.items()}
+        return clouds.flat(eyes.look().machines)
 
     def become(self, eyes, *wanted):
         """Compare the addresses, and the view with a new one."""
@@ -84,17 +83,22 @@ class PortsTest(PortsTestCase):
         self.cloud.move_machine('vm-1', HERE, up=False)
         self.assertEqual((True, False), self.stands(eyes))
 
+    def add_target(self):
+        """A machine that is on its way to this chassis."""
+        self.add(chassis=AWAY, additional_chassis=self.cloud._chassis(HERE))
+
     def test_a_migration_under_way(self):
         """The target announces the machine from the moment it runs there."""
-        self.add(chassis=AWAY, additional_chassis=self.cloud._chassis(HERE))
+        self.add_target()
         self.add('vm-2', additional_chassis=self.cloud._chassis(AWAY),
                  addresses=(TWO,))
         eyes = self.eyes()
         self.become(eyes, ONE, TWO)
         self.assertEqual((True, True), self.stands(eyes, TWO))
+        activated = 'additional-chassis-activated'
         for values, announced in (
-                ({}, False), ({'options': self.activated(HERE)}, True),
-                ({'options': self.activated(AWAY)}, False),
+                ({}, False), ({'options': {activated: HERE}}, True),
+                ({'options': {activated: AWAY}}, False),
                 # The source has given the port back.
                 ({'chassis': []}, True)):
             self.change('vm-1', **values)
@@ -102,13 +106,9 @@ class PortsTest(PortsTestCase):
         self.cloud.move_machine('vm-1', HERE)
         self.assertTrue(self.stands(eyes)[0])
 
-    @staticmethod
-    def activated(chassis):
-        return {'additional-chassis-activated': chassis}
-
     def test_a_migration_without_a_word_of_the_machine(self):
         """The target announces with the port, although it is not yet up."""
-        self.add(chassis=AWAY, additional_chassis=self.cloud._chassis(HERE))
+        self.add_target()
         eyes = self.eyes()
         self.assertEqual((False, False), self.stands(eyes))
         self.cloud.move_machine('vm-1', HERE, up=False)
@@ -169,9 +169,9 @@ class PortsTest(PortsTestCase):
 
     def test_kinds_of_ports(self):
         for number, kind in enumerate(('virtual', 'external', 'localport',
-                                       'vtep', 'l2gateway')):
+                                       'vtep', 'l2gateway'), 20):
             self.add(f'vm-{kind}', kind=kind, virtual_parent='vm-1',
-                     addresses=(f'198.51.100.{20 + number:d}',))
+                     addresses=(f'198.51.100.{number}',))
         self.add('orphan', kind='virtual', addresses=(TWO,))
         self.add('subport', parent_port='vm-1', tag=5)
         found = self.become(self.eyes(), '198.51.100.20', ONE)
@@ -229,12 +229,13 @@ class AddressesTest(PortsTestCase):
 
     def test_the_address_of_a_tunnel(self):
         """A tenant with a VLAN may choose any subnet."""
-        self.add(addresses=('192.0.2.2', '192.0.2.3'))
-        found = self.become(self.eyes(), '192.0.2.2', '192.0.2.3')
+        tunnel, free = addresses = '192.0.2.2', '192.0.2.3'
+        self.add(addresses=addresses)
+        found = self.become(self.eyes(), *addresses)
         self.assertEqual(
-            ['192.0.2.2 is of a tunnel or server of OVN, which this node '
-             'could not reach any more', ''],
-            [found[name].withheld for name in sorted(found)])
+            (f'{tunnel} is of a tunnel or server of OVN, which this node '
+             'could not reach any more', ''),
+            (found[tunnel].withheld, found[free].withheld))
 
     def test_two_machines_with_one_pair(self):
         """One of them has it, and nothing is wrong."""
@@ -329,8 +330,7 @@ class AddressesTest(PortsTestCase):
         self.add(addresses=(SIX,))
         self.cloud.add_router('r1', ['198.51.100.1/24', '2001:db8::a/64'],
                               AWAY)
-        self.cloud.add_nat('r1', '2001:db8::b')
-        self.cloud.add_nat('r1', '198.51.100.30')
+        self.cloud.add_nats('r1', ['2001:db8::b', '198.51.100.30'])
         eyes = self.eyes()
         for chassis, wanted in ((AWAY, ('2001:db8::a', '2001:db8::b')),
                                 (HERE, ()), (AWAY, ('2001:db8::a',))):

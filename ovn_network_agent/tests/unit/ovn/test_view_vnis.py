@@ -120,8 +120,7 @@ class VnisTest(TwoNetworks, clouds.CloudTestCase):
         self.disagree()
         found = self.become(self.eyes(f'{self.first}:1002'),
                             **{self.first: 1002, self.last: 1001})
-        self.assertEqual(['', ''], [each.vni.problem
-                                    for each in found.values()])
+        self.assertEqual({''}, {each.vni.problem for each in found.values()})
         self.assertEqual((), found[self.first].vni.imports)
 
     def test_a_network_of_an_option_has_to_agree(self):
@@ -142,16 +141,16 @@ class VnisTest(TwoNetworks, clouds.CloudTestCase):
 
     def test_gateways(self):
         self.say('red', **{VNI: '1001'})
+        first, last = '192.168.50.254', '192.168.50.5'
         # The second one is the address of a machine there.
-        for router in ('192.168.50.254', ONE):
+        for router in (first, ONE):
             self.nb.insert('DHCP_Options', cidr='192.168.50.0/24',
                            options={'router': router})
         eyes = self.eyes()
-        self.assertEqual(('192.168.50.254',),
-                         self.become(eyes, red=1001)['red'].gateways)
-        self.nb.update('DHCP_Options', {}, options={'router': '192.168.50.5'})
-        self.assertEqual(('192.168.50.5',),
-                         self.become(eyes, red=1001)['red'].gateways)
+        for gateway in first, last:
+            self.assertEqual((gateway,),
+                             self.become(eyes, red=1001)['red'].gateways)
+            self.nb.update('DHCP_Options', {}, options={'router': last})
 
     def test_a_router_is_the_gateway(self):
         """The node must not answer for the address, too."""
@@ -242,13 +241,11 @@ class RoutersTest(TwoRouters, clouds.CloudTestCase):
         self.become(eyes, red=(1001, False), blue=(1002, False))
         self.cloud.move('lrp-red', AWAY)
         eyes.look()
-        for subject, away in ((f'VNI 1001 {FIP}/32', True),
-                              (f'VNI 1001 {TENANT}', True),
-                              (f'VNI 1002 {FIP}/32', False),
-                              (f'VNI 1002 {TENANT}', False),
-                              (f'{FIP}/32', False)):
-            self.assertEqual(
-                away, eyes.view.cross_check.elsewhere(subject), subject)
+        self.assertEqual(
+            {f'VNI 1001 {FIP}/32', f'VNI 1001 {TENANT}'},
+            {subject for vni in ('', 'VNI 1001 ', 'VNI 1002 ')
+             for subject in (f'{vni}{FIP}/32', vni + TENANT)
+             if eyes.view.cross_check.elsewhere(subject)})
 
     def test_what_a_router_says(self):
         """It has to be what its network has; a wrong row costs one router."""

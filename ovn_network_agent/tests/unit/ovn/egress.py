@@ -29,6 +29,17 @@ def uuid_of(name):
     return uuid.uuid5(uuid.NAMESPACE_DNS, name)
 
 
+def marks(name, address='', chassis=''):
+    """external_ids of a NAT row of an egress address.
+
+    :param chassis: of mode host, with the address that it translates to
+    """
+    return {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_EGRESS: name, **({
+                ownership.EXT_ID_EGRESS_CHASSIS: chassis,
+                ownership.EXT_ID_EGRESS_ADDRESS: address} if chassis else {})}
+
+
 class Cloud(atoms.Tables):
     """Routers r1, ... with a provider port and a network n1, ... each."""
 
@@ -95,12 +106,8 @@ class Cloud(atoms.Tables):
     def ours(self, name, router, egress_name, address, machine='10.0.0.1',
              chassis='', port=''):
         """A row of an egress address."""
-        marks = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-                 ownership.EXT_ID_EGRESS: egress_name}
-        if chassis:
-            marks.update({ownership.EXT_ID_EGRESS_CHASSIS: chassis,
-                          ownership.EXT_ID_EGRESS_ADDRESS: address})
-        self.nat(name, router, external_ids=marks, logical_ip=machine,
+        self.nat(name, router, logical_ip=machine,
+                 external_ids=marks(egress_name, address, chassis),
                  external_ip=machine if chassis else address)
 
     def node(self, chassis, *published, failed='', gateways=()):

@@ -16,10 +16,7 @@ HERE = 'gw1'
 
 
 def marks(name='firewall', address='203.0.113.77', chassis=HERE):
-    return {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-            ownership.EXT_ID_EGRESS: name,
-            ownership.EXT_ID_EGRESS_ADDRESS: address,
-            ownership.EXT_ID_EGRESS_CHASSIS: chassis}
+    return egress.marks(name, address, chassis)
 
 
 class EgressHostsTest(base.BaseTestCase):

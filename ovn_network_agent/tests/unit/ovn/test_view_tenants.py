@@ -26,6 +26,13 @@ def unclaimed(seen):
         for uuid, known in seen.tenants.items()})
 
 
+def claims(eyes):
+    """How the networks of routers stand, by short name of the router."""
+    return {each.called.partition(' ')[0]: each.claim
+            for known in eyes.look().tenants.values()
+            for each in known.values()}
+
+
 class TenantsTestCase(clouds.CloudTestCase):
     """A router here with a provider network."""
 
@@ -51,13 +58,6 @@ class TenantsTestCase(clouds.CloudTestCase):
             name for name, each in found.items() if each.announced})
         self.as_new(eyes, self.like)
         return found
-
-    def claims(self, eyes, **wanted):
-        """Compare how routers stand, by short name."""
-        self.assertEqual(wanted, {
-            each.called.partition(' ')[0]: each.claim
-            for known in eyes.look().tenants.values()
-            for each in known.values()})
 
 
 class TenantsTest(TenantsTestCase):
@@ -267,6 +267,9 @@ class OverlapTest(TenantsTestCase):
     """A second router with the same prefix, or a part of it."""
 
     like = staticmethod(unclaimed)
+
+    def claims(self, eyes, **wanted):
+        self.assertEqual(wanted, claims(eyes))
 
     def setUp(self):
         super().setUp()

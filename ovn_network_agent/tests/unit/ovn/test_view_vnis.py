@@ -47,8 +47,8 @@ class VnisTest(TwoNetworks, clouds.CloudTestCase):
         # The one whose word counts where they disagree, and the other one.
         self.first, self.last = sorted(self.switches, key=self.switches.get)
 
-    def eyes(self, *vnis, driver='evpn'):
-        return super().eyes(drivers=[driver], evpn__vnis=[*vnis])
+    def eyes(self, *vnis):
+        return super().eyes(drivers=['evpn'], evpn__vnis=[*vnis])
 
     def become(self, eyes, **wanted):
         """The networks by name, which have these VNIs."""
@@ -89,10 +89,6 @@ class VnisTest(TwoNetworks, clouds.CloudTestCase):
             (_one, none), (_other, claim) = self.machines(eyes)
             self.assertEqual(('', claimed, claimed), (
                 none, claim.startswith('port vm-'), bool(claim)))
-
-    def test_without_the_driver(self):
-        self.say('red', **{VNI: '1001'})
-        self.become(self.eyes(driver='provider_port'), red=None, blue=None)
 
     def test_of_an_option(self):
         eyes = self.eyes('red:1001')
@@ -190,9 +186,7 @@ class RoutersTest(TwoRouters, clouds.CloudTestCase):
     @staticmethod
     def claims(eyes):
         """The claims of the networks of red and blue."""
-        found = {each.called.partition(' ')[0]: each.claim
-                 for known in eyes.look().tenants.values()
-                 for each in known.values()}
+        found = test_view_tenants.claims(eyes)
         return found['red'], found['blue']
 
     def test_equal_addresses(self):
@@ -270,5 +264,7 @@ class RoutersTest(TwoRouters, clouds.CloudTestCase):
         self.say('red', **{VNI: '1001'})
         self.cloud.say('Logical_Router', {'name': 'neutron-blue'},
                        external_ids={VNI: '1001'})
-        self.become(self.eyes('provider_port', 'fip_route'),
-                    red=None, blue=None)
+        eyes = self.eyes('provider_port', 'fip_route')
+        self.become(eyes, red=None, blue=None)
+        self.assertEqual([None, None], [
+            network.vni for network in eyes.look().networks.values()])

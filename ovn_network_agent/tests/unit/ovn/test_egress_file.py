@@ -3,7 +3,7 @@
 
 """The file of egress addresses: what it says, and what becomes of it."""
 
-import os
+import pathlib
 
 from oslotest import base
 
@@ -11,10 +11,10 @@ from ovn_network_agent import model
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.ovn.egress import egress_file
+from ovn_network_agent.tests import tools
 from ovn_network_agent.tests.unit.ovn import egress
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
-                                    *[os.pardir] * 4))
+SAMPLES = pathlib.Path(tools.ROOT, 'etc', 'ovn-network-agent')
 UUID = '0d1b6a2e-7c44-4c1f-9a52-5f0c9b1f6a11'
 SELECTS = {
     '{router: r1}': {'router': 'r1'},
@@ -120,9 +120,8 @@ class ContentTest(base.BaseTestCase):
             self.assertIn('; this egress address is left out', flaw)
 
     def test_the_sample_can_be_used_as_it_is(self):
-        with open(os.path.join(ROOT, 'etc', 'ovn-network-agent',
-                               'egress-ips.yaml.sample')) as opened:
-            found = egress.parsed(opened.read())
+        sample = SAMPLES / 'egress-ips.yaml.sample'
+        found = egress.parsed(sample.read_text())
         self.assertEqual(((), {*model.EgressMode}), (found.flaws, {
             each.mode for each in found.rows.values()}))
 

@@ -21,34 +21,18 @@ EARLIER = {key: value for key, value in OURS.items()
 THEIRS, PROOF = northbound_rows.THEIRS, northbound_rows.PROOF
 
 
-class RowsTestCase(northbound_rows.Rows, clouds.CloudTestCase):
+class ProofTest(northbound_rows.Rows, clouds.CloudTestCase):
+    """The mark of who announces a route goes with its owner."""
 
     def present(self, external_ids):
         self.foreign(GATEWAY, external_ids=external_ids, output_port='lrp-r1')
-
-    def marks(self, *wanted):
-        """Compare the external_ids of the default routes."""
-        self.assertEqual([*wanted], [ids for *_, ids in self.routes()])
-
-    def updates(self, found, *wanted):
-        """Make another route of the one that the backend has found."""
-        self.read_until(found)
-        self.assertNotEqual(self.route(), found)
-        self.assertEqual({}, self.backend.apply(
-            backends.Delta(update=((found, self.route()),))))
-        self.marks(*wanted)
-        self.read_until(self.route())
-
-
-class ProofTest(RowsTestCase):
-    """The mark of who announces a route goes with its owner."""
 
     def test_a_take_over_removes_any_of_an_earlier_owner(self):
         """Trap T26: also one of this chassis, from before the other."""
         for mark in (cloud.OTHER_HOSTNAME, cloud.HOSTNAME, 'gw3'):
             self.present({**THEIRS, PROOF: mark})
             self.assertEqual({}, self.create(self.route()))
-            self.marks(OURS)
+            self.assertEqual([OURS], [ids for *_, ids in self.routes()])
             self.delete(self.route())
 
     def test_ours_stays(self):
@@ -57,18 +41,30 @@ class ProofTest(RowsTestCase):
         update = (self.route(nexthop='198.51.100.253'), self.route())
         self.assertEqual({}, self.backend.apply(
             backends.Delta(update=(update,))))
-        self.marks({**OURS, PROOF: cloud.HOSTNAME})
+        self.assertEqual([{**OURS, PROOF: cloud.HOSTNAME}],
+                         [ids for *_, ids in self.routes()])
 
     def test_anothers_on_a_route_of_ours_is_a_difference(self):
         """Trap T26: an agent that leaves marks as they are was here."""
         self.present({**OURS, PROOF: cloud.OTHER_HOSTNAME, 'note': 'kept'})
-        self.updates(self.route(outdated=cloud.OTHER_HOSTNAME),
-                     {**OURS, 'note': 'kept'})
+        found = self.route(outdated=cloud.OTHER_HOSTNAME)
+        self.read_until(found)
+        self.assertNotEqual(self.route(), found)
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(update=((found, self.route()),))))
+        self.assertEqual([{**OURS, 'note': 'kept'}],
+                         [ids for *_, ids in self.routes()])
+        self.read_until(self.route())
 
     def test_a_route_with_the_host_name_alone(self):
         """Row SID-07: a mark of the Go program, or of an earlier agent."""
         self.present(EARLIER)
-        self.updates(self.route(owner=cloud.OWNER._replace(chassis='')), OURS)
+        earlier = self.route(owner=cloud.OWNER._replace(chassis=''))
+        self.read_until(earlier)
+        self.assertEqual({}, self.backend.apply(
+            backends.Delta(update=((earlier, self.route()),))))
+        self.assertEqual([OURS], [ids for *_, ids in self.routes()])
+        self.read_until(self.route())
 
     def test_a_host_name_that_another_chassis_has_too(self):
         """Row SID-06: the route is whose mark it gets."""
@@ -77,7 +73,7 @@ class ProofTest(RowsTestCase):
         self.present(EARLIER)
         self.assertEqual([], self.backend.read(frozenset()))
         self.assertEqual({}, self.create(self.route()))
-        self.marks(OURS)
+        self.assertEqual([OURS], [ids for *_, ids in self.routes()])
         namesake = ownership.Owner(cloud.HOSTNAME, cloud.OTHER)
         other = self.agent(namesake)
         self.assertEqual({}, self.create(self.route(owner=namesake),
@@ -109,14 +105,7 @@ class ProofTest(RowsTestCase):
              if nexthop != GATEWAY])
 
 
-class ForeignTest(RowsTestCase):
-
-    def is_not_ours(self):
-        """The only route is not read, and not deleted."""
-        before = self.nb.content()
-        self.assertEqual([], self.backend.read(frozenset()))
-        self.assertEqual({}, self.delete(self.route()))
-        self.assertEqual(before, self.nb.content())
+class ForeignTest(northbound_rows.Rows, clouds.CloudTestCase):
 
     def test_a_foreign_default_route_is_left_alone(self):
         """Trap T25, the default route itself."""
@@ -125,7 +114,9 @@ class ForeignTest(RowsTestCase):
         failures = self.create(self.route())
         self.assertIn('198.51.100.9', failures[self.route().ref])
         self.assertEqual(before, self.nb.content())
-        self.is_not_ours()
+        self.assertEqual({}, self.delete(self.route()))
+        self.assertEqual(before, self.nb.content())
+        self.assertEqual([], self.backend.read(frozenset()))
 
     def test_it_costs_only_its_router(self):
         second = self.cloud.add_router('r2', chassis=HERE)
@@ -144,8 +135,11 @@ class ForeignTest(RowsTestCase):
                          {nexthop for _r, nexthop, _p, _e in self.routes()})
 
     def test_a_managed_route_of_another_chassis_is_not_ours(self):
-        self.present(THEIRS)
-        self.is_not_ours()
+        self.foreign(GATEWAY, external_ids=THEIRS, output_port='lrp-r1')
+        before = self.nb.content()
+        self.assertEqual([], self.backend.read(frozenset()))
+        self.assertEqual({}, self.delete(self.route()))
+        self.assertEqual(before, self.nb.content())
 
     def test_foreign_bindings_survive(self):
         """Trap T24."""
@@ -157,16 +151,11 @@ class ForeignTest(RowsTestCase):
         self.assertEqual({('lrp-r1', '198.51.100.200'): OTHER_MAC},
                          self.bindings())
 
-    def known(self):
-        """What this agent has made, and believes to have."""
+    def test_the_binding_goes_with_the_route_to_its_new_owner(self):
+        # What this agent still believes to have must not be removed.
         self.create(self.binding(), self.route())
         known = {self.binding().ref, self.route().ref}
         self.read_until(self.route(), self.binding(), known=known)
-        return known
-
-    def test_the_binding_goes_with_the_route_to_its_new_owner(self):
-        # What this agent still believes to have must not be removed.
-        known = self.known()
         self.nb.transact(
             ovsdb.update('Logical_Router_Static_Route', {},
                          external_ids=ovsdb.ovsdb_dict(THEIRS)),
@@ -179,14 +168,16 @@ class ForeignTest(RowsTestCase):
 
     def test_the_binding_of_a_router_that_is_gone_is_ours(self):
         # It is a row of its own that nobody else would ever collect.
-        known = self.known()
+        self.create(self.binding(), self.route())
+        known = {self.binding().ref, self.route().ref}
+        self.read_until(self.route(), self.binding(), known=known)
         self.cloud.remove_router('r1')
         self.read_until(self.binding(), known=known)
         self.delete(self.binding())
         self.assertEqual({}, self.bindings())
 
 
-class TakenTest(RowsTestCase):
+class TakenTest(northbound_rows.Rows, clouds.CloudTestCase):
     """A row that another chassis takes while this node builds its view."""
 
     def setUp(self):
@@ -212,7 +203,7 @@ class TakenTest(RowsTestCase):
         for _reading in range(2):
             failures = self.create(self.route())
             self.assertIn('has not answered', failures[self.route().ref])
-            self.marks(THEIRS)
+            self.assertEqual([THEIRS], [ids for *_, ids in self.routes()])
             self.assertEqual([], self.backend.read(frozenset()))
 
     def test_the_next_view_decides(self):
@@ -222,4 +213,4 @@ class TakenTest(RowsTestCase):
         self.assertIn(self.route().ref, self.create(self.route()))
         self.backend.read(frozenset())
         self.assertEqual({}, self.create(self.route()))
-        self.marks(OURS)
+        self.assertEqual([OURS], [ids for *_, ids in self.routes()])

@@ -3,7 +3,7 @@
 
 """The file of peerings: what it says, and what becomes of it."""
 
-import os
+import pathlib
 import textwrap
 
 from oslotest import base
@@ -13,10 +13,10 @@ from ovn_network_agent.files import file_problems
 from ovn_network_agent.files import reading
 from ovn_network_agent.ovn.peering import peer_changes
 from ovn_network_agent.ovn.peering import peer_intents
+from ovn_network_agent.tests import tools
 from ovn_network_agent.tests.unit.ovn import peers
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
-                                    *[os.pardir] * 4))
+SAMPLES = pathlib.Path(tools.ROOT, 'etc', 'ovn-network-agent')
 TWO = """\
     network_peers:
     - name: x
@@ -106,9 +106,8 @@ class ContentTest(base.BaseTestCase):
             self.assertIn(part, str(error))
 
     def test_the_sample_can_be_used_as_it_is(self):
-        with open(os.path.join(ROOT, 'etc', 'ovn-network-agent',
-                               'network-peers.yaml.sample')) as opened:
-            self.assertEqual(4, len(self.ends(opened.read())))
+        sample = SAMPLES / 'network-peers.yaml.sample'
+        self.assertEqual(4, len(self.ends(sample.read_text())))
 
 
 class PeeringsTest(base.BaseTestCase):

@@ -130,3 +130,14 @@ class RouterTest(base.BaseTestCase):
         for kind in ('network', 'NAT row', 'port'):
             self.assertEqual((), policies.read(
                 kind, row(options={ANNOUNCE: 'false'})))
+
+
+class PolicyTest(base.BaseTestCase):
+
+    def test_of_several_rows(self):
+        both = statement('router', marked('false')) + statement('network', row(
+            external_ids={ANNOUNCE: 'nonsense'},
+            options={'dynamic-routing-advertise': 'false'}))
+        self.assertEqual([False, True], [word.announce for word in both.own])
+        self.assertEqual([False], [word.announce for word in both.native])
+        self.assertEqual(1, len(both.problems))

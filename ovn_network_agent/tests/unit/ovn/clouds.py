@@ -41,6 +41,12 @@ class Eyes(functional.Eyes):
             return list(tables[table].values())
 
 
+def flat(places):
+    """What a view has by place and name, by name alone."""
+    return {name: each for known in places.values()
+            for name, each in known.items()}
+
+
 class CloudTestCase(base.BaseTestCase):
     """With NB, SB and Open_vSwitch in memory, a small cloud in them."""
 
@@ -78,6 +84,17 @@ class CloudTestCase(base.BaseTestCase):
                          chassis_name=name),
             ovsdb.insert('Chassis', name=name, hostname=hostname,
                          encaps=['named-uuid', 'encap']))
+
+    def set_tunnels(self, chassis, *tunnels):
+        """Other rows Encap of a chassis, if it is there: (type, address)."""
+        self.sb.transact(
+            *(ovsdb.insert('Encap', f'encap{n}', type=type, ip=address,
+                           chassis_name=chassis)
+              for n, (type, address) in enumerate(tunnels)),
+            ovsdb.update('Chassis', {'name': chassis},
+                         encaps=ovsdb.ovsdb_set(
+                             [['named-uuid', f'encap{n}']
+                              for n, _each in enumerate(tunnels)])))
 
     def tell(self, **external_ids):
         """Other external_ids of this node."""

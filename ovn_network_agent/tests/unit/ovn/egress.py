@@ -9,17 +9,15 @@ import textwrap
 import types
 import uuid
 
-from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.egress import egress
 from ovn_network_agent.ovn.egress import egress_file
 from ovn_network_agent.ovn.egress import egress_routers
+from ovn_network_agent.tests.unit.ovn import atoms
 from ovn_network_agent.tests.unit.ovn import peers
 
 FILE = '/etc/egress.yaml'
 SELECT = ownership.EXT_ID_EGRESS_SELECT
-key, row = peers.key, peers.row
 
 
 def parsed(text):
@@ -31,38 +29,36 @@ def uuid_of(name):
     return uuid.uuid5(uuid.NAMESPACE_DNS, name)
 
 
-class Cloud:
+def marks(name, address='', chassis=''):
+    """external_ids of a NAT row of an egress address.
+
+    :param chassis: of mode host, with the address that it translates to
+    """
+    return {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_EGRESS: name, **({
+                ownership.EXT_ID_EGRESS_CHASSIS: chassis,
+                ownership.EXT_ID_EGRESS_ADDRESS: address} if chassis else {})}
+
+
+class Cloud(atoms.Tables):
     """Routers r1, ... with a provider port and a network n1, ... each."""
 
     def __init__(self):
-        self.tables = {database: {} for database in ('nb', 'sb')}
-        for database, table in egress.EgressIps.INDEXES:
-            if database != 'file':
-                self.tables[database][table] = {}
         self.columns = {}
-        self.dirty = {}
         self.file_ = types.SimpleNamespace(rows={}, reasons=())
         self.probes = types.SimpleNamespace(rows={}, reasons=())
-        self.made = sources.Sources([egress.EgressIps()], {
+        super().__init__(egress.EgressIps(), {
             egress_file.TABLE: self.file_, egress_routers.TABLE: self.probes})
         self.put('NB_Global', 'global', external_ids={})
 
     def put(self, table, name, /, **columns):
         """A row by a short name, changed; without columns, one that is gone.
         """
-        database = 'sb' if table in ('Port_Binding', 'Chassis') else 'nb'
-        rows, uuid_ = self.tables[database][table], uuid_of(name)
+        known = self.columns.pop((table, name), {})
         if columns:
-            known = self.columns.setdefault((table, name), {})
-            known.update(columns)
-            made = row(0, **known)
-            made.uuid = uuid_
-            rows[uuid_] = made
-        else:
-            rows.pop(uuid_, None)
-            self.columns.pop((table, name), None)
-        self.dirty.setdefault((database, table), set()).add(uuid_)
-        return uuid_
+            columns = self.columns[table, name] = {**known, **columns}
+        self.set(table, uuid_of(name), columns)
+        return uuid_of(name)
 
     def has(self, table, name, column):
         return self.columns.get((table, name), {}).get(column, [])
@@ -72,7 +68,7 @@ class Cloud:
         ports = [self.put(
             'Logical_Router_Port', f'lrp-{name}-up{number}',
             name=f'lrp-{name}-up{number}', networks=[net], mac='',
-            gateway_chassis=[key(9)], external_ids={})
+            gateway_chassis=[peers.key(9)], external_ids={})
             for number, net in enumerate(uplinks)]
         ports.append(self.put(
             'Logical_Router_Port', f'lrp-{name}-in', name=f'lrp-{name}-in',
@@ -110,12 +106,8 @@ class Cloud:
     def ours(self, name, router, egress_name, address, machine='10.0.0.1',
              chassis='', port=''):
         """A row of an egress address."""
-        marks = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-                 ownership.EXT_ID_EGRESS: egress_name}
-        if chassis:
-            marks.update({ownership.EXT_ID_EGRESS_CHASSIS: chassis,
-                          ownership.EXT_ID_EGRESS_ADDRESS: address})
-        self.nat(name, router, external_ids=marks, logical_ip=machine,
+        self.nat(name, router, logical_ip=machine,
+                 external_ids=marks(egress_name, address, chassis),
                  external_ip=machine if chassis else address)
 
     def node(self, chassis, *published, failed='', gateways=()):
@@ -145,10 +137,9 @@ class Cloud:
 
     def look(self, whole=False):
         """The subjects by name."""
-        found = self.made.update(self.tables, self.dirty, whole)
-        self.dirty = {}
+        found = self.subjects(whole)
         assert not self.made.problems, self.made.problems
-        return {each.name: each for alone in found[model.EgressIp].values()
+        return {each.name: each for alone in found.values()
                 for each in alone.values()}
 
     def machines(self, name='a'):

@@ -149,15 +149,8 @@ class Steps:
 
     def _do_encaps(self, tunnels):
         """The other chassis has these tunnels, if it is there."""
-        unique = dict.fromkeys(tunnels)
-        self.sb.transact(
-            *(ovsdb.insert('Encap', f'encap{n}', type=type,
-                           ip=f'192.0.2.{ip:d}', chassis_name=cloud.OTHER)
-              for n, (type, ip) in enumerate(unique)),
-            ovsdb.update('Chassis', {'name': cloud.OTHER},
-                         encaps=ovsdb.ovsdb_set(
-                             [['named-uuid', f'encap{n}']
-                              for n, _each in enumerate(unique)])))
+        self.set_tunnels(cloud.OTHER, *((type, f'192.0.2.{last}') for
+                                        type, last in dict.fromkeys(tunnels)))
 
     def _do_other(self, there):
         """The other chassis comes or goes, and with it what it has."""

@@ -7,24 +7,13 @@ import textwrap
 import types
 import uuid
 
-from ovs.db import data
-from ovs.db import types as ovs_types
-
-from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.peering import peer_intents
 from ovn_network_agent.ovn.peering import peer_routers
 from ovn_network_agent.ovn.peering import peering_rows
 from ovn_network_agent.ovn.peering import peerings
+from ovn_network_agent.tests.unit.ovn import atoms
 
-_ATOM = ovs_types.Type.from_json('string')
-_SET = ovs_types.Type.from_json(
-    {'key': 'string', 'min': 0, 'max': 'unlimited'})
-_UUIDS = ovs_types.Type.from_json(
-    {'key': 'uuid', 'min': 0, 'max': 'unlimited'})
-_MAP = ovs_types.Type.from_json({
-    'key': 'string', 'value': 'string', 'min': 0, 'max': 'unlimited'})
 TARGET, EXPORT, IMPORT = (ownership.EXT_ID_PEER_TARGET,
                           ownership.EXT_ID_PEER_EXPORT,
                           ownership.EXT_ID_PEER_IMPORT)
@@ -36,33 +25,23 @@ def key(number):
     return uuid.UUID(int=number)
 
 
-def row(number, **columns):
-    """A row: a text, a list of texts or UUIDs, or a dict of texts."""
-    def kind(value):
-        if isinstance(value, dict):
-            return _MAP
-        if isinstance(value, str):
-            return _ATOM
-        return _UUIDS if value and isinstance(value[0], uuid.UUID) else _SET
-    return types.SimpleNamespace(uuid=key(number), _data={
-        name: data.Datum.from_python(kind(value), value, lambda each: each)
-        for name, value in columns.items()})
+def marks(one, other):
+    """external_ids of the rows of a peering, by numbers of routers."""
+    return {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
+            ownership.EXT_ID_PEER: ownership.peer_pair(
+                str(key(one)), str(key(other)))}
 
 
-class Cloud:
+class Cloud(atoms.Tables):
     """Routers r1, r2, ... with a network each, and the source of peerings."""
 
     def __init__(self):
-        self.tables = {'nb': {'Logical_Router': {}, 'Logical_Router_Port': {},
-                              'Logical_Router_Static_Route': {},
-                              'Address_Set': {}}}
-        self.dirty = {}
         # By number of a router, its external_ids and its options.
         self.words = {}
         self.options = {}
         self.peers = types.SimpleNamespace(rows={}, reasons=())
-        self.made = sources.Sources([peerings.Peerings()],
-                                    {peer_intents.TABLE: self.peers})
+        super().__init__(peerings.Peerings(),
+                         {peer_intents.TABLE: self.peers})
 
     def file(self, text):
         """Another content of the file of peerings."""
@@ -71,12 +50,7 @@ class Cloud:
 
     def put(self, table, number, **columns):
         """A new or changed row; without columns, one that is gone."""
-        rows = self.tables['nb'][table]
-        if columns:
-            rows[key(number)] = row(number, **columns)
-        else:
-            rows.pop(key(number), None)
-        self.dirty.setdefault(('nb', table), set()).add(key(number))
+        self.set(table, key(number), columns)
 
     def port(self, number, *nets, **columns):
         self.put('Logical_Router_Port', number, **{
@@ -94,18 +68,16 @@ class Cloud:
         :param name: of the peering at the router, for its address set
         :returns: number of the port, and those of the routes
         """
-        pair = ownership.peer_pair(str(key(one)), str(key(other)))
-        marks = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-                 ownership.EXT_ID_PEER: pair} if marked else {}
+        words = marks(one, other) if marked else {}
         port = peering_rows.port_name(str(key(one)), str(key(other)))
         first = 100000 * one + 100 * other
-        self.port(first, name=port, peer='x', external_ids=marks)
+        self.port(first, name=port, peer='x', external_ids=words)
         routes = range(first, first + len(prefixes))
         for number, prefix in zip(routes, prefixes, strict=True):
             self.route(number, prefix, '192.0.2.1',
-                       columns={'output_port': port}, **marks)
+                       columns={'output_port': port}, **words)
         if name:
-            self.put('Address_Set', first, external_ids=marks,
+            self.put('Address_Set', first, external_ids=words,
                      name=peer_routers.set_name(str(key(one)), name, 4))
         return first, [*routes]
 
@@ -154,12 +126,11 @@ class Cloud:
         A router that is not there has the text of the file in place of a
         number; an intent that the file replaces has a third item.
         """
-        found = self.made.update(self.tables, self.dirty, whole)
-        self.dirty = {}
+        found = self.subjects(whole)
         assert not self.made.problems, self.made.problems
         seen = {}
-        for key in sorted(found[model.Peering], reverse=True):
-            each, = found[model.Peering][key].values()
+        for key in sorted(found, reverse=True):
+            each, = found[key].values()
             where = (uuid.UUID(each.router).int if each.router
                      else each.called, each.name)
             seen[where if where not in seen else (*where, 'again')] = each

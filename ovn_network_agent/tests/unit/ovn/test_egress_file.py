@@ -3,7 +3,7 @@
 
 """The file of egress addresses: what it says, and what becomes of it."""
 
-import os
+import pathlib
 
 from oslotest import base
 
@@ -11,10 +11,10 @@ from ovn_network_agent import model
 from ovn_network_agent.common import ip_text
 from ovn_network_agent.files import file_problems
 from ovn_network_agent.ovn.egress import egress_file
+from ovn_network_agent.tests import tools
 from ovn_network_agent.tests.unit.ovn import egress
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
-                                    *[os.pardir] * 4))
+SAMPLES = pathlib.Path(tools.ROOT, 'etc', 'ovn-network-agent')
 UUID = '0d1b6a2e-7c44-4c1f-9a52-5f0c9b1f6a11'
 SELECTS = {
     '{router: r1}': {'router': 'r1'},
@@ -40,41 +40,32 @@ FLAWS = (
      'is no name of an egress address; take 1 to 63 letters'),
     ('{name: x-, addresses: [192.0.2.1]}', '.name', 'is no name'),
     ('{name: FIRST, addresses: [192.0.2.1]}', '.name',
-     'line 2 has this name already'),
-    ('{name: x, addresses: []}', '.addresses', 'is empty'),
-    ('{name: x, addresses: [one]}', '.addresses[0] = "one"', 'is no address'),
-    ('{name: x, addresses: ["192.0.2.0/24"]}', '.addresses[0]',
-     'is no address'),
-    ('{name: x, addresses: [192.0.2.1, 192.0.2.1]}', '.addresses[1]',
-     'is here twice'),
-    ('{name: x, addresses: [198.51.100.1]}', '.addresses[0]',
-     'line 2 has this address already'),
-    ('{name: x, addresses: [224.0.0.1]}', '.addresses[0]',
-     'cannot be the source'),
-    ('{name: x, addresses: ["fe80::1"]}', '.addresses[0]',
-     'cannot be the source'),
-    ('{name: x, addresses: [192.0.2.1], mode: both}', '.mode = "both"',
-     'one of router, ecmp, host'),
-    ('{name: x, addresses: [192.0.2.1], gateway: [x]}', '.gateway',
-     'did you mean "gateways"?'),
-    ('{name: x, addresses: [192.0.2.1], gateways: [x]}', '.gateways',
-     'is not possible in mode router'),
-    ('{name: x, addresses: [192.0.2.1], mode: host, destinations: [10.0.0.0]}',
-     '.destinations', 'is not possible in mode host'),
-    ('{name: x, addresses: [192.0.2.1], destinations: [10.0.0.1/8]}',
-     '.destinations[0]', 'is no prefix'),
-    ('{name: x, addresses: [192.0.2.1], select: {}}', '.select',
-     'a mapping with one or more of router'),
-    ('{name: x, addresses: [192.0.2.1], select: {subnets: x}}',
-     '.select.subnets', 'did you mean "subnet"?'),
-    ('{name: x, addresses: [192.0.2.1], select: {cidrs: [10.0.0.0/24]}}',
-     '.select.cidrs', 'name "router" or "network" beside'),
-    ('{name: x, addresses: [192.0.2.1], select: {subnet: 10.0.0.0/24}}',
-     '.select.subnet', 'or take the UUID of the subnet'),
-    ('{name: x, addresses: [192.0.2.1], select: {router: r, cidrs: [x]}}',
-     '.select.cidrs[0]', 'is no prefix'),
-    ('{name: x, addresses: [192.0.2.1], select: {router: r, cidrs: [10.0.0.1],'
-     ' subnet: 10.0.0.0/24}}', '.select.cidrs', 'leave one of both out'))
+     'line 2 has this name already'))
+#: Likewise of an entry that has a name; (its addresses, ...)
+ADDRESSES = (
+    ('', '', 'is empty'), ('one', '[0] = "one"', 'is no address'),
+    ('"192.0.2.0/24"', '[0]', 'is no address'),
+    ('192.0.2.1, 192.0.2.1', '[1]', 'is here twice'),
+    ('198.51.100.1', '[0]', 'line 2 has this address already'),
+    ('224.0.0.1', '[0]', 'cannot be the source'),
+    ('"fe80::1"', '[0]', 'cannot be the source'))
+#: Likewise of an entry that has a name and an address; (its other keys, ...)
+KEYS = (
+    ('mode: both', '.mode = "both"', 'one of router, ecmp, host'),
+    ('gateway: [x]', '.gateway', 'did you mean "gateways"?'),
+    ('gateways: [x]', '.gateways', 'is not possible in mode router'),
+    ('mode: host, destinations: [10.0.0.0]', '.destinations',
+     'is not possible in mode host'),
+    ('destinations: [10.0.0.1/8]', '.destinations[0]', 'is no prefix'),
+    ('select: {}', '.select', 'a mapping with one or more of router'),
+    ('select: {subnets: x}', '.select.subnets', 'did you mean "subnet"?'),
+    ('select: {cidrs: [10.0.0.0/24]}', '.select.cidrs',
+     'name "router" or "network" beside'),
+    ('select: {subnet: 10.0.0.0/24}', '.select.subnet',
+     'or take the UUID of the subnet'),
+    ('select: {router: r, cidrs: [x]}', '.select.cidrs[0]', 'is no prefix'),
+    ('select: {router: r, cidrs: [10.0.0.1], subnet: 10.0.0.0/24}',
+     '.select.cidrs', 'leave one of both out'))
 
 
 class ContentTest(base.BaseTestCase):
@@ -110,7 +101,12 @@ class ContentTest(base.BaseTestCase):
             'y': egress_file.Entry('y', ('192.0.2.2',))}, dict(found.rows))
 
     def test_a_flaw_costs_the_entry(self):
-        for entry, path, part in FLAWS:
+        for entry, path, part in (*FLAWS, *(
+                (f'{{name: x, addresses: [{addresses}]}}',
+                 f'.addresses{path}', part)
+                for addresses, path, part in ADDRESSES), *(
+                (f'{{name: x, addresses: [192.0.2.1], {keys}}}', path, part)
+                for keys, path, part in KEYS)):
             found = egress.parsed(f"""\
                 egress_ips:
                 - {{name: first, addresses: [198.51.100.1]}}
@@ -124,9 +120,8 @@ class ContentTest(base.BaseTestCase):
             self.assertIn('; this egress address is left out', flaw)
 
     def test_the_sample_can_be_used_as_it_is(self):
-        with open(os.path.join(ROOT, 'etc', 'ovn-network-agent',
-                               'egress-ips.yaml.sample')) as opened:
-            found = egress.parsed(opened.read())
+        sample = SAMPLES / 'egress-ips.yaml.sample'
+        found = egress.parsed(sample.read_text())
         self.assertEqual(((), {*model.EgressMode}), (found.flaws, {
             each.mode for each in found.rows.values()}))
 

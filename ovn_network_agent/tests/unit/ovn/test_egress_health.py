@@ -3,7 +3,7 @@
 
 """What the health probe makes of the agents of chassis."""
 
-import types
+from types import SimpleNamespace as row
 
 from oslotest import base
 
@@ -23,10 +23,6 @@ HISTORIES = (
      [(_DEAD, True), (_WELL, False), (_DEAD, False), (_DEAD, True),
       (_WELL, False)]),
 )
-
-
-def row(**values):
-    return types.SimpleNamespace(**values)
 
 
 class HealthTest(base.BaseTestCase):

@@ -4,54 +4,31 @@
 """The machines that nodes translate, from rows of NB."""
 
 from oslotest import base
-from ovs.db import data
-from ovs.db import types as ovs_types
 
 from ovn_network_agent import model
 from ovn_network_agent import ownership
-from ovn_network_agent.ovn import sources
 from ovn_network_agent.ovn.egress import egress_hosts
+from ovn_network_agent.tests.unit.ovn import atoms
 from ovn_network_agent.tests.unit.ovn import egress
 from ovn_network_agent.tests.unit.ovn import peers
 
-NUMBERS = ovs_types.Type.from_json(
-    {'key': 'integer', 'min': 0, 'max': 'unlimited'})
 HERE = 'gw1'
 
 
 def marks(name='firewall', address='203.0.113.77', chassis=HERE):
-    return {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-            ownership.EXT_ID_EGRESS: name,
-            ownership.EXT_ID_EGRESS_ADDRESS: address,
-            ownership.EXT_ID_EGRESS_CHASSIS: chassis}
+    return egress.marks(name, address, chassis)
 
 
 class EgressHostsTest(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.tables = {'nb': {}, 'sb': {}}
-        for database, table in egress_hosts.EgressHosts.INDEXES:
-            self.tables[database][table] = {}
-        self.made = sources.Sources([egress_hosts.EgressHosts()])
-        self.dirty = {}
+        self.tables = atoms.Tables(egress_hosts.EgressHosts())
         self.uplink('r1', '198.51.100.1/24', '2001:db8:5::1/64', vlan=7)
 
     def put(self, table, name, /, **columns):
-        database = 'sb' if table == 'Port_Binding' else 'nb'
-        uuid = egress.uuid_of(name)
-        if columns:
-            tag = columns.pop('tag', None)
-            row = peers.row(0, **columns)
-            row.uuid = uuid
-            if tag:
-                row._data['tag'] = data.Datum.from_python(
-                    NUMBERS, [tag], lambda each: each)
-            self.tables[database][table][uuid] = row
-        else:
-            self.tables[database][table].pop(uuid)
-        self.dirty.setdefault((database, table), set()).add(uuid)
-        return uuid
+        self.tables.set(table, egress.uuid_of(name), columns)
+        return egress.uuid_of(name)
 
     def uplink(self, router, *networks, vlan=0, nat=()):
         """A router with a gateway port in a provider network."""
@@ -67,8 +44,9 @@ class EgressHostsTest(base.BaseTestCase):
         place = egress.uuid_of('datapath')
         self.put('Port_Binding', 'patch-' + lrp, type='patch',
                  options={'peer': lrp}, datapath=[place])
-        self.put('Port_Binding', 'provnet', type='localnet', tag=vlan,
-                 options={'network_name': 'physnet1'}, datapath=[place])
+        self.put('Port_Binding', 'provnet', type='localnet',
+                 tag=[vlan] if vlan else [], datapath=[place],
+                 options={'network_name': 'physnet1'})
 
     def nat(self, name, router='r1', machine='10.0.1.9', external_ids=None,
             **columns):
@@ -77,9 +55,7 @@ class EgressHostsTest(base.BaseTestCase):
                         external_ids=external_ids or marks(), **columns)
 
     def found(self):
-        dirty, self.dirty = self.dirty, {}
-        subjects = self.made.update(self.tables, dirty, False)
-        return sorted((each for alone in subjects[model.EgressHost].values()
+        return sorted((each for alone in self.tables.subjects().values()
                        for each in alone.values()),
                       key=lambda each: (each.router, each.machine))
 
@@ -96,7 +72,7 @@ class EgressHostsTest(base.BaseTestCase):
             'fa:16:3e:00:00:01', '198.51.100.1', (('physnet1', 7),)), four)
         self.assertIn('r1', four.called)
         self.assertEqual(('fd01::9', '2001:db8:5::1'), (six.machine, six.via))
-        self.assertEqual((), self.made.problems)
+        self.assertEqual((), self.tables.made.problems)
 
     def test_rows_of_others(self):
         self.uplink('r1', '198.51.100.1/24', nat=[
@@ -131,7 +107,7 @@ class EgressHostsTest(base.BaseTestCase):
             self.nat('one'), self.nat('two', machine='10.0.1.8',
                                       external_ids=marks(address='x'))])
         self.assertEqual(['10.0.1.9'], [each.machine for each in self.found()])
-        problem, = self.made.problems
+        problem, = self.tables.made.problems
         self.assertIn(str(egress.uuid_of('two')), problem)
 
     def test_the_chosen_port(self):

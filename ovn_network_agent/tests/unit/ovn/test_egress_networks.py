@@ -42,6 +42,10 @@ class BackendTest(bfd.Row, clouds.CloudTestCase):
     def delete(self, agent, *unwanted):
         self.assertEqual({}, agent.apply(backends.Delta(delete=unwanted)))
 
+    def update(self, agent, *before_and_after):
+        self.assertEqual({}, agent.apply(backends.Delta(
+            update=(before_and_after,))))
+
     def found(self, agent):
         return agent.read(frozenset())
 
@@ -54,9 +58,9 @@ class BackendTest(bfd.Row, clouds.CloudTestCase):
                          self.marks())
         self.assertEqual([self.wanted()], self.found(one))
         self.assertEqual([self.wanted(OTHER, NETWORKS[:1])], self.found(two))
-        self.assertEqual({}, one.apply(backends.Delta(update=((
-            self.wanted(), self.wanted(networks=NETWORKS[1:])),))))
-        self.assertEqual([self.wanted(networks=NETWORKS[1:])], self.found(one))
+        fewer = self.wanted(networks=NETWORKS[1:])
+        self.update(one, self.wanted(), fewer)
+        self.assertEqual([fewer], self.found(one))
         for _twice in range(2):
             self.delete(one, self.wanted())
         self.assertEqual({KEY + OTHER: NETWORKS[0]}, self.marks())
@@ -82,8 +86,7 @@ class BackendTest(bfd.Row, clouds.CloudTestCase):
         self.assertEqual({DEAD, OTHER}, set(found.gone))
         self.assertNotEqual(self.wanted(), found)
         # The server has the row of one of them.
-        self.assertEqual({}, agent.apply(backends.Delta(update=((
-            found, self.wanted()),))))
+        self.update(agent, found, self.wanted())
         self.assertEqual({KEY + HERE: TEXT, KEY + OTHER: TEXT}, self.marks())
 
     def set_marks(self, marks):

@@ -11,7 +11,6 @@ from ovn_network_agent.tests.unit.ovn import egress
 
 
 class SameAddressTest(base.BaseTestCase):
-    """Machines of several routers with one address on one node."""
 
     CHASSIS = {'c1': '203.0.113.7/24', 'c2': '203.0.113.8/24'}
     ADDRESSES = {name: f'203.0.113.{number}' for number, name in
@@ -20,17 +19,17 @@ class SameAddressTest(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.cloud = egress.Cloud()
-        for name in ('r1', 'r2', 'r3'):
-            self.cloud.router(name, '10.0.1.1/24')
-            self.cloud.machine(f'{name}-same', name, '10.0.1.5')
+        self.objects = {}
+        for router, (name, address) in zip(
+                ('r1', 'r2', 'r3'), self.ADDRESSES.items(), strict=True):
+            self.cloud.router(router, '10.0.1.1/24')
+            self.cloud.machine(f'{router}-same', router, '10.0.1.5')
+            self.objects[name] = {
+                'name': name, 'mode': 'host', 'addresses': [address],
+                'select': {'router': router}}
         for name, link in self.CHASSIS.items():
             self.cloud.node(name, link)
         self.gateway(r1='c1', r2='c1', r3='c2')
-        self.objects = {name: {
-            'name': name, 'mode': 'host', 'addresses': [address],
-            'select': {'router': router}}
-            for (name, address), router in zip(
-                self.ADDRESSES.items(), ('r1', 'r2', 'r3'), strict=True)}
         self.file()
 
     def file(self, **changed):
@@ -93,10 +92,9 @@ class SameAddressTest(base.BaseTestCase):
         # The row of another node counts less, but more than none.
         self.row('r1', 'a', 'c2')
         self.assertEqual({'a'}, self.left_out())
-        self.cloud.put('NAT', 'nat-b')
-        self.assertEqual({'b'}, self.left_out())
-        self.cloud.put('NAT', 'nat-a')
-        self.assertEqual({'b'}, self.left_out())
+        for row in 'nat-b', 'nat-a':
+            self.cloud.put('NAT', row)
+            self.assertEqual({'b'}, self.left_out())
 
     def test_a_gateway_that_moves_gives_way(self):
         self.row('r1', 'a', 'c1')
@@ -113,12 +111,13 @@ class SameAddressTest(base.BaseTestCase):
         self.cloud.file({'name': 'a', 'mode': 'host', 'addresses': [
             *self.ADDRESSES.values()], 'select': {
                 'ports': ['r1-same', 'r2-same', 'r3-same']}})
-        (one, two) = sorted(['r1', 'r2'], key=egress.uuid_of)
-        self.assertEqual(sorted([f'{one}-same', 'r3-same']),
-                         [port for port, _address in self.cloud.machines()])
-        self.row(two, 'a', 'c1')
-        self.assertEqual(sorted([f'{two}-same', 'r3-same']),
-                         [port for port, _address in self.cloud.machines()])
+        one, two = sorted(['r1', 'r2'], key=egress.uuid_of)
+        for first, change in ((one, lambda: None),
+                              (two, lambda: self.row(two, 'a', 'c1'))):
+            change()
+            self.assertEqual(
+                sorted([f'{first}-same', 'r3-same']),
+                [port for port, _address in self.cloud.machines()])
 
     def test_in_any_order(self):
         """One machine of an address and node, and the one that had a row."""

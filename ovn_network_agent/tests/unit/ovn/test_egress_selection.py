@@ -113,20 +113,19 @@ class SelectionTest(base.BaseTestCase):
         self.cloud.put('Logical_Switch_Port', 'two')
         self.assertEqual([('one', '10.0.1.5'), ('one', 'fd00:1::5')],
                          self.cloud.machines())
-        # A router loses its gateway port.
-        self.cloud.put('Logical_Router_Port', 'lrp-r1-up0')
-        self.cloud.put('Logical_Router_Port', 'lrp-r1-up1')
-        self.assertEqual([], self.cloud.machines())
+        # A router loses its gateway ports.
+        for number in (0, 1):
+            self.cloud.put('Logical_Router_Port', f'lrp-r1-up{number}')
         self.assertEqual((), self.cloud.look()['a'].machines)
 
     def test_rows_that_name_an_object(self):
         self.cloud.file({**A, 'addresses': ['198.51.100.50', '198.51.100.51']})
         self.assertEqual([], self.cloud.machines())
         word = {egress.SELECT: 'a'}
-        self.cloud.put('Logical_Router', 'r2', options=word)
-        self.assertEqual([('three', '10.0.1.5')], self.cloud.machines())
-        self.cloud.put('Logical_Router', 'r2', options={}, external_ids=word)
-        self.assertEqual([('three', '10.0.1.5')], self.cloud.machines())
+        for columns in ({'options': word}, {'options': {},
+                                            'external_ids': word}):
+            self.cloud.put('Logical_Router', 'r2', **columns)
+            self.assertEqual([('three', '10.0.1.5')], self.cloud.machines())
         self.cloud.put('Port_Group', 'pg', name='pg', ports=[self.two],
                        external_ids=word)
         self.assertEqual([('three', '10.0.1.5'), ('two', '10.0.1.6')],

@@ -37,18 +37,16 @@ class GroupTest(clouds.CloudTestCase):
         """The candidates that are another chassis."""
         return [group.candidate(AWAY) for group in self.groups().values()]
 
-    def test_priorities_and_owners_follow(self):
+    def test_priorities_owners_and_chassis_follow(self):
         self.set(AWAY, priority=5)
         for table in TABLES:
             self.cloud.move('lrp-' + table, AWAY)
-        self.assertEqual([(5, AWAY)] * 2, [
-            (group.candidate(AWAY).priority, group.ports[0].chassis)
-            for group in self.groups().values()])
-
-    def test_a_chassis_that_is_gone_is_not_known(self):
-        self.assertEqual([True] * 2, [c.known for c in self.others()])
-        self.sb.delete('Chassis', name=AWAY)
-        self.assertEqual([False] * 2, [c.known for c in self.others()])
+        for known in True, False:
+            self.assertEqual([(5, known)] * 2, [
+                (each.priority, each.known) for each in self.others()])
+            self.assertEqual([AWAY if known else ''] * 2, [
+                group.ports[0].chassis for group in self.groups().values()])
+            self.sb.delete('Chassis', name=AWAY)
 
     def test_an_event_elsewhere_looks_at_no_group(self):
         """Cost follows the change, with thousands of groups, too."""
@@ -72,14 +70,8 @@ class GroupTest(clouds.CloudTestCase):
                  ('192.0.2.5', 'vxlan')),
                 ([('geneve', 'somewhere')], ('', '')),
                 ([('stt', 6)], ('', ''))):
-            self.sb.transact(
-                *(ovsdb.insert('Encap', f'encap{n}', type=type,
-                               ip=f'192.0.2.{ip}', chassis_name=AWAY)
-                  for n, (type, ip) in enumerate(tunnels)),
-                ovsdb.update('Chassis', {'name': AWAY},
-                             encaps=ovsdb.ovsdb_set(
-                                 [['named-uuid', f'encap{n}']
-                                  for n, _each in enumerate(tunnels)])))
+            self.set_tunnels(AWAY, *((type, f'192.0.2.{last}')
+                                     for type, last in tunnels))
             self.assertEqual([best] * 2, [(c.address, c.encap)
                                           for c in self.others()])
         # An address that changes in place.

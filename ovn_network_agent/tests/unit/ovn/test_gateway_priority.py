@@ -6,7 +6,6 @@
 from ovn_network_agent.backends.northbound import gateway_priority
 from ovn_network_agent.ovn.writes import commands
 from ovn_network_agent.tests.functional.backends import priorities
-from ovn_network_agent.tests.functional.ovsdb import base as ovsdb
 from ovn_network_agent.tests.unit.ovn import clouds
 
 HERE, OTHER, TABLES = priorities.HERE, priorities.OTHER, priorities.TABLES
@@ -55,11 +54,16 @@ class PriorityTest(priorities.Candidates, clouds.CloudTestCase):
         self.assertEqual({'HA_Chassis_Group'}, {r.table for r in self.agent(
             groups=groups).read(frozenset())})
 
+    def become(self, here, other, *tables):
+        """Compare the priorities in some tables, by default in both."""
+        for table in tables or TABLES:
+            self.assertEqual({HERE: here, OTHER: other},
+                             self.priorities(table))
+
     def test_both_tables(self):
         wanted = [self.priority(table, 7) for table in TABLES]
         self.assertEqual({}, self.update(*wanted))
-        for table in TABLES:
-            self.assertEqual({HERE: 7, OTHER: 1}, self.priorities(table))
+        self.become(7, 1)
         self.assertLessEqual(set(wanted), set(
             self.backend.read(frozenset())))
 
@@ -69,15 +73,14 @@ class PriorityTest(priorities.Candidates, clouds.CloudTestCase):
             self.assertEqual({}, self.update(*(
                 self.priority(table, priority, chassis, after=after)
                 for chassis, priority in after)))
-            self.assertEqual(dict(after), self.priorities(table))
+        self.become(3, 2)
 
     def test_a_peer_keeps_its_mark(self):
-        ids = ovsdb.ovsdb_dict({'ovn-network-agent-drained': 'shutdown',
-                                'ovn-network-agent-priority': '9'})
-        self.nb.transact(
-            *(ovsdb.update(table, {'chassis_name': OTHER}, priority=0,
-                           external_ids=ids)
-              for table in ('Gateway_Chassis', 'HA_Chassis')))
+        for table in 'Gateway_Chassis', 'HA_Chassis':
+            self.nb.update(table, {'chassis_name': OTHER}, priority=0,
+                           external_ids={
+                               'ovn-network-agent-drained': 'shutdown',
+                               'ovn-network-agent-priority': '9'})
         self.assertEqual({'shutdown'}, {
             g.candidate(OTHER).drained for g in self.groups().values()})
         for table in TABLES:
@@ -87,7 +90,7 @@ class PriorityTest(priorities.Candidates, clouds.CloudTestCase):
                 self.priority(table, 3, before=before, after=after),
                 self.priority(table, 0, OTHER, before, after=after,
                               drained='shutdown', earlier=1)))
-            self.assertEqual({HERE: 3, OTHER: 0}, self.priorities(table))
+            self.become(3, 0, table)
             self.assertEqual({'ovn-network-agent-drained': 'shutdown',
                               'ovn-network-agent-priority': '1'},
                              self.external_ids(table, OTHER))
@@ -100,8 +103,8 @@ class PriorityTest(priorities.Candidates, clouds.CloudTestCase):
         self.assertEqual({r.ref for r in wanted
                           if r.table == 'HA_Chassis_Group'},
                          set(self.update(*wanted, backend=backend)))
-        self.assertEqual(dict(after), self.priorities('Gateway_Chassis'))
-        self.assertEqual(dict(BEFORE), self.priorities('HA_Chassis_Group'))
+        self.become(3, 2, 'Gateway_Chassis')
+        self.become(2, 1, 'HA_Chassis_Group')
 
     def lowered(self, table, before=BEFORE):
         """What a stop makes of a group."""
@@ -118,11 +121,9 @@ class PriorityTest(priorities.Candidates, clouds.CloudTestCase):
         # One is not as it was when that was decided.
         self.assertEqual(everything, set(self.update(
             wanted[0], self.lowered(TABLES[1], ((HERE, 2), (OTHER, 9))))))
-        for table in TABLES:
-            self.assertEqual(dict(BEFORE), self.priorities(table))
+        self.become(2, 1)
         self.assertEqual({}, self.update(*wanted))
-        for table in TABLES:
-            self.assertEqual({HERE: 0, OTHER: 1}, self.priorities(table))
+        self.become(0, 1)
 
     def test_a_stop_holds_nothing_else_back(self):
         """A change of another kind costs only itself."""
@@ -130,8 +131,7 @@ class PriorityTest(priorities.Candidates, clouds.CloudTestCase):
         failures = self.update(other, self.lowered(
             'HA_Chassis_Group', ((HERE, 2), (OTHER, 9))))
         self.assertNotIn(other.ref, failures)
-        self.assertEqual({HERE: 7, OTHER: 1},
-                         self.priorities('Gateway_Chassis'))
+        self.become(7, 1, 'Gateway_Chassis')
 
     def test_nothing_on_what_is_old(self):
         # Somebody has changed a peer since it was decided.
@@ -139,7 +139,7 @@ class PriorityTest(priorities.Candidates, clouds.CloudTestCase):
             wanted = self.priority(table, 7, before=((HERE, 2), (OTHER, 9)))
             self.assertIn('somebody has changed',
                           self.update(wanted)[wanted.ref])
-            self.assertEqual(dict(BEFORE), self.priorities(table))
+        self.become(2, 1)
 
     def test_the_owner_is_asked_for_once_more(self):
         # Row DRN-14, trap T9: the view is old, the server is not.
@@ -147,7 +147,7 @@ class PriorityTest(priorities.Candidates, clouds.CloudTestCase):
         self.cloud.move('lrp-Gateway_Chassis', OTHER)
         self.assertIn('cr-lrp-Gateway_Chassis is no longer on this chassis',
                       self.update(wanted)[wanted.ref])
-        self.assertEqual(dict(BEFORE), self.priorities('Gateway_Chassis'))
+        self.become(2, 1, 'Gateway_Chassis')
         self.cloud.move('lrp-Gateway_Chassis', None)
         self.assertIn(wanted.ref, self.update(wanted))
 
@@ -156,8 +156,7 @@ class PriorityTest(priorities.Candidates, clouds.CloudTestCase):
         self.cloud.move('lrp-Gateway_Chassis', OTHER)
         self.assertEqual({wanted['Gateway_Chassis'].ref},
                          set(self.update(*wanted.values())))
-        self.assertEqual({HERE: 7, OTHER: 1},
-                         self.priorities('HA_Chassis_Group'))
+        self.become(7, 1, 'HA_Chassis_Group')
 
     def test_a_candidate_that_is_gone(self):
         wanted = self.priority('HA_Chassis_Group', 7)

@@ -143,9 +143,8 @@ class ForeignTest(northbound_rows.Rows, clouds.CloudTestCase):
 
     def test_foreign_bindings_survive(self):
         """Trap T24."""
-        foreign = {'logical_port': 'lrp-r1', 'ip': '198.51.100.200',
-                   'mac': OTHER_MAC}
-        self.nb.transact(ovsdb.insert('Static_MAC_Binding', **foreign))
+        self.nb.insert('Static_MAC_Binding', logical_port='lrp-r1',
+                       ip='198.51.100.200', mac=OTHER_MAC)
         self.create(self.binding(), self.route())
         self.read_until(self.route(), self.binding())
         self.delete(self.binding(), self.route())

@@ -19,6 +19,10 @@ class ConflictsTest(base.BaseTestCase):
         super().setUp()
         self.cloud = peers.Cloud()
 
+    def become(self, state, *about):
+        """All peerings have this state."""
+        self.assertEqual({state}, {*self.cloud.states().values()}, about)
+
     def conflict(self, number, name):
         found = self.cloud.look()[number, name]
         self.assertEqual('conflict', found.state.value)
@@ -34,16 +38,16 @@ class ConflictsTest(base.BaseTestCase):
         self.assertNotIn('10.0.0.0/16', self.conflict(2, 'a'))
         # It comes and goes.
         self.cloud.port(100, '10.1.0.1/16')
-        self.assertEqual({'created'}, set(self.cloud.states().values()))
+        self.become('created')
         self.cloud.port(200, '10.0.2.1/24', '10.1.2.1/24')
-        self.assertEqual({'conflict'}, set(self.cloud.states().values()))
+        self.become('conflict')
         self.cloud.say(2, {EXPORT + 'a': '10.0.2.0/24'})
         why = self.conflict(1, 'b')
         self.assertIn('the other router cannot take 10.1.0.0/16', why)
         self.cloud.say(1, {EXPORT + 'b': '192.0.2.0/24'})
         # Its own address is the next hop there.
         self.cloud.port(100, '10.1.0.1/16', '10.0.9.1/24')
-        self.assertEqual({'created'}, set(self.cloud.states().values()))
+        self.become('created')
 
     def test_static_routes_and_provider_networks(self):
         self.cloud.route(7, '10.0.0.0/16', '198.51.100.9')
@@ -57,32 +61,27 @@ class ConflictsTest(base.BaseTestCase):
     def test_all_static_routes_but_default_routes(self):
         self.cloud.router(1, '192.168.1.1/24', routes=(7,), b=2)
         self.cloud.router(2, '10.8.1.1/24', a=1)
-        for prefix, nexthop, columns, state in (
-                ('10.8.0.0/16', 'discard', {}, 'conflict'),
-                ('10.8.0.0/16', '', {}, 'conflict'),
-                ('10.8.0.0/16', '192.168.1.9', {'policy': 'src-ip'},
-                 'conflict'),
-                ('10.8.0.0/16', '192.168.1.9', {'route_table': 'blue'},
-                 'conflict'),
-                ('10.8.0.0/16', '192.168.1.9', {'output_port': 'lrp-100'},
-                 'conflict'),
-                ('10.8.1.9/16', 'discard', {}, 'conflict'),
-                ('10.8.1.9', 'discard', {}, 'conflict'),
-                ('10.9.0.0/16', 'discard', {}, 'created'),
-                ('nonsense', 'discard', {}, 'created'),
-                ('0.0.0.0/0', 'discard', {}, 'created'),
-                ('0.0.0.0/0', '192.168.1.9', {'route_table': 'blue'},
-                 'created')):
+        conflict, created, hop = 'conflict', 'created', '192.168.1.9'
+        for state, prefix, nexthop, columns in (
+                (conflict, '10.8.0.0/16', 'discard', {}),
+                (conflict, '10.8.0.0/16', '', {}),
+                (conflict, '10.8.0.0/16', hop, {'policy': 'src-ip'}),
+                (conflict, '10.8.0.0/16', hop, {'route_table': 'blue'}),
+                (conflict, '10.8.0.0/16', hop, {'output_port': 'lrp-100'}),
+                (conflict, '10.8.1.9/16', 'discard', {}),
+                (conflict, '10.8.1.9', 'discard', {}),
+                (created, '10.9.0.0/16', 'discard', {}),
+                (created, 'nonsense', 'discard', {}),
+                (created, '0.0.0.0/0', 'discard', {}),
+                (created, '0.0.0.0/0', hop, {'route_table': 'blue'})):
             self.cloud.route(7, prefix, nexthop, columns=columns)
-            self.assertEqual({state}, set(self.cloud.states().values()),
-                             (prefix, nexthop, columns))
+            self.become(state, prefix, nexthop, columns)
         # Nothing of them is given to the peer.
-        self.cloud.route(7, '10.9.0.0/16', '192.168.1.9',
-                         columns={'policy': 'src-ip'})
+        self.cloud.route(7, '10.9.0.0/16', hop, columns={'policy': 'src-ip'})
         self.assertEqual(('192.168.1.0/24',), self.cloud.look()[1, 'b'].gives)
         self.cloud.route(7, '10.8.0.0/16', 'discard', **{
             ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE})
-        self.assertEqual({'created'}, set(self.cloud.states().values()))
+        self.become('created')
 
     def test_a_next_hop_of_ones_own(self):
         self.cloud.router(1, '10.0.1.1/24', '172.16.0.1/24', b=2)
@@ -90,12 +89,6 @@ class ConflictsTest(base.BaseTestCase):
         self.cloud.say(1, {EXPORT + 'b': '172.16.0.0/24'})
         self.cloud.say(2, {EXPORT + 'a': '172.16.1.0/24'})
         self.assertIn('10.0.1.0/24', self.conflict(1, 'b'))
-
-    def marked(self, one, other, number):
-        pair = ownership.peer_pair(str(peers.key(one)), str(peers.key(other)))
-        self.cloud.port(number, external_ids={
-            ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-            ownership.EXT_ID_PEER: pair})
 
     def test_other_peers(self):
         self.cloud.router(1, '10.0.1.1/24', b=2, c=3)
@@ -109,11 +102,11 @@ class ConflictsTest(base.BaseTestCase):
         self.assertNotIn('10.0.2', why)
         self.assertIn('10.0.2.0/25', self.conflict(3, 'a'))
         # What is there comes first.
-        self.marked(1, 3, 900)
+        self.cloud.port(900, external_ids=peers.marks(1, 3))
         self.assertEqual({(1, 'b'): 'conflict', (2, 'a'): 'conflict',
                           (1, 'c'): 'created', (3, 'a'): 'created'},
                          self.cloud.states())
-        self.marked(1, 2, 901)
+        self.cloud.port(901, external_ids=peers.marks(1, 2))
         self.assertEqual(lower, self.cloud.states())
         self.cloud.put('Logical_Router_Port', 901)
         self.cloud.rows(1, 2, marked=False)

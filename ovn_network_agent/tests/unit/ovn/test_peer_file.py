@@ -3,7 +3,7 @@
 
 """The file of peerings: what it says, and what becomes of it."""
 
-import os
+import pathlib
 import textwrap
 
 from oslotest import base
@@ -13,10 +13,10 @@ from ovn_network_agent.files import file_problems
 from ovn_network_agent.files import reading
 from ovn_network_agent.ovn.peering import peer_changes
 from ovn_network_agent.ovn.peering import peer_intents
+from ovn_network_agent.tests import tools
 from ovn_network_agent.tests.unit.ovn import peers
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__),
-                                    *[os.pardir] * 4))
+SAMPLES = pathlib.Path(tools.ROOT, 'etc', 'ovn-network-agent')
 TWO = """\
     network_peers:
     - name: x
@@ -57,44 +57,39 @@ class ContentTest(base.BaseTestCase):
                 """))
 
     def test_a_bad_entry_costs_itself(self):
-        for entry, line, part in (
-                ('routers: [a, b]', 4,
-                 'network_peers[1].name: is missing; name the peering'),
-                ('{name: x, routers: [a]}', 4,
-                 'network_peers[1].routers = a list: has 1 items'),
-                ('{name: x, routers: [a, b, c]}', 4, 'has 3 items'),
-                ('{name: x, routers: [a, a]}', 4, 'names one router twice'),
-                ('{name: 1x, routers: [a, b]}', 4,
-                 "network_peers[1].name: '1x' is no name of a peer"),
-                ('{name: x, routers: [a, {router: b, name: a-}]}', 4,
-                 "network_peers[1].routers[1].name: 'a-' is no name"),
-                ('{name: 7, routers: [a, b]}', 4,
-                 'network_peers[1].name = 7: is not possible'),
-                ('{name: x, routers: [a, {router: 7}]}', 4,
-                 'network_peers[1].routers[1].router = 7'),
-                ('{name: x, routers: [a, {name: b}]}', 4, 'is missing'),
-                ('{name: x, routers: [a, {router: b, exports: []}]}', 4,
+        for entry, part in (
+                ('routers: [a, b]', '.name: is missing; name the peering'),
+                ('{name: x, routers: [a]}', '.routers = a list: has 1 items'),
+                ('{name: x, routers: [a, b, c]}', 'has 3 items'),
+                ('{name: x, routers: [a, a]}', 'names one router twice'),
+                ('{name: 1x, routers: [a, b]}',
+                 ".name: '1x' is no name of a peer"),
+                ('{name: x, routers: [a, {router: b, name: a-}]}',
+                 ".routers[1].name: 'a-' is no name"),
+                ('{name: 7, routers: [a, b]}', '.name = 7: is not possible'),
+                ('{name: x, routers: [a, {router: 7}]}',
+                 '.routers[1].router = 7'),
+                ('{name: x, routers: [a, {name: b}]}', 'is missing'),
+                ('{name: x, routers: [a, {router: b, exports: []}]}',
                  'did you mean "export"?'),
-                ('{name: x, routers: [a, {router: b, export: []}]}', 4,
+                ('{name: x, routers: [a, {router: b, export: []}]}',
                  'is empty'),
                 ('{name: x, routers: [a, {router: b, import: '
-                 '[10.0.0.0/8, 10.0.0.1/24]}]}', 4,
-                 'routers[1].import[1] = "10.0.0.1/24": is no prefix'),
-                ('{name: x, name: y, routers: [a, b]}', 4,
+                 '[10.0.0.0/8, 10.0.0.1/24]}]}',
+                 '.routers[1].import[1] = "10.0.0.1/24": is no prefix'),
+                ('{name: x, name: y, routers: [a, b]}',
                  'this key is there twice'),
-                ('{name: x, routers: [r1, b]}', 4,
-                 'network_peers[1].routers[0]: this router has a peering x in '
-                 'line 2 already'),
-                ('nonsense', 4, 'network_peers[1] = "nonsense"'),
-                ('', 4, 'network_peers[1] = null: is empty')):
+                ('{name: x, routers: [r1, b]}',
+                 '.routers[0]: this router has a peering x in line 2 already'),
+                ('nonsense', ' = "nonsense"'), ('', ' = null: is empty')):
             found = parsed(textwrap.dedent(TWO) + f'- {entry}\n'
                            '- {name: y, routers: [r1, r3]}\n')
             self.assertEqual(['r1', 'r2', 'r1', 'r3'], [
                 end.router for end in found.rows.values()], entry)
             flaw, = found.flaws
-            self.assertTrue(flaw.startswith(
-                f'{peers.FILE}, line {line:d}: network_peers[1]'), flaw)
-            self.assertIn(part, flaw)
+            where = f'{peers.FILE}, line 4: network_peers[1]'
+            self.assertTrue(flaw.startswith(where), flaw)
+            self.assertIn(part, flaw.removeprefix(where))
             self.assertTrue(flaw.endswith('; this peering is left out'), flaw)
 
     def test_what_is_no_file_of_peerings(self):
@@ -111,9 +106,8 @@ class ContentTest(base.BaseTestCase):
             self.assertIn(part, str(error))
 
     def test_the_sample_can_be_used_as_it_is(self):
-        with open(os.path.join(ROOT, 'etc', 'ovn-network-agent',
-                               'network-peers.yaml.sample')) as opened:
-            self.assertEqual(4, len(self.ends(opened.read())))
+        sample = SAMPLES / 'network-peers.yaml.sample'
+        self.assertEqual(4, len(self.ends(sample.read_text())))
 
 
 class PeeringsTest(base.BaseTestCase):
@@ -149,8 +143,8 @@ class PeeringsTest(base.BaseTestCase):
     def test_the_file_comes_first(self):
         self.cloud.router(1, '10.0.1.1/24', x=3)
         self.cloud.router(3, '10.0.3.1/24', x=1)
-        self.assertEqual({(1, 'x'): 'created', (3, 'x'): 'created'},
-                         self.cloud.states())
+        said = {(1, 'x'): 'created', (3, 'x'): 'created'}
+        self.assertEqual(said, self.cloud.states())
         self.cloud.file(TWO)
         self.assertEqual({
             (1, 'x'): 'created', (2, 'x'): 'created', (3, 'x'): 'pending',
@@ -158,8 +152,7 @@ class PeeringsTest(base.BaseTestCase):
         self.assertIn('the file counts; remove its keys',
                       self.cloud.look()[1, 'x', 'again'].why)
         self.cloud.file('network_peers: []')
-        self.assertEqual({(1, 'x'): 'created', (3, 'x'): 'created'},
-                         self.cloud.states())
+        self.assertEqual(said, self.cloud.states())
 
     def test_a_command_knows_the_file(self):
         self.cloud.file(TWO)
@@ -174,9 +167,9 @@ class PeeringsTest(base.BaseTestCase):
             self.assertEqual(objection, said, (name, target))
 
     def test_a_router_that_is_not_there_yet(self):
+        nowhere = {(1, 'x'): 'pending', ('r9', 'x'): 'error'}
         self.cloud.file(TWO.replace('r2', 'r9'))
-        self.assertEqual({(1, 'x'): 'pending', ('r9', 'x'): 'error'},
-                         self.cloud.states())
+        self.assertEqual(nowhere, self.cloud.states())
         self.assertIn('use the UUID, or remove the entry',
                       self.cloud.look()['r9', 'x'].why)
         self.cloud.router(9, '10.0.9.1/24')
@@ -184,8 +177,7 @@ class PeeringsTest(base.BaseTestCase):
                          self.cloud.states())
         # Nobody can tell which one is meant.
         self.cloud.router(8, '10.0.8.1/24', label='r9')
-        self.assertEqual({(1, 'x'): 'pending', ('r9', 'x'): 'error'},
-                         self.cloud.states())
+        self.assertEqual(nowhere, self.cloud.states())
 
     def test_one_router_by_two_names(self):
         self.cloud.file(TWO + f'    - name: x\n      routers: '

@@ -17,6 +17,7 @@ from ovn_network_agent.tests import budget
 from ovn_network_agent.tests.unit.ovn import peers
 
 ROUTERS = (1, 2, 3, 4)
+PAIRS = [*itertools.combinations(ROUTERS, 2)]
 NAMES = ('a', 'b', 'c', '1bad')
 # Some are in each other.
 NETS = ('10.0.1.1/24', '10.0.1.1/25', '10.0.2.1/24', '10.0.2.129/25',
@@ -27,6 +28,7 @@ TARGETS = (*(str(peers.key(number)) for number in ROUTERS), 'r1', 'r2',
 COLUMNS = ('external_ids', 'options')
 FILTERS = (None, '10.0.0.0/16', '10.0.1.0/24', '10.0.9.0/24, 2001:db8::/32',
            'bad')
+sampled = strategies.sampled_from
 
 
 def named(number):
@@ -197,10 +199,9 @@ class History(stateful.RuleBasedStateMachine):
         # Pairs of (router, name, exports).
         self.entries = []
 
-    @stateful.initialize(ports=strategies.lists(
-        strategies.sampled_from(NETS), min_size=4, max_size=4),
-        agreed=strategies.sets(strategies.sampled_from(list(
-            itertools.combinations(ROUTERS, 2))), min_size=2))
+    @stateful.initialize(
+        ports=strategies.lists(sampled(NETS), min_size=4, max_size=4),
+        agreed=strategies.sets(sampled(PAIRS), min_size=2))
     def begin(self, ports, agreed):
         for number, port in zip(ROUTERS, ports, strict=True):
             self.router(number, {port}, '')
@@ -210,10 +211,9 @@ class History(stateful.RuleBasedStateMachine):
                              not in self.said[router]['external_ids'])
                 self.say(router, peers.TARGET + name, str(peers.key(of)))
 
-    @stateful.rule(number=strategies.sampled_from(ROUTERS),
-                   ports=strategies.sets(strategies.sampled_from(NETS),
-                                         max_size=2),
-                   uplink=strategies.sampled_from(('', '', '', *NETS[:3])))
+    @stateful.rule(number=sampled(ROUTERS),
+                   ports=strategies.sets(sampled(NETS), max_size=2),
+                   uplink=sampled(('', '', '', *NETS[:3])))
     def router(self, number, ports, uplink):
         self.ports[number] = sorted(ports)
         self.uplinks[number] = [uplink] if uplink else []
@@ -225,22 +225,17 @@ class History(stateful.RuleBasedStateMachine):
                           uplink=tuple(self.uplinks[number]),
                           routes=sum(self.routes.get(number, {}).values(), []))
 
-    @stateful.rule(number=strategies.sampled_from(ROUTERS),
-                   name=strategies.sampled_from(NAMES),
-                   text=strategies.sampled_from((None, *TARGETS)),
-                   column=strategies.sampled_from(COLUMNS))
+    @stateful.rule(number=sampled(ROUTERS), name=sampled(NAMES),
+                   text=sampled((None, *TARGETS)), column=sampled(COLUMNS))
     def intent(self, number, name, text, column):
         self.say(number, peers.TARGET + name, text, column)
 
-    @stateful.rule(number=strategies.sampled_from(ROUTERS),
-                   text=strategies.sampled_from((None, 'gw1')))
+    @stateful.rule(number=sampled(ROUTERS), text=sampled((None, 'gw1')))
     def bind(self, number, text):
         self.say(number, 'chassis', text, 'options')
 
-    @stateful.rule(one=strategies.sampled_from(ROUTERS),
-                   other=strategies.sampled_from(ROUTERS),
-                   names=strategies.tuples(*[
-                       strategies.sampled_from(NAMES[:3])] * 2))
+    @stateful.rule(one=sampled(ROUTERS), other=sampled(ROUTERS),
+                   names=strategies.tuples(*[sampled(NAMES[:3])] * 2))
     def agree(self, one, other, names):
         for router in (one, other):
             if router not in self.said:
@@ -248,15 +243,14 @@ class History(stateful.RuleBasedStateMachine):
         self.say(one, peers.TARGET + names[0], str(peers.key(other)))
         self.say(other, peers.TARGET + names[1], str(peers.key(one)))
 
-    @stateful.rule(number=strategies.sampled_from(ROUTERS),
-                   key=strategies.sampled_from((peers.EXPORT, peers.IMPORT)),
-                   name=strategies.sampled_from(NAMES),
-                   text=strategies.sampled_from(FILTERS),
-                   column=strategies.sampled_from(COLUMNS))
+    @stateful.rule(number=sampled(ROUTERS),
+                   key=sampled((peers.EXPORT, peers.IMPORT)),
+                   name=sampled(NAMES), text=sampled(FILTERS),
+                   column=sampled(COLUMNS))
     def filter(self, number, key, name, text, column):
         self.say(number, key + name, text, column)
 
-    @stateful.rule(number=strategies.sampled_from(ROUTERS))
+    @stateful.rule(number=sampled(ROUTERS))
     def neutron_updates(self, number):
         """What is in external_ids is gone."""
         for key in list(self.said.get(number, {}).get('external_ids', ())):
@@ -272,8 +266,7 @@ class History(stateful.RuleBasedStateMachine):
             self.cloud.say(number, *words)
 
     @stateful.rule(ends=strategies.tuples(*[strategies.tuples(
-        strategies.sampled_from(ROUTERS), strategies.sampled_from(NAMES[:3]),
-        strategies.sampled_from(FILTERS[:-1]))] * 2))
+        sampled(ROUTERS), sampled(NAMES[:3]), sampled(FILTERS[:-1]))] * 2))
     def file(self, ends):
         """An entry of the file comes, or those of the same names go."""
         kept = [entry for entry in self.entries if not {
@@ -289,7 +282,7 @@ class History(stateful.RuleBasedStateMachine):
                          for number, name, text in entry]}
             for entry in kept]}))
 
-    @stateful.rule(number=strategies.sampled_from(ROUTERS))
+    @stateful.rule(number=sampled(ROUTERS))
     def gone(self, number):
         self.said.pop(number, None)
         self.cloud.words.pop(number, None)
@@ -299,8 +292,7 @@ class History(stateful.RuleBasedStateMachine):
                      if key[0] != number}
         self.cloud.put('Logical_Router', number)
 
-    @stateful.rule(one=strategies.sampled_from(ROUTERS),
-                   other=strategies.sampled_from(ROUTERS))
+    @stateful.rule(one=sampled(ROUTERS), other=sampled(ROUTERS))
     def rows(self, one, other):
         """Rows of a pair come or go, whatever is wanted."""
         pair = tuple(sorted((one, other)))
@@ -313,7 +305,7 @@ class History(stateful.RuleBasedStateMachine):
         """What is wanted is there."""
         plain = Plain(self)
         created = plain.created()
-        for pair in itertools.combinations(ROUTERS, 2):
+        for pair in PAIRS:
             self.write(pair, {
                 router: plain.takes(router, *set(pair) - {router})
                 for router in pair} if pair in created else None)

@@ -4,27 +4,22 @@
 import uuid
 
 from oslotest import base
-from ovs.db import data
-from ovs.db import types as ovs_types
 
 from ovn_network_agent.ovn.subjects import policies
-from ovn_network_agent.ovsdb import query
+from ovn_network_agent.tests.unit.ovn import atoms
 
 KEY = uuid.UUID('11111111-2222-4333-8444-555555555555')
-MAP = ovs_types.Type.from_json({'key': 'string', 'value': 'string',
-                                'min': 0, 'max': 'unlimited'})
+ANNOUNCE, TAG = 'ovn-network-agent:announce', 'ovn-network-agent:tag'
 
 
 def row(**columns):
-    """A row with columns that are maps, as the server sends them."""
-    return query.Row(KEY, {
-        name: data.Datum.from_json(MAP, ['map', [*map(list, value.items())]])
-        for name, value in columns.items()}, {})
+    """A row with columns that are maps."""
+    return atoms.made(KEY, **columns)
 
 
 def marked(value):
     return row(external_ids={'ovn-network-agent': 'managed', 'a': 'b',
-                             'ovn-network-agent:announce': value})
+                             ANNOUNCE: value})
 
 
 def statement(*args):
@@ -34,27 +29,24 @@ def statement(*args):
 
 class OwnTest(base.BaseTestCase):
 
-    def announces(self, value):
-        word, = statement('NAT row', marked(value)).own
-        return word.announce
-
     def test_its_word(self):
         """In doubt an address is announced."""
-        for texts, announces in ((('false', 'False', ' FALSE '), False),
-                                 (('true', 'TRUE ', 'True'), True)):
+        for texts, announces, parts in (
+                (('false', 'False', ' FALSE '), False, ()),
+                (('true', 'TRUE ', 'True'), True, ()),
+                (('', 'no', '0', 'flase', 'false true', 'f\u0430lse'), True,
+                 (f'NAT row {KEY}', 'counts as true',
+                  'set it to one of them'))):
             for text in texts:
-                self.assertIs(announces, self.announces(text), text)
-                self.assertEqual((), statement('NAT row',
-                                               marked(text)).problems)
-        for text in ('', 'no', '0', 'flase', 'false true', 'f\u0430lse'):
-            self.assertTrue(self.announces(text), text)
-            problem, = statement('NAT row', marked(text)).problems
-            for part in (f'NAT row {KEY}', repr(text), 'counts as true',
-                         'set it to one of them'):
-                self.assertIn(part, problem)
+                found = statement('NAT row', marked(text))
+                word, = found.own
+                self.assertIs(announces, word.announce, text)
+                self.assertEqual(bool(parts), bool(found.problems), text)
+                for part in (repr(text), *parts) if parts else ():
+                    self.assertIn(part, *found.problems)
         word, = statement('NAT row', marked('false')).own
-        self.assertEqual(f'NAT row {KEY} has ovn-network-agent:announce='
-                         'false in its external_ids', word.where)
+        self.assertEqual(f'NAT row {KEY} has {ANNOUNCE}=false in its '
+                         'external_ids', word.where)
 
     def test_a_row_without_the_key_says_nothing(self):
         for other in (row(external_ids={}), row(external_ids={
@@ -65,8 +57,7 @@ class OwnTest(base.BaseTestCase):
 class TagTest(base.BaseTestCase):
 
     def statement(self, kind, value):
-        return statement(kind, row(
-            external_ids={'ovn-network-agent:tag': value}))
+        return statement(kind, row(external_ids={TAG: value}))
 
     def test_routers_and_networks_have_tags(self):
         for kind in policies.TAGGED:
@@ -74,8 +65,7 @@ class TagTest(base.BaseTestCase):
                                  ('0', 0)):
                 tag, = self.statement(kind, text).tags
                 self.assertEqual(number, tag.number)
-                self.assertIn(f'{kind} {KEY} has ovn-network-agent:tag=',
-                              tag.where)
+                self.assertIn(f'{kind} {KEY} has {TAG}=', tag.where)
 
     def test_what_is_no_tag_says_nothing(self):
         for text in ('', '5', '4399999', '4500000', '04400001', '-4400001',
@@ -94,34 +84,29 @@ class TagTest(base.BaseTestCase):
 
 class OvnTest(base.BaseTestCase):
 
-    def advertises(self, value):
-        word, = statement('NAT row', row(options={
-            'dynamic-routing-advertise': value})).native
-        return word.announce
-
     def test_as_ovn_reads_it(self):
         """smap_get_bool() with the default true."""
-        for text in ('false', 'FALSE', 'False'):
-            self.assertFalse(self.advertises(text), text)
-        for text in ('true', '', 'no', '0', ' false'):
-            self.assertTrue(self.advertises(text), text)
+        for text in ('false', 'FALSE', 'False',
+                     'true', '', 'no', '0', ' false'):
+            word, = statement('NAT row', row(options={
+                'dynamic-routing-advertise': text})).native
+            self.assertIs(text.lower() != 'false', word.announce, text)
         for other in (row(options={'a': 'false'}), row()):
             self.assertEqual((), policies.read('NAT row', other))
 
     def test_a_router_that_ovn_routes(self):
         """smap_get_bool() with the default false; the agent's word wins."""
-        for text, routed in (('true', True), ('True', True), ('false', False),
-                             ('1', False), ('', False), (' true', False)):
-            self.assertIs(routed, policies.is_routed(row(
-                options={'dynamic-routing': text})), text)
-        self.assertFalse(policies.is_routed(row()))
-        for text, routed in (('true', False), ('false', True)):
-            self.assertIs(routed, policies.is_routed(row(
-                options={'dynamic-routing': 'true'},
-                external_ids={'ovn-network-agent:announce': text})), text)
-        self.assertFalse(policies.is_routed(row(options={
-            'dynamic-routing': 'true',
-            'ovn-network-agent:announce': 'true'})))
+        on = {'dynamic-routing': 'true'}
+        for columns, routed in (
+                *(({'options': {'dynamic-routing': text}}, routed)
+                  for text, routed in (
+                      ('true', True), ('True', True), ('false', False),
+                      ('1', False), ('', False), (' true', False))),
+                ({}, False),
+                ({'options': on, 'external_ids': {ANNOUNCE: 'true'}}, False),
+                ({'options': on, 'external_ids': {ANNOUNCE: 'false'}}, True),
+                ({'options': {**on, ANNOUNCE: 'true'}}, False)):
+            self.assertIs(routed, policies.is_routed(row(**columns)), columns)
 
 
 class RouterTest(base.BaseTestCase):
@@ -130,29 +115,28 @@ class RouterTest(base.BaseTestCase):
     def test_options_win_over_external_ids(self):
         for ids, options, announces in (
                 ({}, 'false', False), ({}, 'true', True),
-                ({'ovn-network-agent:announce': 'true'}, 'false', False)):
-            found = statement('router', row(external_ids=ids, options={
-                'ovn-network-agent:announce': options}))
+                ({ANNOUNCE: 'true'}, 'false', False)):
+            found = statement('router', row(
+                external_ids=ids, options={ANNOUNCE: options}))
             self.assertIs(announces, found.own[0].announce)
             self.assertIn('in its options', found.own[0].where)
         found = statement('router', row(
-            external_ids={'ovn-network-agent:tag': '4400001'},
-            options={'ovn-network-agent:tag': '4400002',
-                     'ovn-network-agent:announce': 'maybe'}))
+            external_ids={TAG: '4400001'},
+            options={TAG: '4400002', ANNOUNCE: 'maybe'}))
         self.assertEqual(4400002, found.tags[0].number)
-        self.assertIn('options:ovn-network-agent:announce', found.problems[0])
+        self.assertIn(f'options:{ANNOUNCE}', found.problems[0])
 
     def test_they_say_nothing_in_other_rows(self):
         for kind in ('network', 'NAT row', 'port'):
-            self.assertEqual((), policies.read(kind, row(options={
-                'ovn-network-agent:announce': 'false'})))
+            self.assertEqual((), policies.read(
+                kind, row(options={ANNOUNCE: 'false'})))
 
 
 class PolicyTest(base.BaseTestCase):
 
     def test_of_several_rows(self):
         both = statement('router', marked('false')) + statement('network', row(
-            external_ids={'ovn-network-agent:announce': 'nonsense'},
+            external_ids={ANNOUNCE: 'nonsense'},
             options={'dynamic-routing-advertise': 'false'}))
         self.assertEqual([False, True], [word.announce for word in both.own])
         self.assertEqual([False], [word.announce for word in both.native])

@@ -124,12 +124,15 @@ class HistoryTest(History.TestCase):
     pass
 
 
+def person(uuid, name, title):
+    return types.SimpleNamespace(uuid=uuid, name=name, title=title, friends=[])
+
+
 class QueriesTest(base.BaseTestCase):
 
     def test_only_what_depends_on_a_change_is_computed(self):
-        rows = {uuid: types.SimpleNamespace(
-            uuid=uuid, name=name, title=name.upper(), friends=[])
-            for uuid, name in enumerate('aab')}
+        rows = {uuid: person(uuid, name, name.upper())
+                for uuid, name in enumerate('aab')}
         people = People(rows)
         people.queries.rebuild()
         people.answers()
@@ -141,16 +144,13 @@ class QueriesTest(base.BaseTestCase):
                                  ('first', 'b'), ('everybody',)]),
                 ((2, 'b', 'x'), [('title', 2)])):
             del people.computed[:]
-            uuid, name, title = change
-            rows[uuid] = types.SimpleNamespace(
-                uuid=uuid, name=name, title=title, friends=[])
-            people.queries.apply_change(PLACE, uuid)
+            rows[change[0]] = person(*change)
+            people.queries.apply_change(PLACE, change[0])
             people.answers()
             self.assertEqual(wanted, people.computed, change)
 
     def test_readers_of_an_equal_result_are_not_looked_at(self):
-        rows = {uuid: types.SimpleNamespace(
-            uuid=uuid, name='a', title='Dr', friends=[]) for uuid in range(2)}
+        rows = {uuid: person(uuid, 'a', 'Dr') for uuid in range(2)}
         people = People(rows)
         people.queries.read_by_many(people.first)
         people.queries.rebuild()
@@ -172,28 +172,6 @@ class QueriesTest(base.BaseTestCase):
         for _time in range(2):
             self.assertRaises(ValueError, people.queries.ask, failing)
         self.assertEqual(2, people.computed.count('called'))
-
-
-class IndexTest(base.BaseTestCase):
-
-    @hypothesis.settings(max_examples=budget.examples(100),
-                         deadline=None, database=None)
-    @hypothesis.given(strategies.lists(strategies.tuples(
-        strategies.integers(0, 5), strategies.none() |
-        strategies.lists(strategies.sampled_from('abc'), unique=True))))
-    def test_it_equals_one_that_is_rebuilt(self, changes):
-        kept, rows = indexes.Index(lambda row: row), {}
-        for number, row in changes:
-            kept.update(number, row)
-            if row is None:
-                rows.pop(number, None)
-            else:
-                rows[number] = row
-        rebuilt = indexes.Index(lambda row: row)
-        rebuilt.rebuild(rows)
-        for key in 'abc':
-            self.assertEqual(rebuilt.find(key), kept.find(key))
-        self.assertEqual(len(rows), len(kept))
 
 
 class ReferencesTest(base.BaseTestCase):

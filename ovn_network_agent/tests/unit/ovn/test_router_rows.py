@@ -10,6 +10,7 @@ from ovn_network_agent.backends.northbound import router_rows
 from ovn_network_agent.tests.functional.backends import northbound_rows
 from ovn_network_agent.tests.functional.ovn import base
 from ovn_network_agent.tests.functional.ovn import cloud
+from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.unit import world
 from ovn_network_agent.tests.unit.ovn import clouds
 
@@ -91,28 +92,27 @@ class WriteTest(northbound_rows.Rows, clouds.CloudTestCase):
             self.assertFalse(key.startswith('neutron'))
 
     def test_a_second_time_writes_nothing(self):
-        self.create(self.binding(), self.route())
-        before = self.nb.content()
-        self.assertEqual({}, self.create(self.binding(), self.route()))
-        self.assertEqual(before, self.nb.content())
-        self.delete(self.binding(), self.route())
-        before = self.nb.content()
-        self.assertEqual({}, self.delete(self.binding(), self.route()))
-        self.assertEqual(before, self.nb.content())
+        for change in self.create, self.delete:
+            change(self.binding(), self.route())
+            before = self.nb.content()
+            self.assertEqual({}, change(self.binding(), self.route()))
+            self.assertEqual(before, self.nb.content())
+
+    def uuids(self):
+        return [self.nb.rows(table, '_uuid') for table in (
+            'Logical_Router_Static_Route', 'Static_MAC_Binding')]
 
     def test_an_update_is_made_in_place(self):
         self.create(self.route(nexthop='198.51.100.253', lrp='lrp-old'),
                     self.binding(OTHER_MAC))
-        rows = [self.nb.rows(table, '_uuid') for table in (
-            'Logical_Router_Static_Route', 'Static_MAC_Binding')]
+        rows = self.uuids()
         self.assertEqual({}, self.backend.apply(backends.Delta(update=(
             (self.route(nexthop='198.51.100.253'), self.route()),
             (self.binding(OTHER_MAC), self.binding())))))
         self.assertEqual([('neutron-r1', GATEWAY, 'lrp-r1', OURS)],
                          self.routes())
         self.assertEqual({('lrp-r1', GATEWAY): MAC}, self.bindings())
-        self.assertEqual(rows, [self.nb.rows(table, '_uuid') for table in (
-            'Logical_Router_Static_Route', 'Static_MAC_Binding')])
+        self.assertEqual(rows, self.uuids())
 
     def test_a_binding_that_does_not_override_is_mended(self):
         self.create(self.route(), self.binding())
@@ -138,9 +138,11 @@ class WriteTest(northbound_rows.Rows, clouds.CloudTestCase):
                      external_ids={**THEIRS, 'note': 'kept'})
         self.nb.insert('Static_MAC_Binding', logical_port='lrp-r1',
                        ip=GATEWAY, mac=OTHER_MAC, override_dynamic_mac=True)
+        rows = self.uuids()
         self.assertEqual([], self.backend.read(frozenset(
             {self.route().ref, self.binding().ref})))
         self.assertEqual({}, self.create(self.binding(), self.route()))
+        self.assertEqual(rows, self.uuids())
         self.assertEqual([('neutron-r1', GATEWAY, 'lrp-r1',
                            {**OURS, 'note': 'kept'})], self.routes())
         self.assertEqual({('lrp-r1', GATEWAY): MAC}, self.bindings())
@@ -168,11 +170,7 @@ class RaceTest(northbound_rows.Rows, clouds.CloudTestCase):
 
 class OlderNorthboundTest(northbound_rows.Rows, clouds.CloudTestCase):
 
-    @staticmethod
-    def _without(tables):
-        del tables['Static_MAC_Binding']
-
-    schema_changes = {'nb': _without}
+    schema_changes = {'nb': schemas.without('Static_MAC_Binding')}
 
     def test_without_the_table_of_bindings(self):
         failures = self.create(self.binding(), self.route())

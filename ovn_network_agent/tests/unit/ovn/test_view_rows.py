@@ -4,12 +4,10 @@
 """Routes, rows of others and rows with mistakes, in the view."""
 
 from ovn_network_agent import model
-from ovn_network_agent import ownership
 from ovn_network_agent.tests.unit.ovn import clouds
+from ovn_network_agent.tests.unit.ovn import egress
 
 HERE = clouds.HERE
-MARKS = {ownership.EXT_ID_MANAGED: ownership.EXT_ID_MANAGED_VALUE,
-         ownership.EXT_ID_EGRESS: 'shop'}
 
 
 class RowsTest(clouds.CloudTestCase):
@@ -49,11 +47,11 @@ class RowsTest(clouds.CloudTestCase):
         def becomes(*announced):
             self.assertEqual(set(announced), eyes.addresses('r1').keys())
         self.cloud.add_nat('r1', one, '10.0.0.5', 'snat')
-        self.nb.update('NAT', {'external_ip': one}, external_ids=MARKS)
         self.cloud.add_nat('r1', machine, machine, 'snat')
-        self.nb.update('NAT', {'external_ip': machine}, external_ids={
-            **MARKS, ownership.EXT_ID_EGRESS_ADDRESS: '203.0.113.50',
-            ownership.EXT_ID_EGRESS_CHASSIS: HERE})
+        for address, marks in (
+                (one, egress.marks('shop')),
+                (machine, egress.marks('shop', '203.0.113.50', HERE))):
+            self.nb.update('NAT', {'external_ip': address}, external_ids=marks)
         becomes(own, one)
         # OVN takes the machine's address for one outside, too.
         self.cloud.set_nat_addresses(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright ovn-network-agent developers
 
-"""Which addresses are withheld, from rows."""
+"""Which addresses are withheld, and the tags of ports, from rows."""
 
+from ovn_network_agent import ownership
 from ovn_network_agent.model import selection
 from ovn_network_agent.tests.functional.ovn import schemas
 from ovn_network_agent.tests.functional.ovn import views
@@ -63,8 +64,9 @@ class RowsTest(SelectionTestCase):
                 (SWITCH, ALL, 'network neutron-public')):
             self.mark(row, 'false')
             self.become(eyes, wanted, f'{MARK}=false in its external_ids')
-            for reason in self.withheld(eyes).values():
-                self.assertTrue(reason.startswith(words), reason)
+            self.assertEqual([], [
+                reason for reason in self.withheld(eyes).values()
+                if not reason.startswith(words)])
             self.mark(row, None)
             self.become(eyes, set())
 
@@ -248,3 +250,61 @@ class SchemaTest(clouds.CloudTestCase):
             address: each.withheld for address, each
             in eyes.addresses('r1').items()})
         self.assertFalse(eyes.router('r1').routed_by_ovn)
+
+
+ONE, TWO, THREE = (ownership.TAGS.start + n for n in (1, 2, 3))
+
+
+class TagsTest(clouds.CloudTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cloud.add_router('r1', chassis=HERE)
+        self.cloud.add_switch()
+
+    def say(self, row, value):
+        self.cloud.say(*row, external_ids={
+            ownership.EXT_ID_TAG: None if value is None else str(value)})
+
+    def become(self, eyes, tag, **others):
+        """Compare the tags, and the view with a new one."""
+        self.assertEqual({'lrp-r1': tag, **others}, {
+            port.lrp: port.tag for port in eyes.router('r1').ports})
+        self.as_new(eyes, lambda seen: seen.routers)
+
+    def test_rows(self):
+        eyes = self.eyes()
+        self.become(eyes, None)
+        for row, value, tag in (
+                (SWITCH, ONE, ONE), (ROUTER, TWO, TWO), (SWITCH, THREE, TWO),
+                (ROUTER, 0, None), (ROUTER, None, THREE),
+                (SWITCH, None, None)):
+            self.say(row, value)
+            self.become(eyes, tag)
+
+    def test_a_tag_that_cannot_be_read(self):
+        eyes = self.eyes()
+        self.say(SWITCH, ONE)
+        self.say(ROUTER, 5)
+        self.become(eyes, ONE)
+        problem, = eyes.router('r1').problems
+        self.assertIn("router neutron-r1: external_ids:ovn-network-agent:tag "
+                      "= '5' is not a tag", problem)
+
+    def test_options(self):
+        for option, value in (('router_tags', f'r1:{ONE}'),
+                              ('router_tags', f'neutron-r1:{ONE}'),
+                              ('network_tags', f'public:{ONE}')):
+            eyes = self.eyes(**{'announce__' + option: [value]})
+            for word, tag in ((None, ONE), (TWO, TWO), (None, ONE)):
+                self.say(SWITCH, word)
+                self.become(eyes, tag)
+
+    def test_each_network_its_own(self):
+        second = self.cloud.add_network()
+        self.cloud.add_switch('second', second)
+        self.cloud.add_port('r1', 'two', ['203.0.113.1/24'], HERE,
+                            network=second)
+        eyes = self.eyes(announce__network_tags=[f'second:{TWO}'])
+        self.say(SWITCH, ONE)
+        self.become(eyes, ONE, **{'lrp-two': TWO})

@@ -12,6 +12,7 @@ from ovn_network_agent.tests.unit.ovn import clouds
 
 HERE, AWAY = clouds.HERE, clouds.AWAY
 NET, OTHER, SIX = '10.0.0.0/24', '10.0.1.0/24', '2001:db8:1::/64'
+FIVE = '10.0.0.5/32'
 ANNOUNCE = 'ovn-network-agent:announce'
 SCOPE, ELSE = (f'{digit * 8}-2222-4333-8444-555555555555' for digit in '34')
 Claim = model.Claim
@@ -23,6 +24,13 @@ def unclaimed(seen):
         uuid: {name: each._replace(claim=Claim.UNCONTESTED)
                for name, each in known.items()}
         for uuid, known in seen.tenants.items()})
+
+
+def claims(eyes):
+    """How the networks of routers stand, by short name of the router."""
+    return {each.called.partition(' ')[0]: each.claim
+            for known in eyes.look().tenants.values()
+            for each in known.values()}
 
 
 class TenantsTestCase(clouds.CloudTestCase):
@@ -41,8 +49,7 @@ class TenantsTestCase(clouds.CloudTestCase):
 
     @staticmethod
     def found(eyes):
-        return {name: each for known in eyes.look().tenants.values()
-                for name, each in known.items()}
+        return clouds.flat(eyes.look().tenants)
 
     def become(self, eyes, *wanted):
         """Compare the announced prefixes, and the view with a new one."""
@@ -51,13 +58,6 @@ class TenantsTestCase(clouds.CloudTestCase):
             name for name, each in found.items() if each.announced})
         self.as_new(eyes, self.like)
         return found
-
-    def claims(self, eyes, **wanted):
-        """Compare how routers stand, by short name."""
-        self.assertEqual(wanted, {
-            each.called.partition(' ')[0]: each.claim
-            for known in eyes.look().tenants.values()
-            for each in known.values()})
 
 
 class TenantsTest(TenantsTestCase):
@@ -100,8 +100,7 @@ class TenantsTest(TenantsTestCase):
 
     def test_snat(self):
         """A row that covers the network, or is inside of it."""
-        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
-        self.cloud.add_tenant('r1', 'more', '10.0.1.1/24')
+        self.cloud.add_tenant('r1', 'net', '10.0.0.1/24', '10.0.1.1/24')
         eyes = self.eyes()
         self.become(eyes, NET, OTHER)
         for logical, left in (('10.0.0.7', {OTHER}), ('0.0.0.0/0', ()),
@@ -267,14 +266,15 @@ class TenantsTest(TenantsTestCase):
 class OverlapTest(TenantsTestCase):
     """A second router with the same prefix, or a part of it."""
 
+    like = staticmethod(unclaimed)
+
+    def claims(self, eyes, **wanted):
+        self.assertEqual(wanted, claims(eyes))
+
     def setUp(self):
         super().setUp()
         self.cloud.add_router('r2', chassis=HERE)
         self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
-
-    def announced(self, eyes):
-        return {name for name, each in self.found(eyes).items()
-                if each.announced}
 
     def test_the_first_one_stays(self):
         eyes = self.eyes()
@@ -286,7 +286,7 @@ class OverlapTest(TenantsTestCase):
             (('10.0.0.128/25 of router r2 (neutron-r2)',),
              ('10.0.0.0/24 of router r1 (neutron-r1)',)),
             (found[NET].rivals, found['10.0.0.128/25'].rivals))
-        self.assertEqual({NET}, self.announced(eyes))
+        self.become(eyes, NET)
         # Also where its gateway may come to.
         self.cloud.move('lrp-r1', AWAY)
         eyes.look()
@@ -313,12 +313,75 @@ class OverlapTest(TenantsTestCase):
         self.claims(eyes, r1=Claim.UNKNOWN, r2=Claim.UNKNOWN)
         # Another network changes nothing.
         self.cloud.add_tenant('r2', 'more', '10.9.0.1/24')
-        self.assertEqual({NET, '10.9.0.0/24'}, self.announced(eyes))
-        self.assertEqual(Claim.UNKNOWN, self.found(eyes)[NET].claim)
+        self.assertIs(Claim.UNKNOWN,
+                      self.become(eyes, NET, '10.9.0.0/24')[NET].claim)
         # The conflict is another one.
         self.cloud.add_router('r3', chassis=None)
         self.cloud.add_tenant('r3', 'third', '10.0.0.1/26')
-        self.assertEqual({'10.9.0.0/24'}, self.announced(eyes))
+        self.become(eyes, '10.9.0.0/24')
         for name, net in ('r3', 'third'), ('r2', 'theirs'):
             self.cloud.remove_tenant(name, net)
         self.become(eyes, NET, '10.9.0.0/24')
+
+
+class HostsTest(TenantsTestCase):
+    """Single addresses of machines, wherever these are."""
+
+    def setUp(self):
+        super().setUp()
+        self.network = self.cloud.add_tenant('r1', 'net', '10.0.0.1/24')
+        self.add('vm-1', '10.0.0.5')
+
+    def add(self, port, *addresses, chassis=AWAY, kind='', **row):
+        self.cloud.add_machine(
+            port, chassis, kind, network=row.pop('network', self.network),
+            mac=[' '.join(('fa:16:3e:00:00:aa', *addresses))], **row)
+
+    def eyes(self, method='host', **options):
+        return super().eyes(tenant_network__advertisement_method=method,
+                            **options)
+
+    def test_machines_come_and_go(self):
+        eyes = self.eyes()
+        found = self.become(eyes, FIVE)[FIVE]
+        self.assertEqual((NET, '198.51.100.1', 'net'),
+                         (found.subnet, found.via, found.network))
+        self.add('vm-2', '10.0.0.6', '192.0.2.1', chassis=HERE)
+        self.assertIs(found, self.become(eyes, FIVE, '10.0.0.6/32')[FIVE])
+        self.cloud.move_machine('vm-2', AWAY, up=False)
+        self.become(eyes, FIVE)
+        self.add('vm-3', '10.0.0.7', kind='virtual', virtual_parent='vm-1')
+        self.add('vm-4', '10.0.0.8', kind='localport')
+        self.become(eyes, FIVE, '10.0.0.7/32')
+        self.cloud.add_nat('r1', '198.51.100.1', '10.0.0.0/24', 'snat')
+        self.assertEqual({NET}, self.become(eyes).keys())
+
+    def test_a_floating_ip(self):
+        eyes = self.eyes()
+        self.become(eyes, FIVE)
+        self.cloud.add_nat('r1', '198.51.100.9')
+        self.assertEqual('its answers leave with its floating IP '
+                         '198.51.100.9', self.become(eyes)[FIVE].withheld)
+        self.cloud.remove_nat('r1', '198.51.100.9')
+        self.become(eyes, FIVE)
+
+    def test_words_and_options(self):
+        self.add('vm-2', '10.0.0.200')
+        self.become(self.eyes(announce__include_cidrs=['10.0.0.0/25']), FIVE)
+        self.become(self.eyes(announce__exclude_networks=['net']))
+        eyes = self.eyes()
+        self.become(eyes, FIVE, '10.0.0.200/32')
+        self.sb.update('Port_Binding', {'logical_port': 'vm-1'},
+                       external_ids={ANNOUNCE: 'false'})
+        self.become(eyes, '10.0.0.200/32')
+
+    def test_only_rows_of_the_networks(self):
+        """With subnets, no machine's row is here."""
+        self.add('vm-9', '10.0.0.9', network=self.cloud.add_network())
+        for method, ports in (('host', {'vm-1'}), ('subnet', set())):
+            eyes = self.eyes(method)
+            eyes.look()
+            rows = eyes.rows('sb', 'Port_Binding')
+            self.assertEqual(ports, {row.logical_port for row in rows
+                                     if row.type == ''})
+            self.assertEqual(method == 'host', 'mac' in rows[0]._data)

@@ -105,9 +105,11 @@ class Reconciler:
         # collected would not be read, and nothing would wake the loop for it.
         if self._threads.jobs:
             self._threads.collect()
-        self._ahead = set()
-        self._going = {r.ref for delta in self._threads.changing().values()
-                       for r in delta.delete}
+        self._ahead, self._going = set(), set()
+        if self._threads.jobs:
+            self._going = {
+                r.ref for delta in self._threads.changing().values()
+                for r in delta.delete}
         # A system in doubt is read before it is changed, as always.
         if request.first_part is not None and request.urgent and not any(
                 self.backends.conditions[name].backend.system

@@ -242,7 +242,11 @@ def stop(node, number=signal.SIGTERM):
     :func:`start` starts them with the saved configuration; unsaved lines are
     gone.
     """
-    for name in ('bgpd', 'staticd', 'zebra', *_FIRST):
+    names = ['bgpd', 'staticd', 'zebra', *_FIRST]
+    if number == signal.SIGKILL:
+        # zebra must not see another one die, whose routes it would remove.
+        names.sort(key='zebra'.__ne__)
+    for name in names:
         node.stop(name, number)
 
 

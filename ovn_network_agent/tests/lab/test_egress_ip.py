@@ -78,14 +78,14 @@ class TestEgressIp(dry_runs.DryRuns, egress_faults.Faults,
         self.put({**self.web, 'destinations': [plan.CLIENT],
                   'select': {'network': self.alpha.internal.name}},
                  {**self.crawl, 'destinations': [plan.CLIENT]}, self.firm)
-        # OVN restricts the row that was there, then knows the destinations.
-        self.wait_leaves(self.here, NEXT, self.alpha.address)
-        for vm in (self.here, self.other):
-            self.wait_leaves(vm, plan.CLIENT, egressed.WEB)
-        for target, source in ((plan.CLIENT, egressed.WEB),
-                               (NEXT, self.alpha.address)):
-            for vm in (self.here, self.other):
-                self.leaves(vm, target, source)
+        sources = [(vm, target, source) for target, source in (
+            (plan.CLIENT, egressed.WEB), (NEXT, self.alpha.address))
+            for vm in (self.here, self.other)]
+        # OVN first has the row, then restricts it, then has the destinations.
+        for each in sources * 2:
+            self.wait_leaves(*each)
+        for each in sources:
+            self.leaves(*each)
         self.assertNotIn(self.inner.port.address,
                          {machine for _name, machine, *_ in self.rows()})
         for target, sources in (

@@ -86,13 +86,17 @@ class FormerRunTest(SlowTestCase):
             self.made.clock += self.made.reconciler.next_retry() or 0
             self.pass_()
         self.assertEqual([self.instance.kind, self.devices.kind],
-                         self.made.world.order('delete'))
+                         self.made.world.order('delete')[-2:])
 
     def test_devices_of_a_vni_wait_for_its_instance(self):
+        """And what FRR does not need goes."""
+        rule = resources.Rule(2000, 200, src='192.0.2.0/24')
+        self.made.world.put(rule)
         self.gates['evpn_instance'].clear()
         self.pass_()
         self.pass_()
         self.assertIn(self.devices, self.made.world.values())
+        self.assertNotIn(rule, self.made.world.values())
         self.gates['evpn_instance'].set()
         self.goes()
 

@@ -36,6 +36,7 @@ class _Job:
     delta: resources.Delta | None
     # Whether the loop waits for the job now.
     awaited: bool
+    removes: frozenset[resources.Ref]
     future: concurrent.futures.Future[typing.Any] = dataclasses.field(
         default_factory=concurrent.futures.Future)
 
@@ -67,6 +68,10 @@ class Threads:
         return {name: job.delta for name, job in self.jobs.items()
                 if job.delta is not None}
 
+    def removes(self, ref: resources.Ref) -> bool:
+        """Whether a change under way removes a resource."""
+        return any(ref in job.removes for job in self.jobs.values())
+
     def begin(self, backend: base.Backend, work: Callable[[], _T],
               then: _Then | None = None,
               delta: resources.Delta | None = None, awaited: bool = False
@@ -80,7 +85,8 @@ class Threads:
         """
         if backend.name in self.jobs:
             return None
-        job = _Job(backend, then, delta, awaited)
+        job = _Job(backend, then, delta, awaited, frozenset(
+            r.ref for r in delta.delete) if delta else frozenset())
         threading.Thread(target=self._work, args=(job, work),
                          name=f'beside-{backend.name}',
                          daemon=True).start()

@@ -90,8 +90,6 @@ class Reconciler:
         self._announcing_until: float | None = None
         # The systems that have work of :meth:`_announce_ahead`.
         self._ahead: set[str] = set()
-        # What is being removed beside the loop since before this pass.
-        self._going: set[resources.Ref] = set()
         # Names of backends that have more changes than fit into one apply().
         self._more: set[str] = set()
 
@@ -105,11 +103,7 @@ class Reconciler:
         # collected would not be read, and nothing would wake the loop for it.
         if self._threads.jobs:
             self._threads.collect()
-        self._ahead, self._going = set(), set()
-        if self._threads.jobs:
-            self._going = {
-                r.ref for delta in self._threads.changing().values()
-                for r in delta.delete}
+        self._ahead = set()
         # A system in doubt is read before it is changed, as always.
         if request.first_part is not None and request.urgent and not any(
                 self.backends.conditions[name].backend.system
@@ -287,7 +281,8 @@ class Reconciler:
             return False
         # What is being removed, and is wanted again, still counts as there.
         missing = [ref for ref in resource.requires
-                   if not self.tracker.in_sync(ref) or ref in self._going or
+                   if not self.tracker.in_sync(ref) or
+                   self._threads.jobs and self._threads.removes(ref) or
                    found.entries and found.is_under_way(ref)]
         if not (missing or found.entries or found.lasting):
             return True

@@ -180,7 +180,7 @@ class Removals:
 
         No announcement stays because of a resource that leaves early.
 
-        :param user: what requires it, and goes or could not be removed
+        :param user: what requires it, and is at work or could not be removed
         :param place: what is to take its place, and is not there yet
         :param announcement: what is to announce its address, and does not yet
         """

@@ -5,7 +5,6 @@
 
 import threading
 
-from ovn_network_agent import resources
 from ovn_network_agent.engine import executor
 from ovn_network_agent.tests.unit import cloud
 from ovn_network_agent.tests.unit import world as worlds
@@ -67,56 +66,6 @@ class SlowTestCase(gateways.ReconcilerTestCase):
         self.assertTrue(self.made.reconciler.wait_for_threads(10))
         for name in names:
             self.gates[name].clear()
-
-
-class FormerRunTest(SlowTestCase):
-    """bgpd never lets an instance go whose VRF went first."""
-
-    def setUp(self):
-        super().setUp()
-        self.gate('evpn_instance')
-        self.devices = resources.VniDevices(
-            1001, 1001, 'fa:16:3e:00:00:01', '10.0.0.1', 4789, 1500)
-        self.instance = resources.EvpnInstance(1001, 65001, '10.0.0.1')
-        self.made.world.put(self.devices, self.instance)
-
-    def goes(self):
-        for _pass in range(10):
-            self.made.reconciler.wait_for_threads(10)
-            self.made.clock += self.made.reconciler.next_retry() or 0
-            self.pass_()
-        self.assertEqual([self.instance.kind, self.devices.kind],
-                         self.made.world.order('delete')[-2:])
-
-    def test_devices_of_a_vni_wait_for_its_instance(self):
-        """And what FRR does not need goes."""
-        rule = resources.Rule(2000, 200, src='192.0.2.0/24')
-        self.made.world.put(rule)
-        self.gates['evpn_instance'].clear()
-        self.pass_()
-        self.pass_()
-        self.assertIn(self.devices, self.made.world.values())
-        self.assertNotIn(rule, self.made.world.values())
-        self.gates['evpn_instance'].set()
-        self.goes()
-
-    def test_devices_of_a_vni_stay_while_instances_are_unknown(self):
-        self.made.world.mute.add('evpn_instance')
-        self.assertEqual('stays while evpn_instance cannot be read',
-                         self.pass_().failures[self.devices.ref])
-        self.assertIn(self.devices, self.made.world.values())
-        self.made.world.mute.clear()
-        self.goes()
-
-    def test_devices_of_a_vni_stay_with_its_instance(self):
-        self.made.world.refuses[self.instance.ref] = 'no'
-        self.pass_()
-        self.made.reconciler.wait_for_threads(10)
-        self.assertIn('which needs it, could not be removed',
-                      self.pass_().failures[self.devices.ref])
-        self.assertIn(self.devices, self.made.world.values())
-        self.made.world.refuses.clear()
-        self.goes()
 
 
 class SlowAnswersTest(SlowTestCase):

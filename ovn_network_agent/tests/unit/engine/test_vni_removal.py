@@ -57,6 +57,37 @@ class VniRemovalTest(test_slow_answers.SlowTestCase):
         self.assertTrue(self.made.world.values().isdisjoint(
             (RULE, DEVICES, ANCHOR, INSTANCE)))
 
+    def test_a_former_run_and_a_slow_reading(self):
+        """What FRR does not need goes."""
+        rule = resources.Rule(2000, 200, src='192.0.2.0/24')
+        self.made.world.put(DEVICES, INSTANCE, rule)
+        self.gates['evpn_instance'].clear()
+        self.pass_()
+        self.pass_()
+        self.assertIn(DEVICES, self.made.world.values())
+        self.assertNotIn(rule, self.made.world.values())
+        self.gates['evpn_instance'].set()
+        self.is_gone_in_order()
+
+    def test_a_former_run_and_a_failed_reading(self):
+        self.made.world.put(DEVICES, INSTANCE)
+        self.made.world.mute.add('evpn_instance')
+        self.assertEqual('stays while evpn_instance cannot be read',
+                         self.pass_().failures[DEVICES.ref])
+        self.assertIn(DEVICES, self.made.world.values())
+        self.made.world.mute.clear()
+        self.is_gone_in_order()
+
+    def test_the_instance_cannot_be_removed(self):
+        self.made.world.put(DEVICES, INSTANCE)
+        self.made.world.refuses[INSTANCE.ref] = 'no'
+        self.settle()
+        self.assertIn('which needs it, could not be removed',
+                      self.pass_().failures[DEVICES.ref])
+        self.assertIn(DEVICES, self.made.world.values())
+        self.made.world.refuses.clear()
+        self.is_gone_in_order()
+
     def test_the_instance_is_still_written(self):
         self.frr.gate.clear()
         self.want(RULE, DEVICES, INSTANCE)
